@@ -28,7 +28,7 @@ from common import provenance_of, table, write
 from replan.blame.attribution import BlameWeights, blame
 from replan.blame.features import FEATURES, features
 from replan.blame.fit import Labelled, calibration_error, fitted
-from replan.blame.reading import traces_in
+from replan.blame.trace_reader import traces_in
 from replan.experiments.tables import wilson_interval
 
 SETS = {"automated": "Algorithm-Generated", "hand-crafted": "Hand-Crafted"}
@@ -37,12 +37,12 @@ BELIEF = ("kind", "turn", "next")
 DATA = "ag2ai/Agents_Failure_Attribution f4d2b6d"
 HALVES = 20
 SCALES = (0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
-"""By how much a naive Bayes is made less sure, since its features depend on each other."""
+"""Factors of the weights of the naive Bayes: below 1, since its features are not independent."""
 SHIPPED = Path(__file__).resolve().parents[1] / "configs" / "blame" / "who_and_when.yaml"
 
 
 class Case:
-    """A labelled log with what is seen of it."""
+    """A labelled log with its features."""
 
     def __init__(self, part, trace):
         self.part, self.trace, self.seen = part, trace, features(trace)
@@ -144,7 +144,7 @@ def best_fixed(train):
 
 
 def left_out(cases, method):
-    """Return how well a method does on each question by what it learned from all others."""
+    """Return the results of a method for each question, with weights fitted to all other questions."""
     rows = defaultdict(list)
     for question in sorted({case.trace.question for case in cases}):
         weights = method([case for case in cases if case.trace.question != question])
@@ -191,7 +191,7 @@ def summary(rows):
 
 
 def by_halves(cases, method):
-    """Return the mean shares where a random half of the questions is learned from and the other half judged."""
+    """Return the mean shares over random splits: fitted to one half of the questions, judged on the other half."""
     shares = defaultdict(lambda: defaultdict(list))
     for seed in range(HALVES):
         questions = sorted({case.trace.question for case in cases})
@@ -206,7 +206,7 @@ def by_halves(cases, method):
 
 
 def from_other(cases, method, part):
-    """Return the shares in one part of the data by what was learned from the other part, without common questions."""
+    """Return the shares in one part of the data with weights fitted to the other one, without common questions."""
     judging = [case for case in cases if case.part == part]
     asked = {case.trace.question for case in judging}
     weights = method([case for case in cases if case.part != part and case.trace.question not in asked])

@@ -26,7 +26,7 @@ _WHY = {
     Code.GOAL_UNREACHABLE: "it does not hold at the beginning, and no action makes it",
     Code.GOAL_DELETED: "an action ends it, and none makes it again",
 }
-"""Why a token is missing, in the words of an order of actions: what they need is fixed by the domain."""
+"""Why a condition is unmet, in words for a sequential plan."""
 _TOO_LARGE = frozenset((*map(str, ReplyCode), Code.PLAN_TOO_LARGE))
 """Codes of a plan that is too large for a guard to read."""
 
@@ -40,12 +40,12 @@ class FirstFailure:
     action: PlanAction
     """The action as it is written."""
     unmet: tuple[str, ...]
-    """What it lacks, as PDDL, sorted; empty where the problem has no such action."""
+    """Its unmet conditions, as PDDL, sorted; empty where the problem has no such action."""
 
 
 @dataclass(frozen=True, slots=True)
 class PddlJudgement:
-    """What the guards say of a sequential plan."""
+    """The judgement of the guards on a sequential plan."""
 
     verdict: Verdict
     """The verdict; its findings name steps as `NUMBER (action object ...)`."""
@@ -133,7 +133,7 @@ def _verdict(translation: Translation, problem: PddlProblem, level: str, assuran
     guard = f"plan_{level}"
     if translation.plan is None:
         verdict = Verdict(guard=guard, passed=True, score=1.0, findings=(), facts={"level": level})
-        lost = [] if translation.invalid_action or level == "minimal" else _lost_at_once(problem)
+        lost = [] if translation.invalid_action or level == "minimal" else _unmet_at_start(problem)
         if lost:
             text = f"The goal needs {quoted_list(lost)}, and the plan has no action."
             finding = Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=tuple(lost))
@@ -145,7 +145,7 @@ def _verdict(translation: Translation, problem: PddlProblem, level: str, assuran
         verdict = _GUARDS[level](settings)(artifact, Context(specification=""))
         if any(finding.code in _TOO_LARGE for finding in verdict.errors):
             raise UsageProblem("the plan is too large to be judged", place="PLAN", hint="check it in parts")
-        verdict = verdict.model_copy(update={"findings": tuple(map(_retold, verdict.findings))})
+        verdict = verdict.model_copy(update={"findings": tuple(map(_reworded, verdict.findings))})
     if translation.invalid_action:
         finding = Finding(code=Code.UNBOUND, where=translation.invalid_step, message=f"{translation.invalid_action}.")
         update: dict[str, Any] = {"passed": False, "score": min(verdict.score, 0.2)}
@@ -153,13 +153,13 @@ def _verdict(translation: Translation, problem: PddlProblem, level: str, assuran
     return verdict
 
 
-def _lost_at_once(problem: PddlProblem) -> list[str]:
-    lost: list[Literal] = [literal for literal in problem.goal if not holds(literal, problem.initial)]
-    return sorted(map(str, lost))
+def _unmet_at_start(problem: PddlProblem) -> list[str]:
+    unmet: list[Literal] = [literal for literal in problem.goal if not holds(literal, problem.initial)]
+    return sorted(map(str, unmet))
 
 
-def _retold(finding: Finding) -> Finding:
-    """Return the finding with a text that takes the needs of actions as fixed, and their order as written."""
+def _reworded(finding: Finding) -> Finding:
+    """Return the finding with a message for a sequential plan, whose order and preconditions cannot be chosen."""
     why = _WHY.get(Code(finding.code)) if finding.tokens and finding.code in set(Code) else None
     if why is None:
         return finding

@@ -1,7 +1,7 @@
-"""What a planning domain and a problem say, as frozen values: types, predicates, actions, objects, start and goal.
+"""A planning domain and a planning problem as frozen values: types, predicates, actions, objects, initial state, goal.
 
-They have what is supported: typed STRIPS with negative conditions, conditional and non-deterministic
-effects. `actors.pddl.domain_reader` reads them from PDDL.
+They cover typed STRIPS with negative preconditions, conditional effects and non-deterministic effects (`oneof`).
+`actors.pddl.domain_reader` reads them from PDDL.
 """
 
 from collections.abc import Mapping
@@ -32,12 +32,12 @@ class Atom(NamedTuple):
 
 
 class Literal(NamedTuple):
-    """An atom that is to hold, or that is not to hold."""
+    """An atom that must hold, or that must not hold."""
 
     atom: Atom
     """The atom."""
     positive: bool = True
-    """Whether it is to hold."""
+    """Whether it must hold; if not, it must not hold."""
 
     def bound(self, values: Mapping[str, str]) -> "Literal":
         """Return the literal with the values of its variables."""
@@ -49,23 +49,23 @@ class Literal(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What an action does. Atoms are deleted before atoms are added."""
+    """The effect of an action. Atoms are deleted before atoms are added."""
 
     literals: tuple[Literal, ...] = ()
-    """What holds and what does not hold afterwards, in every case."""
+    """The literals that hold afterwards in every case."""
     conditional: "tuple[ConditionalEffect, ...]" = ()
-    """What happens beside it under a condition."""
+    """The effects that happen in addition where their condition holds."""
     choices: "tuple[tuple[Effect, ...], ...]" = ()
-    """For each `oneof` its alternatives, of which exactly one happens beside it."""
+    """For each `oneof` its alternatives, of which exactly one happens in addition."""
 
 
 class ConditionalEffect(NamedTuple):
     """An effect that happens where a condition holds before the action."""
 
     condition: tuple[Literal, ...]
-    """What must hold before the action."""
+    """The literals that must all hold before the action."""
     effect: Effect
-    """What happens then."""
+    """The effect in that case."""
 
 
 NOTHING = Effect()
@@ -81,9 +81,9 @@ class ActionSchema:
     parameters: tuple[tuple[str, str], ...] = ()
     """The variable and the type of each parameter, in order."""
     condition: tuple[Literal, ...] = ()
-    """What must hold before it, all of it."""
+    """Its precondition: literals that must all hold before it."""
     effect: Effect = NOTHING
-    """What it does."""
+    """Its effect."""
     line: int = 0
     """The line of its definition, from 1; 0 where it comes from no file."""
 
@@ -125,7 +125,7 @@ class PddlProblem:
     initial: frozenset[Atom]
     """The atoms that hold at the beginning; no other holds."""
     goal: tuple[Literal, ...]
-    """What must hold at the end, all of it."""
+    """The literals that must all hold at the end."""
 
 
 class PlanAction(NamedTuple):

@@ -1,7 +1,7 @@
 """Reads the parenthesised expressions of PDDL, each with its line, within limits of size and nesting. Pure.
 
-The libraries that read PDDL keep no lines in what they return, and one of them recurses without a limit; so this is the
-one part of reading that is written here. PDDL does not tell capitals from small letters: every word is small.
+The libraries that read PDDL do not return line numbers, and one of them recurses without a limit, so the text is read
+here. PDDL is case-insensitive: all words are returned in lower case.
 """
 
 import re
@@ -16,7 +16,7 @@ BYTES_MAX = 4 * 1024 * 1024
 WORDS_MAX = 300_000
 """The most words and parentheses of one file."""
 DEPTH_MAX = 50
-"""The most expressions inside each other; readers may recurse this deep."""
+"""The deepest nesting of expressions; readers may recurse this deep."""
 WORD_MAX = 200
 """Characters of one word."""
 
@@ -24,7 +24,7 @@ _PART = re.compile(r"[()]|[^\s();]+|;[^\n]*|\n")
 
 
 class Word(NamedTuple):
-    """One word, in small letters."""
+    """One word, in lower case."""
 
     text: str
     """The word: a name, a variable with its `?`, a keyword with its `:`, or a number."""
@@ -36,7 +36,7 @@ class Form(NamedTuple):
     """An expression in parentheses."""
 
     items: "tuple[Expression, ...]"
-    """What stands in it."""
+    """The words and expressions in it."""
     line: int
     """The line of its opening parenthesis, from 1."""
 

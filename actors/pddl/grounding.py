@@ -1,4 +1,4 @@
-"""What an action of a plan needs and does, with its objects in the place of its parameters. Pure.
+"""Grounding: the precondition and the effects of an action of a plan, with objects for its parameters. Pure.
 
 Nothing is enumerated: only the actions that a plan names are grounded.
 """
@@ -30,7 +30,7 @@ class TooManyOutcomes(Exception):
 
 
 class AtomChange(NamedTuple):
-    """What one outcome of an action changes."""
+    """The change of the state by one outcome of an action."""
 
     adds: frozenset[Atom]
     """The atoms that hold afterwards."""
@@ -50,9 +50,9 @@ class GroundAction(NamedTuple):
     schema: ActionSchema
     """Its definition in the domain."""
     condition: tuple[Literal, ...]
-    """What must hold before it; what is always true is left out."""
+    """Its precondition, without literals that are always true."""
     effect: Effect
-    """What it does."""
+    """Its effect."""
 
     def applicable_in(self, state: AbstractSet[Atom]) -> bool:
         """Return whether it can run in a state."""
@@ -83,7 +83,7 @@ class GroundAction(NamedTuple):
 
 
 def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) -> str:
-    """Return why the problem has no such action, as half a sentence; an empty text where it has it."""
+    """Return why the problem has no such action, as a clause without a full stop; an empty text where it has one."""
     schema = domain.actions.get(action.name)
     if schema is None:
         close = near(action.name, domain.actions)

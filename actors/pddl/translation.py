@@ -27,10 +27,10 @@ States = frozenset[frozenset[Atom]]
 
 
 class Case(NamedTuple):
-    """What an action does in some of the states before it."""
+    """The outcomes of an action in some of the states before it."""
 
     when: tuple[Literal, ...]
-    """What tells these states from the others; empty where there are no others."""
+    """The literals that hold in these states and not in the others; empty where there are no others."""
     changes: tuple[AtomChange, ...]
     """Its outcomes."""
 
@@ -46,11 +46,11 @@ class Translation:
     numbers: dict[str, int]
     """The index in `actions` of each step."""
     invalid_action: str
-    """Why the action after the last step is none of the problem; empty where each is one."""
+    """Why the problem does not have the action after the last step; empty where it has all actions."""
     first_inapplicable: int | None
     """The index of the first action that can run in none of the states before it; None where there is none."""
     missing: tuple[str, ...]
-    """What that action lacks in the state in which it lacks least; else what the goal lacks at the end, if anything."""
+    """The unmet conditions of that action, in the state with the fewest; else those of the goal at the end."""
 
     @property
     def invalid_step(self) -> str:

@@ -13,7 +13,7 @@ CAPS = ("2", "4", "6", "10", "20")
 
 
 def results() -> Any:
-    """Return what the study has computed."""
+    """Return the results of the study, as `benchmarks/study/analysis.py` wrote them."""
     return json.loads(RESULTS.read_text(encoding="utf-8"))
 
 

@@ -23,8 +23,8 @@ FEATURES: Mapping[str, str] = {
     "assumes": "assumes, simulates or estimates",
     "verifies": "verifies or confirms",
     "ends": "says that it is done",
-    "trouble": "tells of trouble",
-    "until_trouble": "steps until the next trouble",
+    "trouble": "reports trouble",
+    "until_trouble": "steps until the next report of trouble",
     "length": "characters",
     "spoken": "earlier steps of the same agent",
     "answer_words": "words of the last message that are new",
@@ -121,7 +121,7 @@ def _has(text: str, parts: Sequence[str]) -> bool:
 
 
 def _effect(step: TraceStep, text: str) -> str:
-    """Return what a step is to its neighbours."""
+    """Return what the steps next to a step see of it: its kind, and of a tool whether it failed."""
     if step.kind != "tool":
         return step.kind
     if _has(text, _NOTHING_TO_RUN):
@@ -130,7 +130,7 @@ def _effect(step: TraceStep, text: str) -> str:
 
 
 def _new_of_last(steps: Sequence[TraceStep], words: Sequence[frozenset[str]]) -> list[int]:
-    """Return how many words of the last message of an agent each step is the first to have."""
+    """Return for each step how many words of the last message of an agent occur first in that step."""
     last = next(
         (each for step, each in zip(reversed(steps), reversed(words), strict=True) if _says(step, each)), words[-1]
     )
@@ -146,7 +146,7 @@ def _says(step: TraceStep, words: frozenset[str]) -> bool:
 
 
 def _until_next(trouble: Sequence[bool]) -> list[str]:
-    """Return for each step how far the next step is that tells of trouble."""
+    """Return for each step the number of steps until the next one that reports trouble, as a range."""
     found, distance = list[str](), 0
     for number in reversed(range(len(trouble))):
         found.append("none" if not distance else _range(distance, (1, 2, 3, 5, 9)))

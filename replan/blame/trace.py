@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 StepKind = Literal["user", "agent", "thought", "handover", "tool"]
-"""Who wrote a step: a person, an agent, an agent for itself, an agent to another one, or a tool."""
+"""The kind of a step: a message of a person, of an agent, of an agent to itself or to another agent, or of a tool."""
 BY_MODEL: tuple[StepKind, ...] = ("agent", "thought", "handover")
 """The kinds of steps that take a call of a model."""
 
@@ -16,13 +16,13 @@ class TraceStep:
     agent: str
     """The name of who wrote it: an agent, a tool or `user`."""
     kind: StepKind
-    """Who wrote it."""
+    """Its kind."""
     text: str
     """What was written; empty where the recorder kept no texts."""
     calls_tool: bool = False
     """Whether it calls a tool, as recorded beside the text."""
     failed: bool = False
-    """Whether the recorder says that it failed; a tool's text may say so too."""
+    """Whether it is recorded as failed; the text of a tool may report a failure beside that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,10 @@ class AgentTrace:
     steps: tuple[TraceStep, ...]
     """The steps, at least one."""
     name: str = ""
-    """What the recorder calls it, such as the id of an OpenTelemetry trace; empty for nothing."""
+    """The id that the recorder gave it, such as that of an OpenTelemetry trace; empty if there is none."""
     question: str = ""
-    """What names its question, by which labelled traces are held apart; empty for nothing."""
+    """The id of the question that the agents were to answer; empty if unknown. Labelled traces with the same question
+    are held out together."""
     mistake: int | None = None
     """The number of the step that a person has marked as the decisive mistake; None for an unlabelled trace."""
     agent: str = ""

@@ -45,9 +45,23 @@ def source_of(argument: str) -> str:
     return "standard input" if argument == "-" else argument
 
 
-def read_stdin(limit: int) -> str:
-    """Return the text on standard input, at most `limit` bytes."""
-    return as_text(_capped(sys.stdin.buffer, limit, "standard input"), "standard input")
+def read_stdin(limit: int, smaller: str = "leave out logs and listings") -> str:
+    """Return the text on standard input, at most `limit` bytes; `smaller` is the hint if there are more."""
+    return as_text(_capped(sys.stdin.buffer, limit, "standard input", smaller), "standard input")
+
+
+def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) -> str:
+    """Return the text of a file of at most `limit` bytes, which errors name by `place`.
+
+    Raises:
+        UsageProblem: it cannot be read, with `hint`; it is larger, with `smaller` as the hint; or it is no text.
+    """
+    try:
+        with path.open("rb") as file:
+            return as_text(_capped(file, limit, place, smaller), place)
+    except (OSError, ValueError) as error:
+        cause = (getattr(error, "strerror", None) or "not a file's name").lower()
+        raise UsageProblem(cause, place=place, hint=hint) from None
 
 
 def as_text(data: bytes, place: str) -> str:
@@ -60,10 +74,10 @@ def as_text(data: bytes, place: str) -> str:
         raise UsageProblem(f"not UTF-8 (byte {error.start})", place=place, hint="save it as UTF-8") from None
 
 
-def _capped(file: BinaryIO, limit: int, place: str) -> bytes:
+def _capped(file: BinaryIO, limit: int, place: str, smaller: str = "leave out logs and listings") -> bytes:
     data = file.read(limit + 1)
     if len(data) > limit:
-        raise UsageProblem(f"more than {limit:,} bytes", place=place, hint="leave out logs and listings")
+        raise UsageProblem(f"more than {limit:,} bytes", place=place, hint=smaller)
     return data
 
 

@@ -1,12 +1,10 @@
-"""Reads the files in PDDL that commands name."""
-
-import sys
+"""Reads the PDDL files that are named on the command line."""
 
 from actors.pddl.expressions import BYTES_MAX
 from actors.pddl.grounding import holds
 from actors.pddl.task import specification, task_in
 from actors.values.given import PddlTexts
-from replan.cli.inputs import as_text, file_named, source_of
+from replan.cli.inputs import file_named, read_file, read_stdin
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 
@@ -33,16 +31,7 @@ def read_task(domain: str, problem: str) -> tuple[str, PddlTexts]:
 
 def pddl_text(name: str) -> str:
     """Return the text of a PDDL file, or of standard input for `-`. Raises `UsageProblem`."""
-    place = source_of(name)
-    try:
-        if name == "-":
-            data = sys.stdin.buffer.read(BYTES_MAX + 1)
-        else:
-            with file_named(name, "FILE").open("rb") as file:
-                data = file.read(BYTES_MAX + 1)
-    except (OSError, ValueError) as error:
-        cause = (getattr(error, "strerror", None) or "not a file's name").lower()
-        raise UsageProblem(cause, place=place, hint="name a file in PDDL, or -") from None
-    if len(data) > BYTES_MAX:
-        raise UsageProblem(f"more than {BYTES_MAX:,} bytes", place=place, hint="PDDL files are read up to 4 MiB")
-    return as_text(data, place)
+    smaller = "PDDL files are read up to 4 MiB"
+    if name == "-":
+        return read_stdin(BYTES_MAX, smaller)
+    return read_file(file_named(name, "FILE"), BYTES_MAX, name, hint="name a file in PDDL, or -", smaller=smaller)

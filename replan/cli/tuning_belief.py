@@ -19,8 +19,9 @@ from replan.cli.home import opened_to_read
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice, out, print_json, rich_text
 from replan.cli.terminal.ticker import Ticker
-from replan.learning.belief_estimate import HELD_OUT_MIN, PSEUDO_RUNS, Estimate, estimate
+from replan.learning.belief_estimate import PSEUDO_RUNS, Estimate, estimate
 from replan.learning.belief_runs import FirstMoves, Runs, count_moves, runs_of
+from replan.learning.held_out import GROUPS_MIN
 from replan.setup.data_files import data_root
 from replan.tuning.tuned_files import check_target, write_tuned
 from runtime.core.errors import UsageProblem
@@ -49,17 +50,17 @@ def belief_for(invocation: Invocation, policy: str, target: Path, *, as_json: bo
     result = trio.run(_estimated, invocation, named, shipped)
     found = result.found
     lines = list(_lines(result, shipped))
-    if found.convincing:
+    if found.improvement.convincing:
         value = {**document.value, "name": target.stem, "belief": {**document.value["belief"], **_keys(found.table)}}
         write_tuned(target, "tune belief", lines, yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
     if as_json:
         print_json(_object(result, target))
     else:
-        for text in (*lines, f"Written: {target}" if found.convincing else "Nothing was written."):
+        for text in (*lines, f"Written: {target}" if found.improvement.convincing else "Nothing was written."):
             out().print(rich_text(line(text)))
     for text in _notices(result.runs, found):
         notice(text)
-    return Exit.OK if found.convincing else Exit.UNSOLVED
+    return Exit.OK if found.improvement.convincing else Exit.UNSOLVED
 
 
 async def _estimated(invocation: Invocation, policy: Policy, shipped: BeliefTable) -> _Result:
@@ -84,10 +85,10 @@ def _notices(runs: Runs, found: Estimate) -> Iterator[str]:
         yield f"{counted(count, 'run')} left out of which a belief has no use: {cause}"
     if not runs.cases:
         yield "this home has no runs that a belief learns from; plan some first, as with `replan run problem.md`"
-    elif found.problems < HELD_OUT_MIN:
+    elif found.improvement.groups < GROUPS_MIN:
         yield (
-            f"{counted(found.problems, 'held-out problem')} cannot judge an estimate; "
-            f"{HELD_OUT_MIN} are needed, so plan about {2 * (HELD_OUT_MIN - found.problems)} more problems first"
+            f"{counted(found.improvement.groups, 'held-out problem')} cannot judge an estimate; "
+            f"{GROUPS_MIN} are needed, so plan about {2 * (GROUPS_MIN - found.improvement.groups)} more problems first"
         )
 
 
@@ -103,7 +104,7 @@ def _lines(result: _Result, shipped: BeliefTable) -> Iterator[str]:
     runs, found, moves = result.runs, result.found, result.moves
     yield (
         f"{counted(found.used, 'run')} and {PSEUDO_RUNS} pseudo-runs estimate, "
-        f"{counted(found.held_out, 'held-out run')} of {counted(found.problems, 'problem')} "
+        f"{counted(found.held_out, 'held-out run')} of {counted(found.improvement.groups, 'problem')} "
         f"judge{'s' if found.held_out == 1 else ''}."
     )
     if left_out := len(runs.unreadable) + len(runs.unfit):
@@ -115,11 +116,8 @@ def _lines(result: _Result, shipped: BeliefTable) -> Iterator[str]:
         )
         yield from _chances(found.table, shipped)
         yield from _kinds(found.table, shipped)
-    if found.problems >= HELD_OUT_MIN:
-        yield (
-            f"The log score of a held-out run changes by {found.gain:+.4f}, standard error {found.error:.4f}: "
-            f"{'more' if found.convincing else 'not more'} than two standard errors better."
-        )
+    if found.improvement.groups >= GROUPS_MIN:
+        yield found.improvement.described("run")
     if runs.cases:
         yield f"The first move would differ in {moves.different:,} of {counted(moves.total, 'recorded failure')}."
 
@@ -148,12 +146,12 @@ def _object(result: _Result, target: Path) -> dict[str, Any]:
     """Return what `--json` prints."""
     runs, found, moves = result.runs, result.found, result.moves
     return {
-        "file": str(target) if found.convincing else None,
+        "file": str(target) if found.improvement.convincing else None,
         "runs_used": found.used,
         "runs_held_out": found.held_out,
-        "problems_held_out": found.problems,
-        "log_score_gain": round(found.gain, 6),
-        "log_score_error": round(found.error, 6) if found.problems > 1 else None,
+        "problems_held_out": found.improvement.groups,
+        "log_score_gain": round(found.improvement.mean, 6),
+        "log_score_error": round(found.improvement.error, 6) if found.improvement.groups > 1 else None,
         "failures": moves.total,
         "first_move_differs": moves.different,
         **_keys(found.table),

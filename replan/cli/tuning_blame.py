@@ -8,12 +8,12 @@ import yaml
 
 from actors.values.format import counted
 from actors.values.lines import line
-from replan.blame.reading import read_weights, shipped_weights
+from replan.blame.trace_reader import read_weights, shipped_weights
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import notice, out, print_json, rich_text
 from replan.cli.trace_files import read_all
-from replan.learning.belief_estimate import HELD_OUT_MIN
-from replan.tuning.blame_estimate import BlameEstimate, estimate_blame
+from replan.learning.blame_estimate import BlameEstimate, estimate_blame
+from replan.learning.held_out import GROUPS_MIN
 from replan.tuning.tuned_files import check_target, write_tuned
 from runtime.core.errors import UsageProblem
 
@@ -35,10 +35,11 @@ def blame_for(names: tuple[str, ...], prior: str | None, target: Path, *, as_jso
     if found.convincing and found.weights is not None:
         text = yaml.safe_dump(found.weights.model_dump(), sort_keys=False)
         write_tuned(target, "tune blame", lines, text)
-    elif found.questions < HELD_OUT_MIN:
+    elif found.improvement.groups < GROUPS_MIN:
+        missing, groups = GROUPS_MIN - found.improvement.groups, found.improvement.groups
         notice(
-            f"{counted(found.questions, 'held-out question')} cannot judge an estimate; {HELD_OUT_MIN} are needed, "
-            f"so label about {2 * (HELD_OUT_MIN - found.questions)} more traces first"
+            f"{counted(groups, 'held-out question')} cannot judge an estimate; {GROUPS_MIN} are needed, "
+            f"so label about {2 * missing} more traces first"
         )
     if as_json:
         print_json(_object(found, len(traces), target))
@@ -53,17 +54,14 @@ def _lines(found: BlameEstimate, traces: int) -> Iterator[str]:
     judging, unlabelled = found.after.traces, traces - found.used - found.after.traces
     yield (
         f"{counted(found.used, 'labelled trace')} and the weights that were there estimate, "
-        f"{judging} of {counted(found.questions, 'other question')} judge{'s' if judging == 1 else ''}."
+        f"{judging} of {counted(found.improvement.groups, 'other question')} judge{'s' if judging == 1 else ''}."
     )
     if unlabelled:
         yield f"Left out: {counted(unlabelled, 'trace')} without a mark."
     if judging:
         yield f"The marked step is the likeliest in {found.before.hits} -> {found.after.hits} of {judging}."
-    if found.questions >= HELD_OUT_MIN:
-        yield (
-            f"The log score of a held-out trace changes by {found.gain:+.4f}, standard error {found.error:.4f}: "
-            f"{'more' if found.convincing else 'not more'} than two standard errors better."
-        )
+    if found.improvement.groups >= GROUPS_MIN:
+        yield found.improvement.described("trace")
 
 
 def _object(found: BlameEstimate, traces: int, target: Path) -> dict[str, Any]:
@@ -73,9 +71,9 @@ def _object(found: BlameEstimate, traces: int, target: Path) -> dict[str, Any]:
         "traces": traces,
         "traces_used": found.used,
         "traces_held_out": found.after.traces,
-        "questions_held_out": found.questions,
+        "questions_held_out": found.improvement.groups,
         "hits_before": found.before.hits,
         "hits_after": found.after.hits,
-        "log_score_gain": round(found.gain, 6),
-        "log_score_error": round(found.error, 6) if found.questions > 1 else None,
+        "log_score_gain": round(found.improvement.mean, 6),
+        "log_score_error": round(found.improvement.error, 6) if found.improvement.groups > 1 else None,
     }

@@ -24,7 +24,7 @@ from actors.simulated.world import World
 from actors.values.format import title_of
 from actors.values.model_settings import KEY
 from replan.experiments.definition import Arm, Experiment, Pipeline, load_experiment
-from replan.experiments.learned import with_learned_belief
+from replan.experiments.learned_belief import with_learned_belief
 from replan.experiments.problems import ExperimentProblem, read_problems
 from replan.experiments.results import Header, Trial, trial_from
 from replan.experiments.simulation import LabSetup, simulate_run

@@ -1,1 +1,1 @@
-"""What recorded runs say about the numbers of a belief policy."""
+"""Learning the numbers of a belief policy from recorded runs, and the weights of blame from labelled traces."""

@@ -3,14 +3,12 @@
 The runs choose among mixtures of causes: that of the policy, and for each role one with most causes at it. Then the
 shares of causes are the maximum of their likelihood with the pseudo-runs, found by the iteration of Hunter (2004, "MM
 algorithms for generalized Bradley-Terry models", with the cause as a hidden variable), and so are those of the kinds of
-author. The chances at the cause are multiplied, as odds, by one factor per role. Half of the problems are held out;
-their runs judge the estimate. Runs of one problem are not independent, so the standard error is that of problems as
-clusters (Liang and Zeger 1986).
+author. The chances at the cause are multiplied, as odds, by one factor per role. The runs of held-out problems judge
+the estimate.
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -18,16 +16,12 @@ from actors.policy.belief import Belief, BeliefModel
 from actors.policy.history import NOTHING, Past
 from actors.policy.table import OTHER, UNSOLVABLE, BeliefTable
 from actors.search.graph import Graph
-from runtime.core.events import text_hash
+from replan.learning.held_out import Improvement, improvement, is_held_out
 
 PSEUDO_RUNS = 50
 """The runs that the values of the policy count as."""
 FACTORS = (0.25, 0.5, 2.0, 4.0)
 """The factors by which the odds of a role's chances may change."""
-ERRORS = 2.0
-"""The standard errors by which the log score must improve."""
-HELD_OUT_MIN = 20
-"""The fewest held-out problems that can judge an estimate: a standard error of fewer says little."""
 LEAST = 0.0001
 """The least share of a kind of author that is written."""
 _ROUNDS, _SETTLED = 500, 1e-10
@@ -63,11 +57,6 @@ Counts = Mapping[TrainingCase, int]
 """Cases, each with the number of runs that went so."""
 
 
-def is_held_out(problem: str) -> bool:
-    """Return whether the runs of a problem judge the estimate: by a bit of its name's hash."""
-    return int(text_hash(problem)[-1], 16) % 2 == 1
-
-
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What the runs say about the parameters."""
@@ -78,17 +67,8 @@ class Estimate:
     """The runs that the estimate was made from."""
     held_out: int
     """The runs that judge it."""
-    problems: int
-    """The problems of the runs that judge it."""
-    gain: float
-    """The mean improvement of the log score of a held-out run's signatures, in nats."""
-    error: float
-    """Its standard error, with problems as clusters; infinite for fewer than two problems."""
-
-    @property
-    def convincing(self) -> bool:
-        """Whether the improvement is more than two standard errors, in enough problems."""
-        return self.problems >= HELD_OUT_MIN and self.gain > ERRORS * self.error
+    improvement: Improvement
+    """By how much the log score of their signatures has improved; the groups are the problems."""
 
 
 def estimate(cases: Cases, shipped: BeliefTable) -> Estimate:
@@ -100,14 +80,13 @@ def estimate(cases: Cases, shipped: BeliefTable) -> Estimate:
         table = _with_chances(table, shipped, role, counts)
     table = _with_kinds(_with_causes(table, counts, shipped), counts, shipped)
     both = zip(scores(judging, table), scores(judging, shipped), strict=True)
-    gains = [(ours - theirs, runs) for (ours, theirs), runs in zip(both, judging.values(), strict=True)]
-    count = sum(sum(runs.values()) for _, runs in gains)
-    mean = sum(gain * sum(runs.values()) for gain, runs in gains) / count if count else 0.0
-    apart = defaultdict[str, float](float)
-    for gain, runs in gains:
-        for problem, number in runs.items():
-            apart[problem] += number * (gain - mean)
-    return Estimate(table, sum(counts.values()), count, len(apart), mean, clustered_error(apart.values(), count))
+    gains = (
+        (problem, ours - theirs, number)
+        for (ours, theirs), runs in zip(both, judging.values(), strict=True)
+        for problem, number in runs.items()
+    )
+    held_out = sum(sum(runs.values()) for runs in judging.values())
+    return Estimate(table, sum(counts.values()), held_out, improvement(gains))
 
 
 def learned_shares(cases: Counts, shipped: BeliefTable) -> BeliefTable:
@@ -122,16 +101,6 @@ def _part(cases: Cases, *, held_out: bool) -> Cases:
         for case, runs in cases.items()
     }
     return {case: runs for case, runs in parts.items() if runs}
-
-
-def clustered_error(sums: Collection[float], count: int) -> float:
-    """Return the standard error of a mean over `count` runs from the sums of the differences to it, one a problem.
-
-    If each problem has one run, this is the sample's standard deviation over the root of the count.
-    """
-    if len(sums) < 2:
-        return math.inf
-    return math.sqrt(len(sums) / (len(sums) - 1) * sum(each * each for each in sums)) / count
 
 
 def scores(cases: Iterable[TrainingCase], table: BeliefTable) -> list[float]:

@@ -1,1 +1,1 @@
-"""Tuning: races of workflows, policies and budgets, and the estimate of a belief from recorded runs."""
+"""Tuning: races of workflows, policies and budgets, and the profile of a model."""

@@ -8,8 +8,8 @@ import pytest
 
 from replan.blame.attribution import EVIDENCE_MAX, BlameWeights, blame
 from replan.blame.features import FEATURES, features
-from replan.blame.reading import shipped_weights
 from replan.blame.trace import BY_MODEL, AgentTrace, TraceStep
+from replan.blame.trace_reader import shipped_weights
 from tests.blame.samples import TRUE, random_trace
 
 SHIPPED = shipped_weights()

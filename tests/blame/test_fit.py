@@ -9,7 +9,7 @@ import pytest
 from replan.blame.attribution import VALUES_MAX, BlameWeights
 from replan.blame.features import features
 from replan.blame.fit import RIDGE, Labelled, calibration_error, fitted, judged
-from replan.tuning.blame_estimate import estimate_blame
+from replan.learning.blame_estimate import estimate_blame
 from tests.blame.samples import TRUE, drawn, entropy
 
 
@@ -108,7 +108,7 @@ def test_an_estimate_is_judged_by_questions_that_it_has_not_seen_and_convinces_o
     already = estimate_blame(drawn(200), TRUE, "mine")
     assert not already.convincing
     few = estimate_blame(drawn(20), other, "mine")
-    assert few.questions < 20
+    assert few.improvement.groups < 20
     assert not few.convincing
 
 

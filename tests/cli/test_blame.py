@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 
-from replan.blame.reading import shipped_weights
+from replan.blame.trace_reader import shipped_weights
 from tests.blame.samples import TRUE, drawn, log_of
 
 GUESSED = """The service cannot be reached. I assume that the open invoices are those of last month: 120.00,

@@ -14,7 +14,7 @@ RIGHT = {"reasoning": "", "actions": ["unstack b a", "put-down(B)", "(pick-up a)
 
 @pytest.fixture
 def task(tmp_path):
-    """The files of a domain and a problem, as the command takes them."""
+    """Write a domain and a problem; return the paths of their files, as arguments of the command."""
     (tmp_path / "d.pddl").write_text(f"; you must not use more than two steps\n{BLOCKS}")
     (tmp_path / "p.pddl").write_text(TWO)
     return ("--pddl", tmp_path / "d.pddl", tmp_path / "p.pddl")

@@ -107,7 +107,7 @@ def test_the_mean_over_worlds_has_an_interval_over_worlds_and_the_least_and_the_
 
 def test_intervals_over_worlds_hold_together_for_all_arms(prepared):
     """Two arms beside the baseline in two worlds: four intervals of worlds and arms, two of arms."""
-    models, arms = ["simulated:base", "simulated:muddled"], ["depth_first", "restart", "beam"]
+    models = ["simulated:base", "simulated:muddled"]
     changes = CAPS | {"searches": ["depth_first", "restart", "beam:2"]}
     experiment = prepared(**changes, models=models, mean_of_worlds=True, baseline="search/depth_first").experiment
     trials = [
@@ -124,7 +124,6 @@ def test_intervals_over_worlds_hold_together_for_all_arms(prepared):
     assert mean_interval(differences)[0] > expected[0]
     over = next(row for row in made["worlds"] if row["arm"] == arm)
     assert over["delta_high"] - over["delta_success"] == pytest.approx(25.452 * 0.25, abs=1e-2)
-    assert len(arms) == 3
 
 
 def test_a_conclusion_is_counted_in_each_world(prepared):

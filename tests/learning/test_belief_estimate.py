@@ -16,16 +16,15 @@ from actors.search.graph import Graph, StepBudget
 from replan.learning.belief_estimate import (
     PSEUDO_RUNS,
     Accepted,
-    Estimate,
     Evidence,
     TrainingCase,
     estimate,
-    is_held_out,
     likeliest_shares,
     mixed_causes,
     scores,
     signature_chance,
 )
+from replan.learning.held_out import Improvement, is_held_out
 from replan.setup.data_files import data_root
 
 POLICY = load_policy("belief", data_root())
@@ -208,7 +207,9 @@ def test_runs_that_went_alike_count_as_often_as_they_are():
     }
     one, other = estimate(alike, SHIPPED), estimate(separate, SHIPPED)
     assert (one.used, one.held_out) == (other.used, other.held_out) == (60, 60)
-    assert (one.gain, one.error) == pytest.approx((other.gain, other.error))
+    assert (one.improvement.mean, one.improvement.error) == pytest.approx(
+        (other.improvement.mean, other.improvement.error)
+    )
     assert one.table == other.table
 
 
@@ -216,19 +217,29 @@ def test_no_problem_is_in_both_halves():
     """Else the runs of a problem would be judged by runs that went alike."""
     cases = {case(REJECTED[0], Accepted("g_plan")): {USED[0]: 50}, case(REJECTED[1], Accepted("g_plan")): {USED[0]: 7}}
     found = estimate(cases, SHIPPED)
-    assert (found.used, found.held_out, found.problems) == (57, 0, 0)
+    assert (found.used, found.held_out, found.improvement.groups) == (57, 0, 0)
     found = estimate({each: {HELD_OUT[0]: runs[USED[0]]} for each, runs in cases.items()}, SHIPPED)
-    assert (found.used, found.held_out, found.problems) == (0, 57, 1)
+    assert (found.used, found.held_out, found.improvement.groups) == (0, 57, 1)
 
 
 def test_fifty_runs_of_two_problems_convince_nobody():
     """They went alike, so their gains do not differ; of two problems that says little."""
     alike = case(REJECTED[0], Accepted("g_plan"))
     found = estimate({alike: {USED[0]: 50, HELD_OUT[0]: 50}}, SHIPPED)
-    assert found.gain > 0
-    assert (found.held_out, found.problems, found.error, found.convincing) == (50, 1, math.inf, False)
+    assert found.improvement.mean > 0
+    assert (found.held_out, found.improvement.groups, found.improvement.error, found.improvement.convincing) == (
+        50,
+        1,
+        math.inf,
+        False,
+    )
     many = estimate({alike: {USED[0]: 50, **dict.fromkeys(HELD_OUT[:20], 3)}}, SHIPPED)
-    assert (many.held_out, many.problems, many.error, many.convincing) == (60, 20, 0.0, True)
+    assert (many.held_out, many.improvement.groups, many.improvement.error, many.improvement.convincing) == (
+        60,
+        20,
+        0.0,
+        True,
+    )
 
 
 def test_the_standard_error_is_that_of_problems_as_clusters():
@@ -243,13 +254,13 @@ def test_the_standard_error_is_that_of_problems_as_clusters():
     )
     mean = (5 * first + 7 * second) / 12
     apart = [4 * (first - mean), first - mean + 2 * (second - mean), 5 * (second - mean)]
-    assert found.gain == pytest.approx(mean)
-    assert found.error == pytest.approx(math.sqrt(1.5 * sum(each**2 for each in apart)) / 12)
+    assert found.improvement.mean == pytest.approx(mean)
+    assert found.improvement.error == pytest.approx(math.sqrt(1.5 * sum(each**2 for each in apart)) / 12)
 
 
 def test_shifted_shares_are_found():
     found = estimated(shifted=True, count=160)
-    assert found.convincing
+    assert found.improvement.convincing
     causes = found.table.causes
     assert max(causes, key=causes.get) == "plan"
     assert causes["plan"] / sum(share for key, share in causes.items() if key != "other") > 0.5
@@ -257,16 +268,15 @@ def test_shifted_shares_are_found():
 
 def test_the_shipped_shares_are_not_replaced():
     found = estimated(shifted=False, count=100)
-    assert (found.used + found.held_out, found.convincing) == (100, False)
+    assert (found.used + found.held_out, found.improvement.convincing) == (100, False)
 
 
 def test_too_few_problems_convince_nobody():
-    few = Estimate(SHIPPED, 19, 40, 19, 5.0, 0.1)
-    assert not few.convincing
-    assert Estimate(SHIPPED, 20, 40, 20, 5.0, 0.1).convincing
-    assert not Estimate(SHIPPED, 20, 40, 20, 0.19, 0.1).convincing
+    assert not Improvement(19, 5.0, 0.1).convincing
+    assert Improvement(20, 5.0, 0.1).convincing
+    assert not Improvement(20, 0.19, 0.1).convincing
 
 
 def test_no_run_at_all_is_no_error():
     found = estimate({}, SHIPPED)
-    assert (found.used, found.held_out, found.gain, found.convincing) == (0, 0, 0.0, False)
+    assert (found.used, found.held_out, found.improvement.mean, found.improvement.convincing) == (0, 0, 0.0, False)

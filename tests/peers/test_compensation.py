@@ -6,7 +6,7 @@ import pytest
 
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from replan.cli.exits import Exit
-from tests.peers.work import Work, plan, step
+from tests.peers.execution_case import ExecutionCase, plan, step
 from tests.support.answers import Answer
 
 PLAN = plan(
@@ -66,7 +66,7 @@ def test_a_finished_step_is_compensated_once_for_each_time_that_it_was_done(nth,
     """
     works = []
     case = open_case(replanned(works))
-    works.append(work := Work(case, PLAN, TOOLS))
+    works.append(work := ExecutionCase(case, PLAN, TOOLS))
     for name in ("withdraw", "other_bank"):
         (case.folder / f"log.{name}.fails").touch()
     code, result = work.begin(**({} if nth is None else {"kill": {"label": "tool.after", "nth": nth}}))

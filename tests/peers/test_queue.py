@@ -71,8 +71,8 @@ def check_all(case, runs, host):
 def test_queued_runs_and_messages_outlive_the_host_that_was_to_take_them(open_case):
     """microsoft/autogen#5327: the distributed runtime keeps its queue in memory, and loses it in a restart.
 
-    The host drives two of four accepted runs when it is killed. A note comes while no process is alive. The next host
-    ends all runs.
+    The host is killed while it drives two of four accepted runs. A note is sent while no process is alive.
+    The next host ends all runs.
     """
     case = open_case(gate := Gate())
     [first], runs = admitted(case, 1)

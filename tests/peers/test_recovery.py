@@ -9,7 +9,7 @@ import pytest
 from actors.run.questions import NOT_RUN, SUCCEEDED
 from replan.cli.exits import Exit
 from tests.crash.test_children import wait_for
-from tests.peers.work import Work, plan, step
+from tests.peers.execution_case import ExecutionCase, plan, step
 from tests.support.answers import Answer, by_step
 from tests.support.artifacts import ANALYSIS, GOOD
 from tests.support.artifacts import plan as planned
@@ -25,7 +25,8 @@ CHAIN = plan(
 CHAIN_TOOLS = {"reserve": {}, "charge": {}, "notify": {}}
 DONE = ["begin reserve", "end reserve", "begin charge", "end charge", "begin notify", "end notify"]
 AFTER_CHARGE = 6
-"""The call of `charge`: after the workspace's snapshot, and after act, snapshot, check and comparison of `reserve`."""
+"""The number of the tool call of `charge`. Before it come a snapshot of the workspace, and of `reserve` the act, the
+snapshot, the check and the comparison."""
 PAIR = plan([step("left", ["start"], ["l"]), step("right", ["start"], ["r"])], ["l", "r"])
 
 
@@ -35,7 +36,7 @@ def no_model(*_):
 
 def recovered(case, cores):
     """Kill the driver after a tool's effect and before its record, and resume; return all that is seen of that."""
-    work = Work(case, CHAIN, CHAIN_TOOLS)
+    work = ExecutionCase(case, CHAIN, CHAIN_TOOLS)
     code, _ = work.begin(kill={"label": "tool.after", "nth": AFTER_CHARGE}, cores=cores)
     assert code == -signal.SIGKILL
     assert work.log() == DONE[:4]
@@ -69,7 +70,7 @@ def test_a_tool_that_takes_many_leases_runs_once_beside_a_host_and_a_resume(open
     """
     ttl = 1.5
     case = open_case(no_model)
-    work = Work(case, CHAIN, CHAIN_TOOLS | {"charge": {"seconds": 5 * ttl}})
+    work = ExecutionCase(case, CHAIN, CHAIN_TOOLS | {"charge": {"seconds": 5 * ttl}})
     driver = case.start(work.argv(), "run.", ttl=ttl)
     until = time.monotonic() + 20
     while "begin charge" not in work.log():
@@ -95,7 +96,7 @@ def test_a_call_that_never_ran_beside_one_that_is_recorded_runs_after_a_kill(ope
     """
     case = open_case(no_model)
     tools = {"left": {}, "right": {"pre_check": "slow"}, "slow": {"seconds": 2.5, "repeatable": True}}
-    work = Work(case, PAIR, tools)
+    work = ExecutionCase(case, PAIR, tools)
     code, _ = work.begin(kill={"label": "tool.prepared", "nth": 4})
     assert (code, [line for line in work.log() if "slow" not in line]) == (-signal.SIGKILL, ["begin left", "end left"])
     code, result = work.resume()
@@ -109,7 +110,7 @@ def test_a_call_that_never_ran_beside_one_that_is_recorded_runs_after_a_kill(ope
 def test_a_call_that_waits_for_approval_beside_one_that_is_done_runs_once(killed, open_case):
     """google/adk-python#7108: the same where the second call waits for a person, with a kill after the answer."""
     case = open_case(no_model)
-    work = Work(case, PAIR, {"left": {"risk": "none"}, "right": {"risk": "risky"}})
+    work = ExecutionCase(case, PAIR, {"left": {"risk": "none"}, "right": {"risk": "risky"}})
     code, result = work.begin("--approve", "risky")
     assert (code, work.log()) == (Exit.WAITING, ["begin left", "end left"]), case.error()
     work.answer(result, "yes")

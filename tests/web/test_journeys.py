@@ -56,11 +56,11 @@ class Person:
         return await self.page.evaluate(f"document.querySelector({json.dumps(selector)}).value")
 
     async def mark(self):
-        """Mark the page, so that one can tell whether it is loaded again."""
+        """Set an attribute of the page that a reload removes."""
         await self.page.evaluate("document.body.dataset.marked = 'yes'")
 
     async def is_marked(self):
-        """Tell whether the page is still the one that was marked."""
+        """Return whether that attribute is still set, so that the page was not reloaded."""
         return await self.page.evaluate("document.body.dataset.marked === 'yes'")
 
     async def count(self, selector):

@@ -51,7 +51,7 @@ def blame(
     """
     from actors.values.lines import line
     from replan.blame.attribution import blame as blame_of
-    from replan.blame.reading import read_weights, shipped_weights
+    from replan.blame.trace_reader import read_weights, shipped_weights
     from replan.cli.terminal.console import print_json, show
     from replan.cli.trace_files import read_all
 

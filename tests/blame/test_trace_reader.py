@@ -7,7 +7,8 @@ import pytest
 
 from replan.blame.attribution import VALUES_MAX
 from replan.blame.messages import NAME_MAX
-from replan.blame.reading import STEPS_MAX, files_in, read_text, read_weights, traces_in
+from replan.blame.trace_reader import STEPS_MAX, read_weights, traces_in
+from replan.cli.trace_files import files_in, read_trace_file
 from runtime.core.errors import UsageProblem
 from tests.blame.samples import drawn, log_of, said, span
 
@@ -291,10 +292,10 @@ def test_a_folder_is_its_files_of_json_and_an_empty_one_is_an_error(tmp_path):
         (tmp_path / name).write_text("{}")
     assert [path.name for path in files_in(tmp_path)] == ["c.jsonl", "b.json"]
     with pytest.raises(UsageProblem, match="no such file"):
-        read_text(tmp_path / "missing.json")
+        read_trace_file(tmp_path / "missing.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageProblem, match="not UTF-8"):
-        read_text(tmp_path / "binary.json")
+        read_trace_file(tmp_path / "binary.json")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageProblem, match=r"holds no \.json"):
         files_in(tmp_path / "empty")

@@ -37,7 +37,7 @@ def plan(steps: Sequence[Mapping[str, Any]], goal: Sequence[str], start: Sequenc
 
 
 @dataclass
-class Work:
+class ExecutionCase:
     """An execution in the home of a case."""
 
     case: Case

@@ -17,10 +17,10 @@ from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 
 TEXT_BYTES_MAX = 64 * 1024 * 1024
-"""The largest text with traces."""
+"""The most bytes of a file with traces."""
 STEPS_MAX = 10_000
 """The most steps of a trace."""
-FORMS = "OpenTelemetry spans, or messages as AutoGen, LangGraph and Who&When have them"
+FORMATS = "OpenTelemetry spans, or messages as AutoGen, LangGraph and Who&When have them"
 
 
 def traces_in(text: str, place: str) -> list[AgentTrace]:
@@ -56,7 +56,7 @@ def _traces(parts: Sequence[tuple[Any, str]], place: str) -> list[AgentTrace]:
 
 
 def _no_trace(place: str) -> UsageProblem:
-    return UsageProblem("holds no trace that can be read", place=place, hint=f"give {FORMS}")
+    return UsageProblem("holds no trace that can be read", place=place, hint=f"give {FORMATS}")
 
 
 def _parts(text: str, place: str) -> Iterator[tuple[Any, str]]:
@@ -82,7 +82,7 @@ def _values(text: str, place: str) -> Iterator[tuple[Any, str]]:
 def _no_json(error: Exception, place: str, number: int) -> UsageProblem:
     line = number or (error.lineno if isinstance(error, json.JSONDecodeError) else 0)
     cause = "nested too deeply" if isinstance(error, RecursionError) else "this is no JSON"
-    return UsageProblem(cause, place=f"{place}:{line}" if line else place, hint=f"give {FORMS}")
+    return UsageProblem(cause, place=f"{place}:{line}" if line else place, hint=f"give {FORMATS}")
 
 
 def read_weights(path: Path) -> BlameWeights:
@@ -97,33 +97,3 @@ def read_weights(path: Path) -> BlameWeights:
 def shipped_weights() -> BlameWeights:
     """Return the weights that are shipped, fitted to the logs of Who&When."""
     return read_weights(data_root() / "configs" / "blame" / "who_and_when.yaml")
-
-
-def files_in(path: Path) -> list[Path]:
-    """Return a file, or the files of a folder and its folders that end in `.json` or `.jsonl`, sorted.
-
-    Raises:
-        UsageProblem: the folder has none.
-    """
-    if not path.is_dir():
-        return [path]
-    found = sorted(each for each in path.rglob("*") if each.suffix in (".json", ".jsonl") and each.is_file())
-    if not found:
-        raise UsageProblem("holds no .json or .jsonl file", place=str(path), hint="name a file or folder with traces")
-    return found
-
-
-def read_text(path: Path) -> str:
-    """Return a file's text. Raises `UsageProblem` for one that is missing, too large or not UTF-8."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(TEXT_BYTES_MAX + 1)
-    except (OSError, ValueError) as error:
-        cause = (getattr(error, "strerror", None) or "not a file's name").lower()
-        raise UsageProblem(cause, place=str(path), hint="name a file that you may read") from None
-    if len(data) > TEXT_BYTES_MAX:
-        raise UsageProblem(f"more than {TEXT_BYTES_MAX:,} bytes", place=str(path), hint="split the file")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageProblem(f"not UTF-8 (byte {error.start})", place=str(path), hint="save it as UTF-8") from None
