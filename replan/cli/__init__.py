@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Sequence
 from typing import NoReturn
@@ -15,6 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if previous is signal.default_int_handler and threading.current_thread() is threading.main_thread():
         # An exception in the middle of an import may be lost, or be shown as a traceback. Nothing is to be saved yet.
         signal.signal(signal.SIGINT, _leave)
+        leave_on_lost_interrupts()
     from replan.setup.gc_tuning import start_quickly
 
     start_quickly()
@@ -25,6 +27,21 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         signal.signal(signal.SIGINT, previous)
     app.main(args=arguments, prog_name="replan")
     raise AssertionError("the application always exits")
+
+
+def leave_on_lost_interrupts() -> None:
+    """Exit with code 130 where Python would print a `KeyboardInterrupt` and go on.
+
+    Python cannot raise an exception out of a finalizer or the callback of a weak reference, which run at any line.
+    """
+    previous = sys.unraisablehook
+
+    def hook(lost: "sys.UnraisableHookArgs", /) -> None:
+        if lost.exc_type is KeyboardInterrupt:
+            _leave()
+        previous(lost)
+
+    sys.unraisablehook = hook
 
 
 def _leave(*_: object) -> NoReturn:
