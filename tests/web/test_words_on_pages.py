@@ -11,7 +11,7 @@ from tests.web.world import served
 __all__ = ["replan"]
 
 RAW = re.compile(
-    r"\b[A-Za-z_][\w-]*/(?:v\d|r\d|n\d)[\w.]*|\bg_[a-z_]+|\b(?:local_retry|partial_replan|full_replan)\b|workspace/start"
+    r"\b[A-Za-z_][\w-]*/[vrn]\d+(?![a-z0-9])[\w.]*|\bg_[a-z_]+|\b(?:local_retry|partial_replan|full_replan)\b|workspace/start"
 )
 """Ids of attempts and steps, and names of moves."""
 
