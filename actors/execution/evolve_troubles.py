@@ -156,7 +156,7 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
             plan, findings = read_plan(dict(value))
             if plan is None:
                 return _rejected(state, replan, "it cannot be read", findings)
-            unbound = state.config.tools.unbound(plan)
+            unbound = state.config.tools.unbound(plan, state.values.keys())
             if unbound:
                 return _rejected(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
             return changed(state, replan=replace(replan, plan=json.dumps(value, sort_keys=True)))

@@ -36,7 +36,7 @@ def keeping_to_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
     def guard(artifact: Artifact, context: Context) -> Verdict:
         verdict = proves(artifact, context)
         plan = read_draft(artifact.parsed)[0] if verdict.passed else None
-        bound = None if plan is None or tools is None or tools.unbound(plan) else tools
+        bound = None if plan is None or tools is None or tools.unbound_names(plan) else tools
         violations = () if plan is None else tuple(broken_by_plan(plan, bound))
         if not violations:
             return verdict

@@ -1,6 +1,6 @@
 """What an execution would do: its steps in order, what runs and checks each, and what a failure leads to. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from actors.execution.config import ExecutionConfig, ReadyPlan, ready_plan
 from actors.execution.story import conclusion_of, demands_of
 from actors.plans.contingency import contingent_steps
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
+from actors.plans.plan_lines import one_of
 from actors.plans.semantics import after_success, may_overlap, ready_steps
 from actors.tools.uses import use_text
 from actors.values.format import counted, shortened
@@ -25,7 +26,10 @@ class OutlinedStep:
     step: Step
     """The step of the plan."""
     turn: int
-    """When it runs, if nothing fails: steps with the same number may run side by side. 0 for a contingent step."""
+    """When it runs, if nothing fails: steps with the same number may run side by side, except in a plan with outcomes.
+
+    0 for a contingent step.
+    """
     executes: str
     """What executes it."""
     checks: str
@@ -45,6 +49,7 @@ class OutlinedStep:
             "approval": self.approved,
             "attempts": self.step.retry_budget,
             "on_failure": self.step.on_failure,
+            **({"outcomes": [outcome.name for outcome in self.step.outcomes]} if self.step.outcomes else {}),
         }
 
 
@@ -101,6 +106,8 @@ def _outlined(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: int) -
 def _turns(plan: ReadyPlan) -> dict[str, int]:
     """Return when each step of the nominal run begins, as numbers from 1."""
     program, later = plan.program, contingent_steps(plan.plan)
+    if plan.plan.has_outcomes:
+        return _numbers(plan, later)
     now, turns = program.initial, dict[str, int]()
     for turn in range(1, len(program.steps) + 1):
         free = [index for index in ready_steps(program, now) if program.steps[index].step_id not in {*later, *turns}]
@@ -114,6 +121,28 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
         if not wave:
             break
     return turns
+
+
+def _numbers(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
+    """Return the numbers of the steps of a plan with outcomes, in the order in which successes can first lead to them.
+
+    No two have the same number: which of them run is not known before the outcomes are.
+    """
+    program, numbers = plan.program, dict[str, int]()
+    tokens, settled = program.initial.tokens, 0
+    while True:
+        free = [
+            index
+            for index, step in enumerate(program.steps)
+            if step.step_id not in {*later, *numbers}
+            and program.needs[index] & ~tokens == 0
+            and program.dependencies[index] & ~settled == 0
+        ]
+        if not free:
+            return numbers
+        for index in free:
+            numbers[program.steps[index].step_id] = len(numbers) + 1
+            tokens, settled = tokens | program.adds[index], settled | 1 << index
 
 
 def outline_lines(outline: Outline) -> Iterator[Line]:
@@ -150,7 +179,9 @@ def _step_lines(entry: OutlinedStep, outline: Outline) -> Iterator[Line]:
     yield _field("runs", entry.executes)
     if entry.checks:
         yield _field("check", entry.checks)
-    if not entry.turn:
+    if step.outcomes:
+        yield _field("tells", one_of(step))
+    if not entry.turn or outline.plan.plan.has_outcomes:
         yield _field("when", f"{', '.join(sorted(step.preconditions))}")
     yield _field("tries", f"{counted(step.retry_budget, 'attempt')}; {_failure(step)}")
 

@@ -88,22 +88,20 @@ def given_facts(state: State, replan: Replan) -> Given:
     value: Mapping[str, Any] = plan_to_json(state.plan.plan)
     keeps, constraints = replan.level is BacktrackLevel.PARTIAL_REPLAN, state.constraints
     requirements = with_constraints(state.plan.json, constraints).get("requirements")
-    return Given(
+    facts = Given(
         initial_state=tuple(sorted(state.tokens)),
         goal_state=tuple(value["goal_state"]) if keeps else None,
         invariants=tuple(value.get("invariants", ())) if keeps else None,
         requirements=tuple(requirements) if keeps and isinstance(requirements, list) else None,
         kept_requirements=() if keeps else requirements_json(constraints.requirements),
         kept_invariants=() if keeps else constraints.invariants,
-        generators=tuple(sorted(state.config.tools.generators)),
-        guards=tuple(sorted(state.config.tools.guards)),
-        step_generators=state.config.tools.step_names("generator"),
-        step_guards=state.config.tools.step_names("guard"),
+        known_values=tuple(sorted(state.values)),
         failure_summary="\n".join(_failure_lines(state, replan)),
-        achieved=tuple(item.removesuffix(":ok") for item in _all_traces(state) if item.endswith(":ok")),
+        achieved=tuple(item.removesuffix(":ok") for item in _all_traces(state) if not item.endswith(":fail")),
         answers=tuple(_answers(state)),
         asks_nobody=True,
     )
+    return facts.model_copy(update=state.config.tools.names_given)
 
 
 def problem_text(state: State) -> str:

@@ -103,6 +103,8 @@ def step_facts(step: ShownStep) -> Iterator[str]:
         yield "by hand"
     if step.status is StepStatus.SUCCEEDED and step.attempts and step.check_must_fail:
         yield "its check failed, as it must"
+    if step.outcome and step.status is StepStatus.SUCCEEDED:
+        yield step.outcome
     if step.phase:
         yield step.phase
     if step.attempts > 1 or (step.attempts and step.status is not StepStatus.SUCCEEDED):

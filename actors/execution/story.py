@@ -1,7 +1,7 @@
 """What an execution came to, as plain values: steps, goals, demands, revisions and the phase. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from actors.execution.events import StepOutcome
 from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
 from actors.execution.state import AttemptPhase, Revision, State
 from actors.plans.contingency import contingent_steps
-from actors.plans.plan import Plan, Step
+from actors.plans.plan import RESERVED_OUTCOMES, Plan, Step
 from actors.tools.uses import ToolUse
 from actors.values.findings import Finding
 
@@ -59,6 +59,8 @@ class ShownStep:
     """Why its last visit, or its last attempt, failed."""
     check_must_fail: bool = False
     """Whether its check passes by a failure, as a test before the fix."""
+    outcome: str = ""
+    """The outcome that its last success had; empty where it has none."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the step as plain data."""
@@ -72,6 +74,7 @@ class ShownStep:
             "visits": self.visits,
             "seconds": self.seconds,
             "contingent": self.contingent,
+            **({"outcome": self.outcome} if self.outcome else {}),
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
         }
 
@@ -136,7 +139,11 @@ def shown_goals(state: State) -> tuple[ShownGoal, ...]:
 def shown_steps(state: State) -> tuple[ShownStep, ...]:
     """Return the steps of the current plan, in the order of its dependencies."""
     later, over = contingent_steps(state.plan.plan), state.run.finished is not None
-    steps = [_shown(state, step.step_id, step.step_id in later, over=over) for step in state.plan.program.steps]
+    outcomes = outcomes_in(state.trace)
+    steps = [
+        replace(_shown(state, step.step_id, step.step_id in later, over=over), outcome=outcomes.get(step.step_id, ""))
+        for step in state.plan.program.steps
+    ]
     order = {step: number for number, step in enumerate(state.results)}
     return tuple(sorted(steps, key=lambda step: _turn(order, step)))
 
@@ -189,6 +196,15 @@ _STATUS = {
 }
 
 
+def outcomes_in(trace: Iterable[str]) -> dict[str, str]:
+    """Return the outcomes with which steps succeeded last in a trace, by step."""
+    last = dict[str, str]()
+    for item in trace:
+        step, _, outcome = item.rpartition(":")
+        last[step] = "" if outcome in RESERVED_OUTCOMES else outcome
+    return {step: outcome for step, outcome in last.items() if outcome}
+
+
 def shown_revisions(state: State) -> tuple[ShownRevision, ...]:
     """Return all revisions, the current one last."""
     earlier = [_earlier(revision) for revision in state.earlier]
@@ -204,7 +220,7 @@ def _earlier(revision: Revision) -> ShownRevision:
 
 
 def _past_steps(plan: ReadyPlan, revision: Revision) -> Iterator[ShownStep]:
-    later = contingent_steps(plan.plan)
+    later, outcomes = contingent_steps(plan.plan), outcomes_in(revision.trace)
     for step in plan.program.steps:
         result = revision.results.get(step.step_id)
         yield ShownStep(
@@ -218,6 +234,7 @@ def _past_steps(plan: ReadyPlan, revision: Revision) -> Iterator[ShownStep]:
             seconds=None if result is None else result.seconds,
             contingent=step.step_id in later,
             findings=() if result is None else result.findings,
+            outcome=outcomes.get(step.step_id, ""),
         )
 
 

@@ -210,7 +210,13 @@ def _progress(state: State, now: float) -> Line:
 
 
 def _flow(_: State, result: ExecutionResult) -> Flow | None:
-    return None if result.plan_json is None else plan_flow(result.plan_json, step_states(result))
+    return (
+        None
+        if result.plan_json is None
+        else plan_flow(
+            result.plan_json, step_states(result), {step.step: step.outcome for step in result.steps if step.outcome}
+        )
+    )
 
 
 def _plan(_: Any, result: ExecutionResult, program: str) -> RunDocument:

@@ -22,7 +22,7 @@ from actors.guards.port import Guard, GuardDefinition
 from actors.plans.exploration import BrokenInvariant, DeadEnd, Exploration, explore_plan
 from actors.plans.formatting import ITEMS_MAX, printable, quoted_list
 from actors.plans.plan import Invariant, Plan
-from actors.plans.semantics import replay
+from actors.plans.semantics import FAIL, OK, replay
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 
@@ -83,22 +83,23 @@ def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soun
 
 
 def _dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
-    """Yield one finding for each step that causes a dead end, with its shortest trace; then one for the trap, if any.
+    """Yield one finding for each cause of a dead end, with its shortest trace; then one for the trap, if any.
 
-    The step that causes a dead end is the last one of the trace that failed, or else the last one of the trace.
+    The cause is the last failure or outcome of the trace, or else the last success.
     """
     by_cause: dict[str, DeadEnd] = {}
     for end in exploration.dead_ends:
-        failures = [item for item in end.trace if item.endswith(":fail")]
-        cause = (failures or list(end.trace) or [""])[-1].rpartition(":")[0]
+        turns = [item for item in end.trace if not item.endswith(f":{OK}")]
+        cause = (turns or list(end.trace) or [""])[-1]
         if by_cause.setdefault(cause, end) is end and len(by_cause) >= DEAD_ENDS_MAX:
             break
-    for step_id, end in by_cause.items():
+    for cause, end in by_cause.items():
         text = (
             f"Dead end after {_path(end.trace)}: nothing is ready and the goal lacks {quoted_list(end.missing)}."
-            f"{_waiting(plan, end.trace)}{_advice(step_id, end.trace)}"
+            f"{_waiting(plan, end.trace)}{_advice(plan, cause)}"
         )
-        yield Finding(code=Code.DEAD_END, where=step_id, message=text, tokens=end.missing, trace=end.trace)
+        where = cause.rpartition(":")[0]
+        yield Finding(code=Code.DEAD_END, where=where, message=text, tokens=end.missing, trace=end.trace)
     if exploration.trap is not None:
         text = (
             f"After {_path(exploration.trap)} the run goes on for ever: no trace from there ends, and none is handed "
@@ -108,15 +109,23 @@ def _dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
         yield Finding(code=Code.DEAD_END, where=where, message=text, trace=exploration.trap)
 
 
-def _advice(step_id: str, trace: Sequence[str]) -> str:
-    """Return the part of the message that says how to avoid the dead end."""
-    name = printable(step_id)
-    if f"{step_id}:fail" in trace:
+def _advice(plan: Plan, cause: str) -> str:
+    """Return the part of the message that says how to avoid a dead end after a failure, an outcome or a success."""
+    step_id, _, name = cause.rpartition(":")
+    shown = printable(step_id)
+    if name == FAIL:
         return (
-            f" Add a step that reacts to the failure_effects of {name} and makes what is missing, "
-            f"or set on_failure of {name} to escalate."
+            f" Add a step that reacts to the failure_effects of {shown} and makes what is missing, "
+            f"or set on_failure of {shown} to escalate."
         )
-    return " Add a step that leads from there to the goal."
+    outcomes = (each for step in plan.steps if step.step_id == step_id for each in step.outcomes)
+    outcome = next((each for each in outcomes if each.name == name), None)
+    if outcome is None:
+        return " Add a step that leads from there to the goal."
+    which = f"the outcome '{printable(name)}' of {shown}"
+    if not outcome.effects:
+        return f" Give {which} a token of its own in effects, and add a step that needs it and leads on to the goal."
+    return f" Add steps that need {quoted_list(outcome.effects)}, which {which} makes, and that lead on to the goal."
 
 
 def _waiting(plan: Plan, trace: Sequence[str]) -> str:

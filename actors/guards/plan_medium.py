@@ -5,11 +5,13 @@ policy, some trace must reach the goal. Polynomial time, except for these two ex
 by `max_explorations`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from actors.guards.plan_minimal import SCORE_MAX, Structure, check_structure
+from actors.files.suggestions import closest
+from actors.guards.plan_minimal import NEAR_LENGTH_MAX, NEAR_MAX, SCORE_MAX, Structure, check_structure
 from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdict, read_settings, sort_findings
 from actors.guards.port import Guard, GuardDefinition
 from actors.plans.contingency import contingent_steps, reachable_by_failure
@@ -283,13 +285,17 @@ def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings:
         result.findings.append(Finding(code=Code.TOO_COMPLEX, message=text, where="steps", severity="warning"))
 
 
-def _never_runs(step: Step) -> Finding:
-    """Return the error that a contingent step runs on no trace, although failures make its tokens."""
+def _never_runs(step: Step, lost: Sequence[str] = (), produced: AbstractSet[str] = frozenset()) -> Finding:
+    """Return the error that a step runs on no trace; `lost` are the tokens that it needs and nothing makes."""
     name = printable(step.step_id)
     text = (
         f"step {name} never runs: on no trace of successes and failures is it pending with its dependencies settled "
         f"while {quoted_list(step.preconditions)} hold. Keep what it needs from being deleted, or remove {name}."
     )
+    if lost:
+        near = closest(lost[0], produced) if len(lost[0]) <= NEAR_LENGTH_MAX and len(produced) <= NEAR_MAX else ""
+        hint = f"did you mean '{printable(near)}'?" if near else "add it to the effects of a step or of an outcome."
+        text = f"step {name} never runs: no step, outcome or failure makes {quoted_list(lost)}; {hint}"
     return Finding(
         code=Code.FAILURE_UNREACHABLE, where=step.step_id, message=text, tokens=tuple(sorted(step.preconditions))
     )
@@ -372,8 +378,9 @@ def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: 
         result.score = SCORE_MAX
         return
     produced = plan.initial_state.union(*(step.may_add | step.failure_effects for step in plan.steps))
+    lacking = {step.step_id: sorted(step.preconditions - produced) for step in order.steps}
     for step in order.steps:
-        if lost := sorted(step.preconditions - produced):
+        if lost := lacking[step.step_id]:
             result.findings.append(_not_produced(step, lost).model_copy(update={"severity": "warning"}))
     sought = () if plan.is_policy else tuple(step.step_id for step in plan.steps)
     until_success = not whole and plan.is_policy
@@ -382,7 +389,7 @@ def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: 
     if exploration.succeeds:
         idle = [step for step in order.steps if step.step_id in sought and step.step_id not in exploration.ran]
         if exploration.complete and idle:
-            result.findings.extend(_never_runs(step) for step in idle)
+            result.findings.extend(_never_runs(step, lacking[step.step_id], produced) for step in idle)
             result.first_failing_step, result.score = idle[0].step_id, 0.8
         return
     result.score = 0.8

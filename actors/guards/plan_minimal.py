@@ -147,7 +147,10 @@ def _bad_outcomes(step: Step) -> Iterator[Finding]:
         if not name:
             yield _step_error(step.step_id, Code.BAD_OUTCOME, "an outcome has no name; give each its own.")
         elif name in RESERVED_OUTCOMES:
-            text = f"'{shown}' is a word of traces; choose another name for the outcome."
+            text = (
+                f"'{shown}' cannot name an outcome: a failure is no outcome (on_failure says what follows it), and a "
+                f"success without outcomes has only the effects of its step. Name what the result says."
+            )
             yield _step_error(step.step_id, Code.BAD_OUTCOME, text)
         elif count > 1:
             yield _step_error(step.step_id, Code.BAD_OUTCOME, f"{count} outcomes are named '{shown}'; name each once.")

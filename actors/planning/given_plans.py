@@ -11,6 +11,7 @@ from typing import Any
 from actors.planning.events import NeededAnswer, PlanningOutcome, RunFinished
 from actors.planning.state import State
 from actors.plans.mending import mended, replaced_findings, unbound_findings, with_given
+from actors.plans.result_findings import unread_findings
 from actors.run.questions import ClarificationRequested
 from actors.values.artifacts import ended_early, indented_json
 from actors.values.findings import Finding, Verdict
@@ -67,7 +68,7 @@ def _mended(content: str) -> tuple[Any, Made] | None:
 
 @total("the plan's facts", lambda said: (Finding(code=ReplyCode.UNREAD, message=said),))
 def _unbound(plan: Any, facts: Given) -> tuple[Finding, ...]:
-    return tuple(unbound_findings(plan, facts))
+    return (*unbound_findings(plan, facts), *unread_findings(plan, facts))
 
 
 def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
@@ -82,7 +83,7 @@ def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
     if not (unbound or replaced or node.notes):
         return verdict
     update: dict[str, Any] = {"findings": (*verdict.findings, *unbound, *replaced, *node.notes)}
-    if unbound:
+    if any(finding.severity == "error" for finding in unbound):
         update |= {"passed": False, "score": min(verdict.score, 0.99)}
     return verdict.model_copy(update=update)
 

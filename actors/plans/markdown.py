@@ -7,6 +7,7 @@ from typing import Any
 from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step
+from actors.plans.plan_lines import one_of
 from actors.plans.reader import read_plan
 from actors.values.format import counted
 from runtime.core.errors import UsageProblem
@@ -72,13 +73,14 @@ def _remarks(plan: Plan, note: str) -> list[str]:
 
 def _task(step: Step, names: Mapping[str, str]) -> str:
     checked = f" (checked by {_code(step.guard)})" if step.guard else ""
+    either = f"; it tells {escaped(one_of(step))}" if step.outcomes else ""
     failure = ""
     if step.on_failure == CONTINUE:
         failure = "; if it fails: go on without it"
     elif step.goes_back_to is not None:
         back = names.get(step.goes_back_to, step.goes_back_to)
         failure = f'; if it fails: back to "{_for_github(escaped(back))}"'
-    return f"- [ ] {_for_github(escaped(names[step.step_id]))}{checked}{failure}"
+    return f"- [ ] {_for_github(escaped(names[step.step_id]))}{checked}{_for_github(either)}{failure}"
 
 
 def _facts(step: Step) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ TOTAL = "total_retry_budget"
 BUDGET = "retry_budget"
 LISTS = ("dependencies", "preconditions", "effects", "delete_effects", "failure_effects", "failure_delete_effects")
 """The lists of a step that are sets of names."""
-OPTIONAL = (*LISTS, "description", "guard", "on_failure", "repeatable", BUDGET)
+OPTIONAL = (*LISTS, "description", "guard", "on_failure", "repeatable", "outcomes", BUDGET)
 """The fields of a step that may be missing; null says the same."""
 NUMBER_MAX = 1_000_000
 """The largest budget that is set or read from a text."""

@@ -1,6 +1,7 @@
-"""A plan as a graph, also as Mermaid text: its steps by their dependencies, and what follows a failure. Pure."""
+"""A plan as a graph, also as Mermaid text: its steps, and what follows each success, outcome or failure. Pure."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from actors.plans.contingency import contingent_steps
@@ -11,8 +12,13 @@ from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from runtime.core.errors import UsageProblem
 
 
-def plan_flow(value: Any, states: Mapping[str, NodeState] | None = None) -> Flow | None:
-    """Return the graph of a plan as JSON, with the states of its steps by id; None for what is no plan."""
+def plan_flow(
+    value: Any, states: Mapping[str, NodeState] | None = None, outcomes: Mapping[str, str] | None = None
+) -> Flow | None:
+    """Return the graph of a plan as JSON; None for what is no plan.
+
+    `states` are those of its steps by id, and `outcomes` the outcomes with which steps have succeeded.
+    """
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None or not plan.steps:
@@ -20,21 +26,25 @@ def plan_flow(value: Any, states: Mapping[str, NodeState] | None = None) -> Flow
     known, later = states or {}, contingent_steps(plan)
     nodes = tuple(
         FlowNode(
-            step.step_id, step.name or step.step_id, known.get(step.step_id, NodeState.OPEN), step.step_id in later
+            step.step_id,
+            step.name or step.step_id,
+            known.get(step.step_id, NodeState.OPEN),
+            step.step_id in later,
         )
         for step in order.steps
     )
-    return Flow(nodes, tuple(_edges(plan, {node.id: node.state for node in nodes})))
+    edges = _edges(plan, {node.id: node.state for node in nodes}, outcomes or {})
+    return Flow(nodes, tuple(_without_cycles(edges)))
 
 
-def _edges(plan: Plan, states: Mapping[str, NodeState]) -> Iterator[FlowEdge]:
+def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, str]) -> Iterator[FlowEdge]:
     """Yield the edges; one was taken where its begin came to what it is for, and its end has begun."""
     begun = {name for name, state in states.items() if state not in (NodeState.OPEN, NodeState.SKIPPED)}
     failed = {name for name, state in states.items() if state is NodeState.FAILED}
+    for begin, end, names in _ways_on(plan):
+        done = states[begin] is NodeState.DONE and (not names or outcomes.get(begin) in names)
+        yield FlowEdge(begin, end, taken=done and end in begun, label=", ".join(names))
     for step in plan.steps:
-        for name in sorted(step.dependencies):
-            if name in states:
-                yield FlowEdge(name, step.step_id, taken=states[name] is NodeState.DONE and step.step_id in begun)
         if step.goes_back_to in states and step.goes_back_to != step.step_id:
             yield FlowEdge(step.step_id, step.goes_back_to or "", recovery=True)
         if step.on_failure == CONTINUE:
@@ -42,6 +52,53 @@ def _edges(plan: Plan, states: Mapping[str, NodeState]) -> Iterator[FlowEdge]:
                 if not step.failure_effects.isdisjoint(other.preconditions):
                     taken = step.step_id in failed and other.step_id in begun
                     yield FlowEdge(step.step_id, other.step_id, recovery=True, taken=taken)
+
+
+def _ways_on(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the pairs of steps of which the second follows the first, with the outcomes after which alone it does.
+
+    A step follows those that it depends on; in a plan with outcomes also those that make a token which it needs. There
+    the tokens that steps delete say where an execution stands: where a step needs one of these, its other tokens, such
+    as values, are left out.
+    """
+    steps = {step.step_id: step for step in plan.steps}
+    moving: frozenset[str] = frozenset()
+    if plan.has_outcomes:
+        moving = moving.union(*(step.may_delete | step.failure_delete_effects for step in plan.steps))
+    for step in plan.steps:
+        for name in sorted(step.dependencies & steps.keys()):
+            yield name, step.step_id, _leading(steps[name], step.preconditions)
+        needed = step.preconditions & moving or step.preconditions
+        for other in plan.steps if plan.has_outcomes else ():
+            if other.step_id != step.step_id and other.step_id not in step.dependencies:
+                names = _leading(other, needed)
+                if names or not needed.isdisjoint(other.may_add):
+                    yield other.step_id, step.step_id, names
+
+
+def _leading(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
+    """Return the outcomes of a step that make one of some tokens; none where no success or each one makes one."""
+    names = tuple(each.name for each in step.outcomes if not needed.isdisjoint(each.effects))
+    return () if len(names) == len(step.outcomes) or not needed.isdisjoint(step.effects) else names
+
+
+def _without_cycles(edges: Iterator[FlowEdge]) -> Iterator[FlowEdge]:
+    """Yield the edges; those that would close a cycle of edges that lead on are marked as leading back."""
+    after: dict[str, set[str]] = {}
+    for edge in edges:
+        if edge.recovery:
+            yield edge
+            continue
+        seen, todo = {edge.end}, [edge.end]
+        while todo and edge.begin not in seen:
+            more = after.get(todo.pop(), set()) - seen
+            seen |= more
+            todo += more
+        if edge.begin in seen:
+            yield replace(edge, back=True)
+        else:
+            after.setdefault(edge.begin, set()).add(edge.end)
+            yield edge
 
 
 def plan_mermaid(value: Any, program: str = "replan") -> str:
@@ -56,8 +113,9 @@ def plan_mermaid(value: Any, program: str = "replan") -> str:
     for step in order.steps:
         opened, closed = ("{{", "}}") if step.step_id in later else ("[", "]")
         lines.append(f'    {ids[step.step_id]}{opened}"{_label(step)}"{closed}')
-    for step in order.steps:
-        lines += [f"    {ids[name]} --> {ids[step.step_id]}" for name in sorted(step.dependencies) if name in ids]
+    for begin, end, names in _ways_on(replace(plan, steps=order.steps)):
+        arrow = f'-- "{_escaped(", ".join(names))}" -->' if names else "-->"
+        lines.append(f"    {ids[begin]} {arrow} {ids[end]}")
     lines += _failures(plan, ids)
     return "\n".join(lines) + "\n"
 

@@ -63,6 +63,12 @@ def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
     yield _field("fails", [_failure(step)])
 
 
+def one_of(step: Step) -> str:
+    """Return the names of a step's outcomes, as in `red, green or black`."""
+    *names, last = [outcome.name for outcome in step.outcomes]
+    return f"{', '.join(names)} or {last}" if names else last
+
+
 def _failure(step: Step) -> str:
     match step.on_failure:
         case "escalate" | "never" | "continue":

@@ -6,7 +6,7 @@ from typing import Any
 from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
-from actors.plans.plan_lines import value_lines
+from actors.plans.plan_lines import one_of, value_lines
 from actors.plans.reader import read_plan
 from actors.values.lines import BLANK, Line, StyledSpan, line
 
@@ -32,6 +32,8 @@ def _row(number: str, step: Step, contingent: bool) -> Line:
         spans += [StyledSpan("  "), *line(f"[{step.guard}]", "cyan").spans]
     if contingent:
         spans.append(StyledSpan("  (only after a failure)", "yellow"))
+    if step.outcomes:
+        spans += [StyledSpan("  "), *line(f"tells {one_of(step)}").spans]
     failure = _failure(step)
     if failure:
         spans += [StyledSpan("  "), *line(failure, "dim").spans]

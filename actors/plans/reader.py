@@ -208,13 +208,14 @@ class _Reader:
             return None
         if fields.setdefault("name", fields["step_id"]) == "":
             self._error(Code.EMPTY, f"{path}.name", f"{path}.name must not be empty.")
-        if fields.get("guard") == "":
+        if fields.get("guard") == "" and not fields.get("outcomes"):  # A model's schema has no missing keys.
             self._error(Code.UNKNOWN_GUARD, fields["step_id"], f"{path}.guard must not be empty; name a guard.")
         return Step(**fields)
 
     def _outcomes(self, raw: Any, path: str) -> tuple[NamedOutcome, ...]:
         if not isinstance(raw, list):
-            self._error(Code.TYPE, path, f"{path} must be a list of objects, not {describe_value(raw)}.")
+            form = 'write [{"name": "...", "effects": []}]'
+            self._error(Code.TYPE, path, f"{path} must be a list of objects, not {describe_value(raw)} ({form}).")
             return ()
         outcomes = []
         for index, item in enumerate(raw):
@@ -222,7 +223,8 @@ class _Reader:
             if isinstance(item, dict):
                 outcomes.append(NamedOutcome(**{"name": ""} | self._fields(item, _OUTCOME_FIELDS, f"{where}.")))
             else:
-                self._error(Code.NOT_OBJECT, where, f"{where} must be an object, not {describe_value(item)}.")
+                text = f"{where} must be an object with name and effects, not {describe_value(item)}."
+                self._error(Code.NOT_OBJECT, where, text)
         return tuple(outcomes)
 
     def _invariants(self, raw: Any) -> tuple[Invariant, ...]:

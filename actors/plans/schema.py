@@ -32,6 +32,7 @@ def plan_schema() -> dict[str, Any]:
     model writes an empty list or an empty string instead. The guards check the ranges of numbers, because not every
     server that supports this format accepts ranges in a schema.
     """
+    outcome = _closed({"name": _TEXT, "effects": _TOKENS, "delete_effects": _TOKENS})
     step = _closed(
         {
             "step_id": _TEXT,
@@ -50,6 +51,7 @@ def plan_schema() -> dict[str, Any]:
             "repeatable": {"type": "boolean"},
             "satisfies": _TOKENS,
             "implements": _TOKENS,
+            "outcomes": {"type": "array", "items": outcome},
         }
     )
     requirement = _closed({"id": _TEXT, **REQUIREMENT, "tokens": _TOKENS, "depends_on": _TOKENS})

@@ -8,6 +8,7 @@ import json
 import operator
 import shlex
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Annotated, Any, Literal, Union, assert_never
 
 from pydantic import Field
@@ -16,6 +17,7 @@ from actors.plans.plan import Plan, Step, bound_names
 from actors.tools.mcp_arguments import filled_in
 from actors.tools.output_parsing import ValueSource, arguments_with, values_in
 from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
+from actors.values.given import ToolResult
 from runtime.core.events import Value
 
 WORKSPACE_READ = "workspace:read"
@@ -165,8 +167,30 @@ class ToolSet(Value):
         """Return the names of steps that a generator, or a guard, is bound to, sorted."""
         return tuple(sorted(name for name, uses in self.steps.items() if getattr(uses, what) is not None))
 
-    def unbound(self, plan: Plan) -> tuple[str, ...]:
-        """Return the names of a plan that are not bound, such as `guard 'all_tests_pass'`, sorted, each once."""
+    @property
+    def names_given(self) -> Mapping[str, Any]:
+        """What an author of plans is told, as fields of `Given`: the names bound here, and what their results tell."""
+        acts = {name: uses.generator for name, uses in self.steps.items() if uses.generator is not None}
+        checks = {name: use.needs for name, use in self.guards.items() if isinstance(use, ToolUse)}
+        return {
+            "generators": tuple(sorted(self.generators)),
+            "guards": tuple(sorted(self.guards)),
+            "step_generators": self.step_names("generator"),
+            "step_guards": self.step_names("guard"),
+            "results": _results(self.generators),
+            "step_results": _results(acts),
+            "guard_uses": {name: tuple(sorted(needs)) for name, needs in sorted(checks.items()) if needs},
+        }
+
+    def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
+        """Return what of a plan no binding implements or reads, such as `guard 'all_tests_pass'`, sorted, each once.
+
+        `known` are the tokens that hold at the start and whose value is known then.
+        """
+        return self.unbound_names(plan) or tuple(sorted(set(self._not_read(plan, known))))
+
+    def unbound_names(self, plan: Plan) -> tuple[str, ...]:
+        """Return the names of generators and guards in a plan that are not bound, sorted, each once."""
         generators = {
             f"generator {step.generator!r}"
             for step in plan.steps
@@ -177,11 +201,9 @@ class ToolSet(Value):
             for step in plan.steps
             if step.guard and step.guard not in self.guards and self._own(step, "guard") is None
         }
-        if generators or guards:
-            return (*sorted(generators), *sorted(guards))
-        return tuple(sorted(set(self._not_read(plan))))
+        return (*sorted(generators), *sorted(guards))
 
-    def _not_read(self, plan: Plan) -> Iterator[str]:
+    def _not_read(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
         """Yield the outcomes and the values of a plan that no binding reads. Every name of the plan is bound.
 
         If a binding uses the value of a token, every success that adds the token must read the value. So the proof of
@@ -195,7 +217,7 @@ class ToolSet(Value):
             for token in sorted(needs[step.step_id] - step.preconditions):
                 yield f"the value of {token!r} for step {step.step_id!r}, which does not have it in its preconditions"
         valued = frozenset().union(*needs.values())
-        for token in sorted(valued & plan.initial_state):
+        for token in sorted((valued & plan.initial_state) - known):
             yield f"the value of {token!r}, which holds at the start"
         for step in plan.steps:
             act = acts[step.step_id]
@@ -240,6 +262,16 @@ NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
 def read_stored(text: str) -> ToolSet:
     """Return the tools that a start event pins. Raises `pydantic.ValidationError`."""
     return ToolSet.model_validate_json(text)
+
+
+def _results(uses: Mapping[str, Use]) -> dict[str, ToolResult]:
+    """Return what the results of calls tell, by the names of those that tell or use something, sorted."""
+    results = {
+        name: ToolResult(outcomes=tuple(use.outcomes), values=tuple(sorted(use.values)), uses=tuple(sorted(use.needs)))
+        for name, use in sorted(uses.items())
+        if isinstance(use, ToolUse)
+    }
+    return {name: result for name, result in results.items() if result.shown}
 
 
 def _built_in(tool: str, arguments: Mapping[str, Any], *, risky: bool) -> ToolUse:

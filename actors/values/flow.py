@@ -45,6 +45,8 @@ class FlowEdge:
     """Whether it is taken after a failure."""
     taken: bool = False
     """Whether the run has gone this way."""
+    label: str = ""
+    """When it is taken, in few words, such as the outcome of a step; empty where it always is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ What a plan's author writes against a given fact is replaced by it before any gu
 is left to the author.
 """
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,23 @@ class PddlTexts(Value):
     """The text of the problem."""
 
 
+class ToolResult(Value):
+    """What the result of a generator tells a plan, and what its call needs of one."""
+
+    outcomes: tuple[str, ...] = ()
+    """The outcomes that it tells apart, in their order; none where a success says nothing more."""
+    values: tuple[str, ...] = ()
+    """The tokens whose values are read from it, sorted."""
+    uses: tuple[str, ...] = ()
+    """The tokens whose values the call uses, sorted; they are among the preconditions of the step."""
+
+    @property
+    def shown(self) -> dict[str, list[str]]:
+        """What a prompt shows of it: all but what is empty."""
+        fields = {"outcomes": self.outcomes, "values": self.values, "uses": self.uses}
+        return {key: list(names) for key, names in fields.items() if names}
+
+
 class Given(Value):
     """The facts that a planning run is given, by an execution that needs a plan."""
 
@@ -55,6 +73,14 @@ class Given(Value):
     """Ids of steps that tools execute, whatever their generator is."""
     step_guards: tuple[str, ...] = ()
     """Ids of steps that tools check, whatever their guard is."""
+    results: Mapping[str, ToolResult] = Field(default_factory=dict, exclude_if=operator.not_)
+    """What the results of generators tell, by their names; those that tell and use nothing are left out."""
+    step_results: Mapping[str, ToolResult] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The same of the generators of `step_generators`, by the ids there."""
+    guard_uses: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The tokens whose values guards use, by the names of guards that use some."""
+    known_values: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """The tokens of the initial state whose value is known."""
     failure_summary: str = ""
     """Why the plan before this one failed; prompts show its first 4,000 bytes. Empty where nothing failed."""
     achieved: tuple[str, ...] = ()
@@ -86,7 +112,14 @@ class Given(Value):
             "step_generators": self.step_generators or None,
             "step_guards": self.step_guards or None,
             "achieved": self.achieved or None,
+            "known_values": self.known_values or None,
             "kept_requirements": tuple(dict(item) for item in self.kept_requirements) or None,
             "kept_invariants": tuple(dict(item) for item in self.kept_invariants) or None,
         }
-        return {**self.values, **{key: list(value) for key, value in names.items() if value is not None}}
+        results = {
+            "results": {name: result.shown for name, result in self.results.items()},
+            "step_results": {name: result.shown for name, result in self.step_results.items()},
+            "guard_uses": {name: list(tokens) for name, tokens in self.guard_uses.items()},
+        }
+        listed = {key: list(value) for key, value in names.items() if value is not None}
+        return {**self.values, **listed, **{key: value for key, value in results.items() if value}}

@@ -286,21 +286,11 @@ def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
 
     Raises `UsageProblem` where the built-in author needs names that no tool implements.
     """
-    facts = _names_of(tools)
+    facts = Given(**tools.names_given)
     lack = _author_lacks(request.problem, request.pinned.model, facts)
     if lack:
         raise UsageProblem(lack, place="tools", hint=_BIND)
     return replace(request, pinned=with_guards(request.pinned, tools), given_facts=facts)
-
-
-def _names_of(tools: ToolSet) -> Given:
-    """Return the names that tools implement, as an author of plans is told them."""
-    return Given(
-        generators=tuple(sorted(tools.generators)),
-        guards=tuple(sorted(tools.guards)),
-        step_generators=tools.step_names("generator"),
-        step_guards=tools.step_names("guard"),
-    )
 
 
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet) -> str:
@@ -308,7 +298,7 @@ def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet) -> str:
     draft, _ = read_draft(dict(source.plan))
     if draft is None:
         return ""  # It is refused with all findings.
-    problem, facts = source.problem or draft.goal or "", _names_of(tools)
+    problem, facts = source.problem or draft.goal or "", Given(**tools.names_given)
     lack = _author_lacks(problem, model, facts)
     if lack:
         return f"{lack}; {_BIND}"

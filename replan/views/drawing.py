@@ -1,6 +1,6 @@
 """A graph as a drawing: boxes in layers, arrows as curves. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
@@ -20,6 +20,8 @@ SIDE = 14
 """The distance between two arrows that go back beside the boxes, in pixels."""
 CHARACTERS = 23
 """Characters of a line in a box."""
+LETTER = 7
+"""The width of a letter of a label, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,20 @@ class Arrow:
     """The curve, as SVG has it."""
     style: str
     """`recovery`, `taken`, both or neither."""
+    title: str = ""
+    """The outcomes after which it is taken; empty where it always is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowLabel:
+    """The outcomes after which some arrows are taken, below the box where these begin."""
+
+    text: str
+    """The outcomes, cut to the place that there is."""
+    x: int
+    """The middle of the text."""
+    y: int
+    """Its base line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +84,8 @@ class Drawing:
     """Whether some boxes are needed only after a failure."""
     path: bool
     """Whether some edges are known to be taken."""
+    labels: tuple[ArrowLabel, ...] = ()
+    """What stands at the arrows."""
 
 
 _Place = tuple[int, int, int]
@@ -95,7 +113,15 @@ def draw(flow: Flow | None) -> Drawing | None:
     contingent = {node.id for node in flow.nodes if node.contingent}
     recovered = {(edge.begin, edge.end) for edge in flow.edges if edge.recovery and edge.end in contingent}
     edges = [edge for edge in flow.edges if edge.recovery or edge.taken or (edge.begin, edge.end) not in recovered]
-    arrows = [Arrow(_curve(edge, places, width, beside), _style(edge)) for edge in edges]
+    begins, labels = _begins(edges, places)
+    arrows = [
+        Arrow(
+            _curve(edge, begins.get((edge.begin, edge.label), WIDTH // 2), places, width, beside),
+            _style(edge),
+            clean(edge.label, one_line=True),
+        )
+        for edge in edges
+    ]
     height = y - DROP + GAP
     return Drawing(
         width + (GAP + SIDE * len(set(beside.values())) if beside else 0),
@@ -104,7 +130,31 @@ def draw(flow: Flow | None) -> Drawing | None:
         tuple(sorted(arrows, key=lambda arrow: "taken" in arrow.style)),
         any(node.contingent for node in flow.nodes) or any(edge.recovery for edge in flow.edges),
         any(edge.taken for edge in flow.edges),
+        labels,
     )
+
+
+def _begins(
+    edges: Sequence[FlowEdge], places: Mapping[str, _Place]
+) -> tuple[dict[tuple[str, str], int], tuple[ArrowLabel, ...]]:
+    """Return where edges with a label begin below their box, by node and label, and the labels there.
+
+    The labels of a box stand side by side, in the order in which the ends of their edges do.
+    """
+    ends: dict[str, dict[str, int]] = {}
+    for edge in edges:
+        if edge.label:
+            of_node = ends.setdefault(edge.begin, {})
+            of_node[edge.label] = min(of_node.get(edge.label, places[edge.end][0]), places[edge.end][0])
+    begins, labels = {}, []
+    for node, by_label in ends.items():
+        room = WIDTH // len(by_label)
+        for number, name in enumerate(sorted(by_label, key=lambda each: by_label[each])):
+            begins[node, name] = room * number + room // 2
+            shown, most = clean(name, one_line=True), max(3, room // LETTER)
+            text = shown if len(shown) <= most else f"{shown[: most - 1]}…"
+            labels.append(ArrowLabel(text, places[node][0] + begins[node, name], places[node][2] + LINE - 3))
+    return begins, tuple(labels)
 
 
 def _rows(flow: Flow) -> list[list[FlowNode]]:
@@ -150,10 +200,10 @@ def _lanes(flow: Flow, places: Mapping[str, _Place]) -> dict[str, int]:
     return {name: number for number, name in enumerate(ends)}
 
 
-def _curve(edge: FlowEdge, places: Mapping[str, _Place], width: int, lanes: Mapping[str, int]) -> str:
+def _curve(edge: FlowEdge, from_x: int, places: Mapping[str, _Place], width: int, lanes: Mapping[str, int]) -> str:
     begin, end = places[edge.begin], places[edge.end]
     shift = 24 if edge.recovery else 0
-    x, y, to_x, to_y = begin[0] + WIDTH // 2 + shift, begin[2], end[0] + WIDTH // 2 + shift, end[1]
+    x, y, to_x, to_y = begin[0] + from_x + shift, begin[2], end[0] + WIDTH // 2 + shift, end[1]
     if to_y > y:
         middle = (y + to_y) // 2
         return f"M{x},{y} C{x},{middle} {to_x},{middle} {to_x},{to_y}"

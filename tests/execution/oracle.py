@@ -43,7 +43,11 @@ class Oracle:
             assert not self.handed_over or not event.node, f"{event.step} goes on after the plan was handed over"
             assert self.ready(event.step) or not event.node, f"{event.step} was not ready"
         if event.outcome == "ok":
-            self._change(step["effects"], step.get("delete_effects", ()))
+            by_name = {each["name"]: each for each in step.get("outcomes", ())}
+            assert (event.branch in by_name) if by_name else not event.branch, f"{event.step} has no such outcome"
+            outcome = by_name.get(event.branch, {})
+            added = (*step["effects"], *outcome.get("effects", ()))
+            self._change(added, (*step.get("delete_effects", ()), *outcome.get("delete_effects", ())))
             if not self.policy:
                 self.pending.discard(event.step)
             self.handed_over = False if not event.node else self.handed_over

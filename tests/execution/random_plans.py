@@ -1,4 +1,4 @@
-"""Random plans to execute, from a seed: chains of tokens with contingencies, recoveries, going back and policies."""
+"""Random plans to execute, from a seed: chains with recoveries and going back, policies, and branches by outcomes."""
 
 import random
 
@@ -59,10 +59,43 @@ def random_policy(chance):
     return plan(*steps, initial="p0", total=100)
 
 
+def random_branching(chance):
+    """Return a plan as JSON in which outcomes choose the way to the goal, and values are passed on.
+
+    A token that begins with `v` has a value. Each branch ends in the goal; some wrong ones end nowhere.
+    """
+    steps, waiting, known = [], ["start"], []
+    while waiting:
+        here, number = waiting.pop(), len(steps)
+        step_id = f"s{number}"
+        fields = {"delete_effects": [here], "retry_budget": chance.randint(1, 2)}
+        uses = [token for token in known if chance.random() < 0.5][:1]
+        if number >= 6 or chance.random() < 0.3:
+            steps.append(step(step_id, " ".join([here, *uses]), "goal", **fields))
+            continue
+        word = chance.choice(["escalate", "escalate", "continue", "never", step_id])
+        if word == "continue":
+            fields |= {"failure_effects": [f"f{number}"], "failure_delete_effects": [here]}
+            waiting.append(f"f{number}")
+        fields |= {"on_failure": word, "effects": f"v{number}" if chance.random() < 0.4 and here == "start" else ""}
+        known += fields["effects"].split()
+        names = chance.sample(["red", "green", "black"], chance.randint(1, 3))
+        tokens = [chance.choice(["goal", f"t{number}", f"{name}{number}"]) for name in names]
+        outcomes = [{"name": name, "effects": [token]} for name, token in zip(names, tokens, strict=True)]
+        if chance.random() < 0.2:
+            outcomes[-1]["delete_effects"] = [chance.choice(tokens)]
+        waiting += sorted({token for token in tokens if token != "goal" and chance.random() < 0.95})
+        guard = {} if chance.random() < 0.5 else {"guard": ""}
+        steps.append(step(step_id, " ".join([here, *uses]), outcomes=outcomes, **fields, **guard))
+    total = sum(each["retry_budget"] for each in steps) + chance.choice([0, 5])
+    return plan(*steps, total=total)
+
+
 def drawn(seed):
     """Return the plan of a seed, and the assurance that the strongest guard gives it; empty where it rejects it."""
     chance = random.Random(seed)
-    value = random_policy(chance) if seed % 4 == 3 else random_plan(chance)
+    kind = random_policy if seed % 4 == 3 else random_branching if seed % 8 == 5 else random_plan
+    value = kind(chance)
     tools = tools_for(value)
     assert prove(guard_of("plan_minimal", tools, "none", 100), _text(value)).passed, (seed, value)
     verdict = prove(guard_of("plan_expansive", tools, "none", 100), _text(value))

@@ -9,6 +9,7 @@ from actors.plans.semantics import ready_steps
 from actors.run.messages import Judged
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.tools import Begun, Checked, Ended, ToolOutcome
+from actors.tools.output_parsing import ValueSource
 from runtime.core.machine import fold
 from runtime.core.messages import Parking, Resumed, Woken
 from tests.execution.oracle import Oracle
@@ -29,16 +30,38 @@ class World:
         self.stage = Stage(value, tools, level=level, replans=replans, required_assurance="none", stored=stored)
         self.oracle, self.checked = Oracle(value), 0
         self.started, self.done = {}, {}
-        self.calls, self.words = {}, {}
+        self.calls, self.words, self.texts = {}, {}, {}
         self.revision, self.told = 1, False
         self.check()
 
     def _tools(self, value):
-        generators = {
-            each["generator"]: tool(each["generator"], repeatable=self.chance.random() < 0.6) for each in value["steps"]
-        }
+        generators = {each["generator"]: self._generator(each) for each in value["steps"]}
         new = {f"new_{number}": tool(f"new_{number}", repeatable=number % 2 == 0) for number in range(4)}
         return toolset(generators | new, {"syntax": tool("check")})
+
+    def _generator(self, each):
+        """Return the tool of a step: it tells the outcomes and the values that the plan has, and uses values."""
+        use = tool(each["generator"], repeatable=self.chance.random() < 0.6)
+        tells = {outcome["name"]: f"^{outcome['name']}$" for outcome in each.get("outcomes", ())}
+        values = {
+            token: ValueSource(after=f"{token}=", pattern="[0-9]+") for token in each["effects"] if token[0] == "v"
+        }
+        takes = {token: token for token in each["preconditions"] if token[0] == "v"}
+        return use.model_copy(update={"outcomes": tells, "values": values, "takes": takes})
+
+    def _output(self, name):
+        """Return what a call says: one of the outcomes, and a number of its own for each value; at times neither."""
+        node = name.removeprefix("tool:").partition("/")[0]
+        step = next((each for each in self.oracle.value["steps"] if each["step_id"] == node), None)
+        if step is None or self.chance.random() < 0.1:
+            return "output"
+        names = [outcome["name"] for outcome in step.get("outcomes", ())]
+        lines = [self.chance.choice(names)] if names else []
+        for token in step["effects"]:
+            if token[0] == "v":
+                self.texts.setdefault(token, []).append(str(len(self.done)))
+                lines.append(f"{token}={self.texts[token][-1]}")
+        return "\n".join(lines)
 
     def play(self):
         """Run to the end; return the outcome, or why the run rests for ever."""
@@ -69,6 +92,9 @@ class World:
                 case _:
                     pass
         self.checked = len(stage.events)
+        for token, text in stage.state.values.items():
+            assert token in stage.state.tokens, "a value without its token"
+            assert text in self.texts[token], "a value that no call has told"
         assert stage.state.tokens == self.oracle.tokens
         assert stage.state.used <= self.oracle.value["total_retry_budget"], "more attempts than the plan allows"
         if self.chance.random() < 0.05:
@@ -121,7 +147,7 @@ class World:
             self._begin(work)
         else:
             outcome = self.started.pop(name)
-            stage.send(Ended(name, stage.now, 0.5, outcome, "output"))
+            stage.send(Ended(name, stage.now, 0.5, outcome, self._output(name)))
 
     def _begin(self, work):
         """Start a call: what it does is done now, and it is never done twice without a person's word."""

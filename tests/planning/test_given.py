@@ -19,7 +19,7 @@ from actors.simulated.plans import simulated_plan
 from actors.simulated.profile import Defect
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code
-from actors.values.given import Given, GivenAnswer
+from actors.values.given import Given, GivenAnswer, ToolResult
 from replan.runs.engine import Engine
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
@@ -231,3 +231,32 @@ def test_a_name_that_no_tool_implements_rejects_a_plan_that_its_guard_accepts():
 def test_without_given_names_every_name_is_allowed():
     world = begun(World(pinned(ONE), judge=lambda *_: passed(), author=author({"steps": [{"generator": "x"}]})))
     assert world.run().nodes["plan/v1.a1"].verdict.passed
+
+
+def looking(*names):
+    outcomes = [{"name": name, "effects": ["end"]} for name in names]
+    return {"steps": [{"step_id": "look", "generator": "look", "outcomes": outcomes}]}
+
+
+def judged(*names):
+    """Return the verdict on a plan with outcomes of these names, where the tool tells red and green."""
+    given = FACTS.model_copy(
+        update={"generators": ("look",), "results": {"look": ToolResult(outcomes=("red", "green"))}}
+    )
+    world = begun(World(pinned(ONE), judge=lambda *_: passed(), author=author(looking(*names), {"steps": []})), given)
+    return world.run().nodes["plan/v1.a1"].verdict
+
+
+def test_an_outcome_that_no_result_tells_is_rejected_and_one_that_is_left_out_is_a_warning():
+    assert judged("red", "green").findings == ()
+    wrong = judged("red", "gren")
+    assert (wrong.passed, [each.code for each in wrong.findings]) == (False, [Code.UNBOUND])
+    left = judged("red")
+    assert (left.passed, [each.severity for each in left.findings]) == (True, ["warning"])
+
+
+def test_prompts_show_what_results_tell_and_nothing_of_tools_that_tell_nothing():
+    given = Given(generators=("look",), results={"look": ToolResult(outcomes=("red",))})
+    assert given.shown["results"] == {"look": {"outcomes": ["red"]}}
+    assert Given(generators=("look",)).shown == {"generators": ["look"]}
+    assert "results" not in Given().model_dump()

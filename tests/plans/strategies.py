@@ -1,5 +1,6 @@
 """Random small plans, drawn so that most of them have a non-trivial execution."""
 
+from dataclasses import replace
 from itertools import combinations
 
 from hypothesis import strategies as st
@@ -53,6 +54,18 @@ def plans(draw, steps_max=5, failures=True, invariants=True):
         total_retry_budget=100,
         invariants=tuple(draw(RULES)) if invariants else (),
     )
+
+
+@st.composite
+def plans_with_outcomes(draw, steps_max=5):
+    """Such a plan in which steps may have outcomes."""
+    plan = draw(plans(steps_max))
+    ways = st.lists(st.tuples(SINGLES, SINGLES), max_size=3)
+    steps = (
+        step._replace(outcomes=tuple(NamedOutcome(f"o{number}", *way) for number, way in enumerate(draw(ways))))
+        for step in plan.steps
+    )
+    return replace(plan, steps=tuple(steps))
 
 
 @st.composite

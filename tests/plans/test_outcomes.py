@@ -1,9 +1,12 @@
 """Steps with outcomes: how they are read and written, what their successes do, and how a plan with them is proved."""
 
+import jsonschema
 import pytest
 
+from actors.plans.mending import mended
 from actors.plans.plan import plan_to_json
 from actors.plans.reader import read_plan
+from actors.plans.schema import plan_schema
 from actors.plans.semantics import replay
 from tests.plans.build import judge
 
@@ -114,5 +117,71 @@ def test_outcomes_of_another_type_are_reported(outcomes):
     assert any("outcomes" in finding.where for finding in findings)
 
 
+def test_a_model_writes_no_guard_as_an_empty_text():
+    assert judge("expansive", plan(*BOTH, steps=[{**CHECK, "guard": ""}, *BOTH])).passed
+    without = {**BOTH[0], "guard": ""}
+    assert not judge("medium", plan(without, BOTH[1])).passed
+
+
 def test_a_step_with_outcomes_needs_no_guard():
     assert not [finding for finding in judge("medium", plan(*BOTH)).findings if finding.code == "plan.unknown_guard"]
+
+
+def messages(*steps, level="expansive"):
+    return {error.where: error.message for error in judge(level, plan(*steps)).errors}
+
+
+def test_the_advice_after_a_dead_end_names_the_outcome_and_its_tokens():
+    text = messages(BOTH[0])["look"]
+    assert text.endswith(
+        "Add steps that need 'is_black', which the outcome 'black' of look makes, and that lead on to the goal."
+    )
+
+
+def test_each_outcome_that_leads_to_a_dead_end_is_told():
+    found = judge("expansive", plan()).errors
+    assert {error.trace for error in found} == {("look:black",), ("look:red",)}
+
+
+def test_an_outcome_without_a_token_is_to_get_one():
+    bare = {**CHECK, "outcomes": [*CHECK["outcomes"][:2], {"name": "black"}]}
+    (error,) = judge("expansive", plan(steps=[bare, BOTH[0]])).errors
+    assert "Give the outcome 'black' of look a token of its own in effects" in error.message
+
+
+def test_a_token_that_nothing_makes_is_told_with_the_nearest_one():
+    dye = step("dye", "is_blck", "done")
+    assert messages(*BOTH, dye)["dye"] == (
+        "step dye never runs: no step, outcome or failure makes 'is_blck'; did you mean 'is_black'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "text"),
+    [
+        ({"red": ["is_red"]}, 'write [{"name": "...", "effects": []}]'),
+        (["red"], "must be an object with name and effects"),
+    ],
+)
+def test_the_form_of_outcomes_is_told(outcomes, text):
+    _, findings = read_plan(plan(steps=[{**CHECK, "outcomes": outcomes}]))
+    assert any(text in finding.message for finding in findings)
+
+
+def test_a_failure_is_no_outcome():
+    wrong = {**CHECK, "outcomes": [{"name": "fail", "effects": ["done"]}]}
+    assert "on_failure says what follows it" in judge("medium", plan(steps=[wrong])).errors[0].message
+
+
+def test_a_model_writes_outcomes_within_the_schema():
+    whole = plan_schema()["properties"]["steps"]["items"]
+    assert "outcomes" in whole["required"]
+    jsonschema.validate([{"name": "red", "effects": [], "delete_effects": []}], whole["properties"]["outcomes"])
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate([{"name": "red", "effects": []}], whole["properties"]["outcomes"])
+
+
+def test_null_in_place_of_outcomes_is_left_out():
+    value, notes = mended(plan(steps=[{**CHECK, "outcomes": None}]))
+    assert "outcomes" not in value["steps"][0]
+    assert [note.where for note in notes] == ["steps[0].outcomes"]

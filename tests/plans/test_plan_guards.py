@@ -13,7 +13,7 @@ from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from runtime.models.replies import Parsed
 from tests.plans.build import GUARDS, judge, plan, step
-from tests.plans.strategies import plans, policies
+from tests.plans.strategies import plans, plans_with_outcomes, policies
 from tests.plans.test_reader import JSON
 
 LEVELS = list(GUARDS)
@@ -64,7 +64,7 @@ def gist(verdict):
     return verdict.passed, verdict.score, findings, dict(verdict.facts)
 
 
-@given(plans() | policies(), st.randoms(use_true_random=False))
+@given(plans() | policies() | plans_with_outcomes(), st.randoms(use_true_random=False))
 def test_the_order_of_steps_and_of_tokens_changes_nothing(value, chance: random.Random):
     """Not the verdict, not the findings, not their order."""
     written = plan_to_json(value)
@@ -94,7 +94,7 @@ def renamed(value, names):
     return visit(value)
 
 
-@given(plans() | policies(), st.permutations(["d1", "ü b", "{a}", "a"]))
+@given(plans() | policies() | plans_with_outcomes(), st.permutations(["d1", "ü b", "{a}", "a"]))
 def test_the_names_of_tokens_change_nothing(value, names):
     """Not the verdict, nor which steps are named, nor the assurance; only how the tokens are spelt."""
     table = dict(zip("abcd", names, strict=True))
@@ -109,7 +109,7 @@ def test_the_names_of_tokens_change_nothing(value, names):
         assert set(after.facts.get("unmet", ())) == {table[token] for token in before.facts.get("unmet", ())}
 
 
-@given(plans() | policies())
+@given(plans() | policies() | plans_with_outcomes())
 def test_unused_tokens_in_the_initial_state_change_nothing(value):
     """No step needs them."""
     written = plan_to_json(value)
@@ -118,7 +118,7 @@ def test_unused_tokens_in_the_initial_state_change_nothing(value):
         assert gist(judge(level, more)) == gist(judge(level, written))
 
 
-@given(plans() | policies())
+@given(plans() | policies() | plans_with_outcomes())
 def test_each_level_accepts_no_more_than_the_one_below(value):
     """Expansive implies medium, which implies minimal; the score never rises with the level."""
     minimal, medium, expansive = (judge(level, plan_to_json(value)) for level in LEVELS)

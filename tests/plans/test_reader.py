@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.plans.plan import Invariant, Plan, Step, plan_to_json
+from actors.plans.plan import Invariant, NamedOutcome, Plan, Step, plan_to_json
 from actors.plans.reader import read_plan
 from actors.plans.schema import plan_schema
 from actors.values.findings import Code
 from actors.values.requirements import Requirement
 from tests.plans.build import plan, step
-from tests.plans.strategies import plans, policies
+from tests.plans.strategies import plans, plans_with_outcomes, policies
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
@@ -41,7 +41,7 @@ def test_a_missing_plan_id_is_only_a_warning():
     assert [(finding.code, finding.severity) for finding in findings] == [(Code.MISSING, "warning")]
 
 
-@given(plans() | policies())
+@given(plans() | policies() | plans_with_outcomes())
 def test_writing_and_reading_a_plan_gives_an_equal_plan(value):
     """Reading what was written gives the same plan, through text too."""
     read, findings = read_plan(json.loads(json.dumps(plan_to_json(value))))
@@ -139,12 +139,12 @@ def test_anything_in_any_field_can_be_read(fields, other):
         assert (read is None) == any(finding.severity == "error" for finding in findings)
 
 
-@given(plans())
+@given(plans_with_outcomes())
 def test_the_schema_describes_whole_plans(value):
     """A plan with every key written out fits the schema, and reads without a finding."""
     whole = plan_to_json(value) | {"goal": "", "invariants": [], "requirements": [], "open_questions": []}
     blank = {"description": "", "delete_effects": [], "failure_effects": [], "failure_delete_effects": []}
-    blank |= {"on_failure": "escalate", "repeatable": False, "satisfies": [], "implements": []}
+    blank |= {"on_failure": "escalate", "repeatable": False, "satisfies": [], "implements": [], "outcomes": []}
     whole["steps"] = [blank | fields for fields in whole["steps"]]
     jsonschema.validate(whole, plan_schema())
     assert read_plan(whole)[1] == ()
@@ -164,12 +164,13 @@ def test_the_schema_is_fit_for_strict_output():
     assert all(
         item["additionalProperties"] is False and item["required"] == list(item["properties"]) for item in objects
     )
-    fields = [set(kind.__match_args__) for kind in (Plan, Invariant)] + [set(Step._fields) - {"outcomes"}]
+    fields = [set(kind.__match_args__) for kind in (Plan, Invariant)] + [set(Step._fields)]
     fields[0].add("open_questions")
-    fields[0] -= {"basis"}  # a language model is asked for neither this nor outcomes, which only a tools file knows
+    fields[0] -= {"basis"}  # a language model is not asked for it
+    outcome = set(NamedOutcome._fields)
     stated = set(Requirement._fields) - {"conflicts_with", "limit", "readings"}  # recon states these
     questions = {"question", "type", "choices"}
-    assert [set(item["properties"]) for item in objects] == [*fields[:2], stated, fields[2], questions]
+    assert [set(item["properties"]) for item in objects] == [*fields[:2], stated, fields[2], outcome, questions]
 
 
 def test_values_are_frozen():

@@ -3,11 +3,13 @@
 import re
 
 from actors.acquisition.views import path_flow
-from actors.plans.plan_flow import plan_flow
+from actors.plans.plan_flow import plan_flow, plan_mermaid
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from replan.views.drawing import NODES_MAX, draw
 from tests.acquisition import states
 from tests.cli.samples import PLAN
+from tests.plans.test_outcomes import BOTH, step
+from tests.plans.test_outcomes import plan as with_outcomes
 
 
 class Nowhere:
@@ -89,3 +91,69 @@ def test_the_graph_of_an_acquisition_leads_downwards_and_only_loops_back():
     assert all(places[edge.begin] < places[edge.end] for edge in drawn.edges if not edge.back)
     assert {edge.end for edge in drawn.edges if edge.back} == {"enter_iteration"}
     assert [node.id for node in drawn.nodes if node.state is NodeState.CURRENT] == ["search"]
+
+
+def ways(value, **known):
+    """Return the edges of a plan's graph that lead on, each with its label."""
+    return {(edge.begin, edge.end): edge.label for edge in plan_flow(value, **known).edges if not edge.recovery}
+
+
+def test_an_outcome_leads_to_the_steps_that_need_its_tokens():
+    assert ways(with_outcomes(*BOTH)) == {("look", "paint"): "red", ("look", "wash"): "black"}
+    late = {**step("late", "seen", "done"), "dependencies": ["look"]}
+    assert ways(with_outcomes(*BOTH, late))["look", "late"] == "", "each outcome makes `seen`"
+    after = {**BOTH[0], "dependencies": ["look"]}
+    assert ways(with_outcomes(after, BOTH[1]))["look", "paint"] == "red", "an edge says both"
+
+
+def test_a_value_that_holds_for_ever_brings_no_arrows_beside_those_of_the_way():
+    steps = [{**each, "preconditions": [*each["preconditions"], "seen"]} for each in BOTH]
+    moving = [{**each, "delete_effects": each["preconditions"][:1]} for each in steps]
+    assert ways(with_outcomes(*moving)) == {("look", "paint"): "red", ("look", "wash"): "black"}
+
+
+def test_the_way_that_was_taken_is_that_of_the_outcome():
+    states = {"look": NodeState.DONE, "paint": NodeState.DONE, "wash": NodeState.DONE}
+    drawn = plan_flow(with_outcomes(*BOTH), states, {"look": "black"})
+    assert {(edge.begin, edge.end) for edge in drawn.edges if edge.taken} == {("look", "wash")}
+
+
+def test_tokens_that_lead_round_in_a_circle_are_drawn_back():
+    again = {**step("again", "is_red", "start"), "delete_effects": ["is_red"]}
+    drawn = plan_flow(with_outcomes(again, *BOTH))
+    assert {(edge.begin, edge.end) for edge in drawn.edges if edge.back} == {("again", "look")} or {
+        (edge.begin, edge.end) for edge in drawn.edges if edge.back
+    } == {("look", "again")}
+    assert len(draw(drawn).boxes) == 4
+
+
+def test_a_mermaid_chart_names_the_outcome_at_its_arrow():
+    lines = plan_mermaid(with_outcomes(*BOTH)).splitlines()
+    assert '    s1 -- "red" --> s2' in lines
+    assert '    s1 -- "black" --> s3' in lines
+    evil = {"name": 'red"] --> x', "effects": ["is_red"]}
+    value = with_outcomes(*BOTH)
+    value["steps"][0] = {**value["steps"][0], "outcomes": [evil, *value["steps"][0]["outcomes"][1:]]}
+    assert '    s1 -- "red#34;] --#62; x" --> s2' in plan_mermaid(value).splitlines()
+
+
+def test_outcomes_stand_side_by_side_below_their_box_and_their_arrows_begin_there():
+    drawing = draw(plan_flow(with_outcomes(*BOTH)))
+    box = drawing.boxes[0]
+    assert {label.text for label in drawing.labels} == {"red", "black"}
+    assert all(box.x < label.x < box.x + 190 and label.y > box.y + box.height for label in drawing.labels)
+    begins = {arrow.title: int(arrow.path[1:].partition(",")[0]) for arrow in drawing.arrows if arrow.title}
+    assert begins == {label.text: label.x for label in drawing.labels}
+    assert not draw(plan_flow(PLAN)).labels
+
+
+def test_a_long_outcome_is_cut_to_its_place_and_whole_in_its_title():
+    name = "x" * 60
+    value = with_outcomes(*BOTH)
+    value["steps"][0] = {
+        **value["steps"][0],
+        "outcomes": [{"name": name, "effects": ["is_red", "is_black"]}, {"name": "b"}],
+    }
+    drawing = draw(plan_flow(value))
+    assert all(len(label.text) * 7 <= 190 for label in drawing.labels)
+    assert {arrow.title for arrow in drawing.arrows if arrow.title} == {name}
