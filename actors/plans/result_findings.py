@@ -12,9 +12,9 @@ from actors.plans.formatting import printable, quoted_list
 from actors.plans.plan import Plan, Step, bound_names
 from actors.plans.reader import read_draft
 from actors.values.findings import Code, Finding
-from actors.values.given import Given, ToolResult
+from actors.values.given import Given, ReadableResult
 
-_NOTHING = ToolResult()
+_NOTHING = ReadableResult()
 
 
 def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
@@ -45,7 +45,7 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
             yield _finding(step, text + _tellers(draft, token, given), [token])
 
 
-def _result(step: Step, given: Given) -> ToolResult:
+def _result(step: Step, given: Given) -> ReadableResult:
     """Return what the result of a step's generator tells."""
     for name in bound_names(step.step_id):
         if name in given.step_generators:
@@ -53,7 +53,7 @@ def _result(step: Step, given: Given) -> ToolResult:
     return given.results.get(step.generator, _NOTHING)
 
 
-def _outcomes(step: Step, result: ToolResult) -> Iterator[Finding]:
+def _outcomes(step: Step, result: ReadableResult) -> Iterator[Finding]:
     told = result.outcomes
     names = [outcome.name for outcome in step.outcomes]
     unknown = [name for name in names if name not in told]
@@ -77,7 +77,7 @@ def _outcomes(step: Step, result: ToolResult) -> Iterator[Finding]:
 
 def _tellers(plan: Plan, token: str, given: Given) -> str:
     """Return which generators tell the value of a token, as the end of a sentence."""
-    named: Mapping[str, ToolResult] = {**given.results, **given.step_results}
+    named: Mapping[str, ReadableResult] = {**given.results, **given.step_results}
     names = sorted(name for name, result in named.items() if token in result.values)
     if not names:
         return "no result tells it."

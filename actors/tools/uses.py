@@ -17,7 +17,7 @@ from actors.plans.plan import Plan, Step, bound_names
 from actors.tools.mcp_arguments import filled_in
 from actors.tools.output_parsing import ValueSource, arguments_with, values_in
 from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
-from actors.values.given import ToolResult
+from actors.values.given import ReadableResult
 from runtime.core.events import Value
 
 WORKSPACE_READ = "workspace:read"
@@ -264,10 +264,12 @@ def read_stored(text: str) -> ToolSet:
     return ToolSet.model_validate_json(text)
 
 
-def _results(uses: Mapping[str, Use]) -> dict[str, ToolResult]:
+def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
     """Return what the results of calls tell, by the names of those that tell or use something, sorted."""
     results = {
-        name: ToolResult(outcomes=tuple(use.outcomes), values=tuple(sorted(use.values)), uses=tuple(sorted(use.needs)))
+        name: ReadableResult(
+            outcomes=tuple(use.outcomes), values=tuple(sorted(use.values)), uses=tuple(sorted(use.needs))
+        )
         for name, use in sorted(uses.items())
         if isinstance(use, ToolUse)
     }

@@ -33,7 +33,7 @@ class PddlTexts(Value):
     """The text of the problem."""
 
 
-class ToolResult(Value):
+class ReadableResult(Value):
     """What the result of a generator tells a plan, and what its call needs of one."""
 
     outcomes: tuple[str, ...] = ()
@@ -73,9 +73,9 @@ class Given(Value):
     """Ids of steps that tools execute, whatever their generator is."""
     step_guards: tuple[str, ...] = ()
     """Ids of steps that tools check, whatever their guard is."""
-    results: Mapping[str, ToolResult] = Field(default_factory=dict, exclude_if=operator.not_)
+    results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
     """What the results of generators tell, by their names; those that tell and use nothing are left out."""
-    step_results: Mapping[str, ToolResult] = Field(default_factory=dict, exclude_if=operator.not_)
+    step_results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
     """The same of the generators of `step_generators`, by the ids there."""
     guard_uses: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
     """The tokens whose values guards use, by the names of guards that use some."""

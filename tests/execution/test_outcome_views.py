@@ -9,6 +9,7 @@ from actors.execution.result_lines import checklist_of, step_lines
 from actors.execution.story import outcomes_in, shown_steps
 from actors.execution.views import VIEWS
 from actors.plans.reader import read_plan
+from actors.run.result import RunView
 from actors.tools.output_parsing import ValueSource
 from tests.execution.stage import Stage, plan, step, tool, toolset
 
@@ -63,7 +64,7 @@ def test_the_outcome_of_a_step_is_shown_in_the_checklist_and_in_the_graph():
     assert (shown["look"].outcome, shown["look"].to_json()["outcome"]) == ("red", "red")
     assert "outcome" not in shown["paint"].to_json()
     assert "(red, " in next(iter(step_lines(shown["look"]))).plain
-    result = result_of(played.state)
+    result = result_of(RunView("r", "running", played.state, played.state))
     assert checklist_of(result).items[0].facts[0] == "red"
     flow = VIEWS.flow(played.state, result)
     assert [(edge.begin, edge.end, edge.label, edge.taken) for edge in flow.edges if not edge.recovery] == [

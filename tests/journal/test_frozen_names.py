@@ -35,7 +35,7 @@ from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from actors.values.given import Given, GivenAnswer, PddlTexts, ToolResult
+from actors.values.given import Given, GivenAnswer, PddlTexts, ReadableResult
 from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import Choice, Inquiry
@@ -67,7 +67,7 @@ VALUES = {
     Given: "given facts",
     PddlTexts: "pddl texts",
     GivenAnswer: "given answer",
-    ToolResult: "tool result",
+    ReadableResult: "readable result",
     Inquiry: "inquiry",
     Limits: "limits",
     ModelSettings: "model settings",

@@ -19,7 +19,7 @@ from actors.simulated.plans import simulated_plan
 from actors.simulated.profile import Defect
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code
-from actors.values.given import Given, GivenAnswer, ToolResult
+from actors.values.given import Given, GivenAnswer, ReadableResult
 from replan.runs.engine import Engine
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
@@ -241,7 +241,7 @@ def looking(*names):
 def judged(*names):
     """Return the verdict on a plan with outcomes of these names, where the tool tells red and green."""
     given = FACTS.model_copy(
-        update={"generators": ("look",), "results": {"look": ToolResult(outcomes=("red", "green"))}}
+        update={"generators": ("look",), "results": {"look": ReadableResult(outcomes=("red", "green"))}}
     )
     world = begun(World(pinned(ONE), judge=lambda *_: passed(), author=author(looking(*names), {"steps": []})), given)
     return world.run().nodes["plan/v1.a1"].verdict
@@ -256,7 +256,7 @@ def test_an_outcome_that_no_result_tells_is_rejected_and_one_that_is_left_out_is
 
 
 def test_prompts_show_what_results_tell_and_nothing_of_tools_that_tell_nothing():
-    given = Given(generators=("look",), results={"look": ToolResult(outcomes=("red",))})
+    given = Given(generators=("look",), results={"look": ReadableResult(outcomes=("red",))})
     assert given.shown["results"] == {"look": {"outcomes": ["red"]}}
     assert Given(generators=("look",)).shown == {"generators": ["look"]}
     assert "results" not in Given().model_dump()

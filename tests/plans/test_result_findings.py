@@ -4,11 +4,11 @@ import pytest
 
 from actors.plans.result_findings import unread_findings
 from actors.values.findings import Code
-from actors.values.given import Given, ToolResult
+from actors.values.given import Given, ReadableResult
 from tests.plans.test_outcomes import step
 
-LOOK = ToolResult(outcomes=("red", "green"), values=("owner",))
-GIVEN = Given(generators=("look", "mend"), results={"look": LOOK, "mend": ToolResult(uses=("owner",))})
+LOOK = ReadableResult(outcomes=("red", "green"), values=("owner",))
+GIVEN = Given(generators=("look", "mend"), results={"look": LOOK, "mend": ReadableResult(uses=("owner",))})
 
 
 def look(*names, **fields):
@@ -75,7 +75,10 @@ def test_a_value_is_made_by_a_result_that_tells_it_and_not_at_the_start():
 
 
 def test_a_step_that_is_bound_by_its_id_is_judged_by_that_result():
-    steps = {"step_generators": ("look",), "step_results": {"look": ToolResult(outcomes=("blue",), values=("owner",))}}
+    steps = {
+        "step_generators": ("look",),
+        "step_results": {"look": ReadableResult(outcomes=("blue",), values=("owner",))},
+    }
     given = GIVEN.model_copy(update=steps)
     assert said(look("blue"), mend(), given=given) == []
     [(_, _, message)] = said(look("red", step_id="look_2"), mend(), given=given)
