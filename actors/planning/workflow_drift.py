@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from actors.config.loader import LoadedWorkflow
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import check_workflow
 from actors.handlers.registry import Registry
@@ -29,13 +30,7 @@ def edited(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path)
         return ""
     try:
         loaded, policy = check_workflow(start.source, root, registry.guards, registry.generator_names)
-        option_values = {key: getattr(pinned.workflow, key) for key in start.given}
-        tokens, seconds = option_values.pop(OUTPUT_TOKENS, None), option_values.pop(TIMEOUT, None)
-        here = replace(loaded, workflow=loaded.workflow.changed(**option_values)) if option_values else loaded
-        here = here if tokens is None else with_output_tokens(here, tokens)
-        here = here if seconds is None else with_timeout(here, seconds)
-        if TIMEOUT not in here.workflow.model_fields_set:  # It depends on the server, not on the file.
-            here = replace(here, workflow=here.workflow.changed(**{TIMEOUT: pinned.workflow.model_timeout_seconds}))
+        here = as_started(loaded, start, pinned)
     except UsageProblem as problem:
         return f"the run goes on as it began, though its workflow cannot be read now: {problem}"
     names = list(_differences(pinned, pin(here, policy, pinned.model, pinned.price)))
@@ -43,6 +38,21 @@ def edited(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path)
         names[NAMED_MAX:] = [f"{len(names) - NAMED_MAX} more"]
     text = f"the run goes on as it began, though its workflow {start.source} differs now: {', '.join(names)}"
     return text if names else ""
+
+
+def as_started(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfig) -> LoadedWorkflow:
+    """Return a workflow as a run would have begun with it: with the values that its options gave.
+
+    Raises `UsageProblem` for a value that the workflow does not take.
+    """
+    option_values = {key: getattr(pinned.workflow, key) for key in start.given}
+    tokens, seconds = option_values.pop(OUTPUT_TOKENS, None), option_values.pop(TIMEOUT, None)
+    here = replace(loaded, workflow=loaded.workflow.changed(**option_values)) if option_values else loaded
+    here = here if tokens is None else with_output_tokens(here, tokens)
+    here = here if seconds is None else with_timeout(here, seconds)
+    if TIMEOUT not in here.workflow.model_fields_set:  # It depends on the server, not on the file.
+        here = replace(here, workflow=here.workflow.changed(**{TIMEOUT: pinned.workflow.model_timeout_seconds}))
+    return here
 
 
 def changed_plugins(start: RunStarted, registry: Registry) -> str:

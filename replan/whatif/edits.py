@@ -1,0 +1,193 @@
+"""What a user edits for a `what if`: a workflow, guards, a policy. It is resolved once, and applied to each run."""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from actors.config.loader import LoadedWorkflow, load_policy
+from actors.config.step_guards import guard_for, guards_of
+from actors.config.workflow import Workflow
+from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
+from actors.files.suggestions import nearest
+from actors.guards import review
+from actors.guards.port import AnyGuard
+from actors.handlers.registry import Registry
+from actors.planning.children import child_guard
+from actors.planning.config import RunConfig, read_config
+from actors.planning.events import RunStarted, VerdictReached
+from actors.planning.prepare import pin
+from actors.planning.workflow_drift import as_started
+from actors.policy.table import Policy
+from actors.run.ids import is_child
+from actors.run.messages import Judged
+from actors.search.strategies.notation import read_search
+from actors.values.findings import Verdict, bounded
+from replan.whatif.differences import EditedRules
+from runtime.core.errors import UsageProblem
+
+
+@dataclass(frozen=True, slots=True)
+class EditRequest:
+    """What the user has asked for, as it travels to the processes that fold."""
+
+    workflow: str = ""
+    """The name of a shipped workflow, or the path of a file; empty for the recorded one."""
+    guards: tuple[str, ...] = ()
+    """Guards to ask again: `NAME` where it has judged, `STEP=NAME` in place of the guard of a step."""
+    policy: str = ""
+    """The name of a shipped policy, or the path of a file; empty for the recorded one."""
+    named: bool = False
+    """Whether the user has named the runs: then the workflow is for all of them, whatever their own is called."""
+    plugins: tuple[str, ...] = ()
+    """The files of plug-ins."""
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is edited: then the program alone is compared."""
+        return not (self.workflow or self.guards or self.policy)
+
+
+def rules_for(request: EditRequest, registry: Registry, root: Path) -> EditedRules:
+    """Return the edit, ready to be applied. Raises `UsageProblem` for what cannot be read or does not exist."""
+    if request.is_none:
+        return EditedRules()
+    loaded, policy = None, None
+    if request.workflow:
+        loaded, policy = check_workflow(request.workflow, root, registry.guards, registry.generator_names)
+    if request.policy:
+        policy = load_policy(request.policy, root)
+    if loaded is not None and policy is not None and read_search(loaded.workflow.search).name in SEARCHES:
+        check_belief(loaded, policy)
+    edit = _Edit(request, registry, loaded, policy, *_guards(request.guards, registry))
+    return EditedRules(edit.first, edit.verdict, edit.unaffected, in_every_field=False, is_none=False)
+
+
+def _guards(texts: Sequence[str], registry: Registry) -> tuple[frozenset[str], Mapping[str, str]]:
+    """Return the guards that are asked again, and the new guard of each step that is named."""
+    again, by_step = set[str](), dict[str, str]()
+    for text in texts:
+        step, _, name = text.rpartition("=")
+        if name not in registry.guards:
+            hint = nearest(name, registry.guards, kind="guards")
+            raise UsageProblem(f"there is no guard {name!r}", place="--guard", hint=hint)
+        if name == review.NAME:
+            hint = "name a guard that judges by itself"
+            raise UsageProblem("a review is a person's, whom nobody can ask again", place="--guard", hint=hint)
+        if step:
+            by_step[step] = name
+        else:
+            again.add(name)
+    return frozenset(again), by_step
+
+
+@dataclass(frozen=True)
+class _Edit:
+    """The edit of planning runs."""
+
+    request: EditRequest
+    registry: Registry
+    loaded: LoadedWorkflow | None
+    policy: Policy | None
+    again: frozenset[str]
+    by_step: Mapping[str, str]
+    _configs: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+
+    def unaffected(self, first: Any) -> str:
+        """Return why a run, by its first event, is not affected; empty where it is."""
+        if not isinstance(first, RunStarted):
+            return "not a planning run"
+        if is_child(first.run) and not self.request.named:
+            return "a step of another run"
+        workflow = read_config(first.pinned).workflow
+        if self.loaded is not None and not self.request.named and workflow.name != self.loaded.workflow.name:
+            return "another workflow"
+        if self.request.workflow or self.request.policy:
+            return ""
+        steps = workflow.action_pairs
+        judged = {name for step in steps for name in guards_of(workflow, step)}
+        return "" if judged & self.again or steps.keys() & self.by_step.keys() else "another guard"
+
+    def first(self, event: Any) -> Any:
+        """Return a run's first event with the edited configuration, and the limits that follow from it."""
+        then, limits = read_config(event.pinned), event.limits
+        text = self._configs.get((event.pinned, event.given))
+        if text is None:  # Most runs begin with one of few configurations.
+            text = self._configs[event.pinned, event.given] = self._config(event, then).model_dump_json()
+        now = read_config(text)
+        if "max_total_calls" not in event.given and limits.calls == then.workflow.max_total_calls:
+            limits = limits.model_copy(update={"calls": now.workflow.max_total_calls})
+        if "stop_below" not in event.given and limits.stop_below == then.stop_below:
+            limits = limits.model_copy(update={"stop_below": now.stop_below})
+        return event.model_copy(update={"pinned": text, "limits": limits})
+
+    def _config(self, event: RunStarted, then: RunConfig) -> RunConfig:
+        now = then
+        if self.loaded is not None and self.policy is not None:
+            here = as_started(self.loaded, event, then)
+            now = pin(here, self.policy, then.model, then.price, no_input=then.no_input)
+            kept = {step: own for step, own in then.step_models.items() if step in now.step_models}
+            now = now.changed(
+                deterministic=then.deterministic,
+                model_settings=then.model_settings or now.model_settings,
+                step_models=now.step_models | kept,
+            )
+        elif self.policy is not None:
+            now = now.changed(policy=self.policy)
+        if now.policy.belief is not None and read_search(now.workflow.search).name not in SEARCHES:
+            now = now.changed(policy=now.policy.rows_alone())
+        own = {step: name for step, name in self.by_step.items() if step in now.workflow.action_pairs}
+        return now.changed(workflow=_with_guards(now.workflow, own)) if own else now
+
+    def verdict(self, machine: Any, state: Any, event: Any, first: Any) -> Judged | None:
+        """Return the message of a new verdict where the guard of a step is edited; None where it is as it was."""
+        request = state.judgements.get(event.request_id) if isinstance(event, VerdictReached) else None
+        if request is None or not self._is_edited(read_config(first.pinned).workflow, state.config, request.step):
+            return None
+        guard = _guard(state.config, request.step, self.registry)
+        brief = machine.brief(state, machine.outstanding(state)[event.request_id])
+        answer = guard(brief.artifact, brief.context)
+        verdict = answer if isinstance(answer, Verdict) else _awaited(answer)
+        checked = Verdict.model_validate_json(bounded(verdict).model_dump_json())
+        return Judged(event.request_id, event.at, event.elapsed, checked, mono=event.mono)
+
+    def _is_edited(self, then: Workflow, now: RunConfig, step: str) -> bool:
+        """Tell whether a step is judged anew: by another guard, with other settings, or by one that is asked again."""
+        workflow = now.workflow
+        if step not in workflow.action_pairs or step in now.reviewed:
+            return False
+        names = guards_of(workflow, step)
+        if self.again & {*names} or step in self.by_step or step not in then.action_pairs:
+            return True
+        return _judging(then, step) != _judging(workflow, step)
+
+
+def _judging(workflow: Workflow, step: str) -> tuple[Any, ...]:
+    """Return all of a workflow that the verdict of a step's guard depends on."""
+    own = workflow.action_pairs[step].guard_config
+    shared = workflow.r_max, workflow.guard_catalog, workflow.assurance, workflow.target_guard_level
+    return workflow.effective_guard(step), own, shared
+
+
+def _with_guards(workflow: Workflow, guards: Mapping[str, str]) -> Workflow:
+    """Return the workflow with other guards of some steps, without the settings of the earlier ones."""
+    pairs = {
+        step: pair.model_copy(update={"guard": guards[step], "guard_config": {}}) if step in guards else pair
+        for step, pair in workflow.action_pairs.items()
+    }
+    return workflow.model_copy(update={"action_pairs": pairs})
+
+
+def _guard(config: RunConfig, step: str, registry: Registry) -> AnyGuard:
+    guard = guard_for(config.workflow, step, registry.guards)
+    return guard if config.workflow.action_pairs[step].child is None else child_guard(guard)
+
+
+def _awaited(answer: Awaitable[Verdict]) -> Verdict:
+    """Return the verdict of an async guard, which may use trio or anyio."""
+    import trio  # noqa: PLC0415 -- few guards wait
+
+    async def wait() -> Verdict:
+        return await answer
+
+    return trio.run(wait)

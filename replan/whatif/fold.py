@@ -1,0 +1,223 @@
+"""Folds a recorded run under other rules, and compares each decision with the recorded one. Pure.
+
+The machine is driven by the recorded facts from outside. Within an append the facts come first; what follows is what
+the machine decided, and it is decided anew here. The first decision that differs ends the comparison, since what the
+world would have answered from there on is not recorded.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from actors.planning.state import State as PlanningState
+from actors.run.calls import Replied
+from actors.run.kind import Kind
+from actors.run.parking import RunResumed
+from actors.search.progress import Phase
+from replan.whatif.differences import (
+    NOTHING,
+    EditedRules,
+    Finding,
+    Outcome,
+    agrees,
+    call_in,
+    marked,
+    reason_of,
+)
+from replan.whatif.outside import is_pause, judged_of, may_come_from_outside, may_follow_a_fact, message_of
+from replan.whatif.recorded import PlacedEvent, RecordedRun
+from runtime.core.errors import MachineRunsAway
+from runtime.core.machine import Refused, settle
+
+TEXT_MAX = 300
+"""Characters of a decision, and of an error, in a finding."""
+
+
+def compared(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> Finding:
+    """Return how a recorded run compares under an edit.
+
+    A run whose decisions differ is folded again without the edit: where the program itself decides otherwise at the
+    same record or before, the edit is not to blame.
+    """
+    if not run.events:
+        return Finding(run.run, Outcome.UNREADABLE, run.status, reason="the run has no records")
+    unaffected = edit.affects(run.events[0].event)
+    if unaffected:
+        return Finding(run.run, Outcome.NOT_AFFECTED, run.status, reason=unaffected)
+    finding = Fold(run, kind, edit).finding()
+    if edit.is_none or finding.seq is None:
+        return finding
+    before = Fold(run, kind, EditedRules()).finding()
+    return marked(finding, without_edit=before.seq is not None and before.seq <= finding.seq)
+
+
+class Fold:
+    """One pass over the records of a run."""
+
+    def __init__(self, run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> None:
+        """Take the run, its kind with the machine under test, and the edit."""
+        self._run, self._kind, self._edit = run, kind, edit
+        self._machine: Any = kind.machine
+        self._state: Any = self._machine.initial()
+        self._seq = 0
+        self._verdict = ""
+        self._reserved = {
+            call.request_id: call.reserve for placed in run.events if (call := call_in(placed.event)) is not None
+        }
+
+    def finding(self) -> Finding:
+        """Return the first difference, or that there is none. What the program or a guard raises is a finding."""
+        try:
+            return self._fold()
+        except Exception as error:  # noqa: BLE001 -- the program under test, or a guard, is a user's edit
+            text = f"{type(error).__name__}: {error}".splitlines()[0][:TEXT_MAX]
+            return Finding(self._run.run, Outcome.FAILED, self._run.status, self._seq, f"raises {text}")
+
+    def _fold(self) -> Finding:
+        events, leading, begins = self._run.events, True, True
+        for position, placed in enumerate(events):
+            self._seq = placed.seq
+            if begins and position > 0:
+                more = self._decision()
+                if more is not None and not self._held_back(more, position):
+                    return self._differs(None, more)
+            leading = leading or begins
+            if not (begins and may_come_from_outside(placed)):
+                now = self._decision()
+                if now is not None and agrees(placed.event, now, in_every_field=self._edit.in_every_field):
+                    self._state, leading = self._machine.evolve(self._state, now), False
+                    begins = placed.ends
+                    continue
+                paused = is_pause(placed.event) and now is not None and call_in(now) is not None
+                if not (paused or (leading and may_follow_a_fact(placed))):
+                    return self._differs(placed.event, now)
+            difference = self._take(placed)
+            if difference is not None:
+                return difference
+            begins = placed.ends
+        return self._at_end()
+
+    def _decision(self) -> Any:
+        return self._machine.advance(self._state)
+
+    def _take(self, placed: PlacedEvent) -> Finding | None:
+        """Give the machine a fact from outside; return the difference where it takes it otherwise than before."""
+        event, again = placed.event, None
+        if placed.seq == 1:
+            event = message = self._edit.first(event)
+        else:
+            if judged_of(self._state, event) is not None:
+                again = self._edit.verdict(self._machine, self._state, event, self._run.events[0].event)
+            message = again or message_of(self._machine, self._state, placed, self._run.mail, self._reserved)
+        if message is None:
+            self._state = self._machine.evolve(self._state, event)
+            return None
+        accepted = self._machine.accept(self._state, message)
+        if accepted is None or isinstance(accepted, Refused):
+            return self._differs(event, None)
+        if again is not None:
+            self._note_verdict(event, accepted)
+        elif accepted != event:
+            return self._differs(event, accepted)
+        self._state = self._machine.evolve(self._state, accepted)
+        return None
+
+    def _note_verdict(self, then: Any, now: Any) -> None:
+        """Remember the last verdict that another guard has given otherwise: it is the reason of what differs."""
+        if (then.verdict.passed, then.verdict.findings) != (now.verdict.passed, now.verdict.findings):
+            match then.verdict.passed, now.verdict.passed:
+                case True, False:
+                    self._verdict = "the guard rejects what it accepted"
+                case False, True:
+                    self._verdict = "the guard accepts what it rejected"
+                case _:
+                    self._verdict = "the guard finds something else"
+
+    def _held_back(self, more: Any, position: int) -> bool:
+        """Tell whether a decision at the end of an append was left to later when the run was recorded.
+
+        A driver that is stopped at once records the start alone. A call that the daily budget did not allow is asked
+        for later, and so stands in a later record.
+        """
+        events = self._run.events
+        if position == 1 and isinstance(events[1].event, RunResumed):
+            return True
+        call = call_in(more)
+        return self._edit.daily_budget and call is not None and any(
+            (later := call_in(each.event)) is not None and later.request_id == call.request_id
+            for each in events[position:]
+        )
+
+    def _at_end(self) -> Finding:
+        more = self._decision() if len(self._run.events) > 1 else None
+        if more is None:
+            return Finding(self._run.run, Outcome.SAME, self._run.status)
+        self._seq += 1
+        return self._differs(None, more)
+
+    def _differs(self, then: Any, now: Any) -> Finding:
+        """Return the difference at the record in hand; None stands for no decision."""
+        state, following = self._followed(now)
+        asked = [call for each in following if (call := call_in(each)) is not None]
+        open_call = next((call for call in asked if not self._has_reply(call)), None)
+        call = call_in(now)
+        only_asks = call is not None and open_call is call and not isinstance(then, Replied)
+        before = self._state if now is None or isinstance(then, Replied) else state
+        return Finding(
+            run=self._run.run,
+            outcome=Outcome.NEEDS_REPLY if only_asks else Outcome.DIFFERS,
+            status=self._run.status,
+            seq=self._seq,
+            reason=self._verdict or reason_of(then, now),
+            then=NOTHING if then is None else self._text(then, self._state_after(then)),
+            now=NOTHING if now is None else self._text(now, state),
+            odds=None if open_call is None else odds_of(before),
+            request="" if open_call is None else open_call.request_id,
+        )
+
+    def _followed(self, now: Any) -> tuple[Any, Sequence[Any]]:
+        """Return the state after a decision and all that follow from it, and these decisions."""
+        if now is None:
+            return self._state, ()
+        try:
+            return settle(self._machine, self._state, now)
+        except MachineRunsAway:
+            return self._machine.evolve(self._state, now), (now,)
+
+    def _has_reply(self, call: Any) -> bool:
+        """Tell whether a reply to the same prompt of the same node is recorded."""
+        asked = {each.request_id for placed in self._run.events if (each := _same_call(placed.event, call)) is not None}
+        return any(isinstance(each.event, Replied) and each.event.request_id in asked for each in self._run.events)
+
+    def _state_after(self, event: Any) -> Any:
+        """Return the state after the recorded event, for its text; the one before it where it does not fit."""
+        try:
+            return self._machine.evolve(self._state, event)
+        except Exception:  # noqa: BLE001 -- an event of other rules: only its text is wanted
+            return self._state
+
+    def _text(self, event: Any, state: Any) -> str:
+        try:
+            return self._kind.views.record_text(event, state)[:TEXT_MAX]
+        except Exception:  # noqa: BLE001 -- as above
+            return str(event.kind).replace("_", " ")
+
+
+def _same_call(event: Any, call: Any) -> Any:
+    recorded = call_in(event)
+    if recorded is None or (recorded.node, recorded.prompt_hash) != (call.node, call.prompt_hash):
+        return None
+    return recorded
+
+
+def odds_of(state: Any) -> float | None:
+    """Return the chance that the next attempt at the plan is accepted, by the belief of the policy; None without one.
+
+    It is an estimate: the belief after the rejections so far, in the branch that is searched.
+    """
+    if not isinstance(state, PlanningState) or state.config.belief is None:
+        return None
+    model, branch = state.config.belief, state.branches[-1]
+    leaves = [step for step in model.graph.leaves if branch.progress[step].phase is not Phase.ACCEPTED]
+    if not leaves:
+        return None
+    return round(model.chance(model.odds(model.after(tuple(branch.history))), (), leaves[0]), 3)

@@ -1,0 +1,155 @@
+"""The messages from outside that a run's records tell of: replies, verdicts, answers, tells, times, tools. Pure.
+
+A recorded fact is made into the message that it came from, so that the machine under test accepts it anew.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.planning.events import VerdictReached
+from actors.planning.given_plans import with_remarks
+from actors.planning.state import State as PlanningState
+from actors.run.calls import CallFailed, Replied, Settled
+from actors.run.ending import RunFinished
+from actors.run.messages import Faulted, Generated, Judged
+from actors.run.parking import RunParked, RunResumed
+from actors.run.tools import Begun, Checked, Ended, ToolFinished, ToolProcessEnded, ToolStarted
+from actors.run.waits import HOME_BUDGET, Started, TimedEvent, WaitEnded, WaitRequested
+from actors.values.findings import Verdict
+from replan.whatif.recorded import PlacedEvent
+from runtime.core.ledger import ZERO, Amount, Usage
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.journal.port import InboxItem
+from runtime.models.port import Fault, FaultKind, Reply
+
+_LATE = Reply(text="", usage=None, model="")
+"""Stands for a late reply, whose text is not recorded."""
+_UNSENT = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent")
+"""Stands for the fault of a withdrawn call that nothing was charged for."""
+
+
+def may_come_from_outside(placed: PlacedEvent) -> bool:
+    """Tell whether an event may be a fact that a message has brought, and not a decision."""
+    event = placed.event
+    if placed.inbox is not None:
+        return True
+    if isinstance(event, RunFinished):
+        return event.at is not None
+    return isinstance(event, TimedEvent | WaitRequested)
+
+
+def may_follow_a_fact(placed: PlacedEvent) -> bool:
+    """Tell whether an event may be a further fact of an append: a driver takes a run over with the mail that lay there.
+
+    The machine decides only after all of them.
+    """
+    return placed.inbox is not None or isinstance(placed.event, RunResumed)
+
+
+def is_pause(event: Any) -> bool:
+    """Tell whether an event may be the driver's word that the daily budget is spent, in the midst of an append."""
+    match event:
+        case WaitRequested():
+            return event.request_id == HOME_BUDGET
+        case RunFinished():
+            return event.cause == "home_budget"
+        case RunParked():
+            return not event.cause
+        case _:
+            return False
+
+
+def message_of(
+    machine: Any, state: Any, placed: PlacedEvent, mail: Mapping[int, InboxItem], reserved: Mapping[str, Amount]
+) -> Any:
+    """Return the message that a recorded fact came from; None where its records do not say it whole.
+
+    `reserved` is what the recorded requests have reserved, by request id.
+
+    Such a fact is taken as it was recorded: the wait for a provider or for the next day of the budget, and a child
+    run's end that came with its deadline.
+    """
+    event = placed.event
+    if placed.inbox is not None:
+        item = mail.get(placed.inbox)
+        return None if item is None else Mailed(item.inbox, item.key, item.body, event.at, mono=event.mono)
+    match event:
+        case Started():
+            return event
+        case Replied():
+            return _generated(machine, state, event)
+        case CallFailed():
+            name, at = event.request_id, event.at
+            return Faulted(name, at, event.elapsed, event.fault, event.used, mono=event.mono)
+        case Settled():
+            return _late(event, reserved)
+        case WaitEnded():
+            return Woken(event.request_id, event.at, mono=event.mono)
+        case RunResumed():
+            return Resumed(event.epoch, event.at, event.at_once, mono=event.mono)
+        case RunParked():
+            if event.cause:
+                return Crashed("", event.at, event.why, event.cause, mono=event.mono)
+            return Parking(event.at, event.handover, event.why, mono=event.mono)
+        case RunFinished():
+            return Crashed("", event.at, event.why, mono=event.mono) if event.cause == "bug" else None
+        case ToolStarted():
+            return Begun(event.request_id, event.at, event.process, mono=event.mono)
+        case ToolFinished():
+            told = event.outcome, event.output, event.reason
+            return Ended(event.request_id, event.at, event.elapsed, *told, mono=event.mono)
+        case ToolProcessEnded():
+            return Checked(f"check:{event.call}", event.at, event.certain, mono=event.mono)
+        case _:
+            return judged_of(state, event)
+
+
+def judged_of(state: Any, event: Any) -> Judged | None:
+    """Return the message of a verdict, of whatever kind of run; None for any other event."""
+    if isinstance(event, VerdictReached):
+        verdict = _without_remarks(state, event)
+        return Judged(event.request_id, event.at, event.elapsed, verdict, mono=event.mono)
+    if isinstance(getattr(event, "verdict", None), Verdict):
+        return Judged(event.node, event.at, event.elapsed, event.verdict, mono=event.mono)
+    return None
+
+
+def _generated(machine: Any, state: Any, event: Replied) -> Generated:
+    """Return the message of a reply, with its cost where the reply's own usage does not say it."""
+    reply = Reply(
+        text=event.content,
+        usage=event.usage,
+        model=event.model,
+        finish_reason=event.finish_reason,
+        mode=event.mode,
+    )
+    opened = state.run.calls.open.get(event.request_id)
+    child = opened is not None and machine.is_child(state, opened.request)
+    counted = event.usage is not None and event.tokens is None and event.calls == 1 and not child
+    cost = event.used
+    earlier = None if opened is None else state.run.calls.tries.get(opened.request.call)
+    if earlier is not None and earlier.failed.used is not None:
+        cost = cost + earlier.failed.used  # What was charged when a child run gave its provider up is taken off again.
+    return Generated(
+        event.request_id, event.at, event.elapsed, reply, None if counted else cost, mono=event.mono
+    )
+
+
+def _late(event: Settled, reserved: Mapping[str, Amount]) -> Generated | Faulted:
+    """Return the message of a late reply, or of the fault of a call that was not sent."""
+    if event.used == ZERO:
+        return Faulted(event.request_id, event.at, 0.0, _UNSENT, mono=event.mono)
+    reserve, used, cost, reply = reserved.get(event.request_id, ZERO), event.used, None, _LATE
+    if used != reserve and used.calls == reserve.calls and used.micro_usd == 0:
+        reply = Reply(text="", usage=Usage(input_tokens=used.tokens), model="")
+    elif used != reserve:
+        cost = used
+    return Generated(event.request_id, event.at, 0.0, reply, cost, mono=event.mono)
+
+
+def _without_remarks(state: Any, event: VerdictReached) -> Verdict:
+    """Return a guard's verdict without the findings that the program adds about a plan: they are added anew."""
+    if not isinstance(state, PlanningState) or event.node not in state.nodes:
+        return event.verdict
+    added = len(with_remarks(state, event.node, Verdict(guard=event.verdict.guard)).findings)
+    return event.verdict.model_copy(update={"findings": event.verdict.findings[:-added]}) if added else event.verdict

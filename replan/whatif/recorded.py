@@ -1,0 +1,99 @@
+"""A recorded run as it travels between processes: one line of JSON with the stored records, texts and messages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from runtime.core.errors import JournalDamaged
+from runtime.core.events import Codec
+from runtime.journal.port import InboxItem
+
+if TYPE_CHECKING:
+    from runtime.journal.raw import RunCopy
+
+
+class PlacedEvent(NamedTuple):
+    """An event of a recorded run with its place."""
+
+    seq: int
+    """The number of its record, from 1."""
+    event: Any
+    """The event, of a type that the run's kind defines."""
+    inbox: int | None
+    """The id of the posted message that it consumed, if any."""
+    ends: bool
+    """Whether it ends an append: what a machine decides after one message is in one append."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run as its journal has it, decoded."""
+
+    run: str
+    """Its id."""
+    kind: str
+    """The name of its kind."""
+    status: str
+    """The status of its row."""
+    events: Sequence[PlacedEvent]
+    """All records, in order."""
+    mail: Mapping[int, InboxItem]
+    """The posted messages by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run in its stored form, which any release can pass on; only its own kind can read the events."""
+
+    run: str
+    """Its id."""
+    kind: str
+    """The name of its kind."""
+    format: int
+    """The version of the kind's format that the events are written in."""
+    status: str
+    """The status of its row."""
+    records: Sequence[tuple[int, int | None, bool, str]]
+    """The number, the consumed message, whether it ends an append, and the stored body of each record."""
+    messages: Sequence[tuple[int, str, str, float]]
+    """The id, the key, the text and the time of each posted message."""
+    texts: Mapping[str, str]
+    """The texts that the events name, by their hash in hex."""
+
+    @classmethod
+    def of(cls, copy: "RunCopy") -> "StoredRun":
+        """Return the stored form of a verified copy of a run."""
+        head = copy.head
+        return cls(
+            head.run,
+            head.kind,
+            head.format,
+            head.summary.status,
+            [(row.seq, row.inbox, row.seq in copy.ends, row.body.decode()) for row in copy.records],
+            [(item.inbox, item.key, item.body, item.at) for item in copy.inbox],
+            {digest.hex(): text.decode() for digest, text in copy.texts.items()},
+        )
+
+    @classmethod
+    def from_line(cls, line: bytes) -> "StoredRun":
+        """Return the run in a line that `to_line` has made."""
+        return cls(*orjson.loads(line))
+
+    def to_line(self) -> bytes:
+        """Return the run as a line of JSON."""
+        fields = [self.run, self.kind, self.format, self.status, self.records, self.messages, self.texts]
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+
+    def decoded(self, codec: Codec[Any]) -> RecordedRun:
+        """Return the run with its events. Raises `JournalDamaged` for one that the kind does not know."""
+        events = []
+        for seq, inbox, ends, body in self.records:
+            try:
+                event = codec.decode(body.encode(), self.texts)
+            except (ValueError, KeyError) as error:
+                raise JournalDamaged(f"run {self.run}", f"record {seq} is no event of kind {self.kind}") from error
+            events.append(PlacedEvent(seq, event, inbox, ends))
+        mail = {inbox: InboxItem(inbox, key, body, at) for inbox, key, body, at in self.messages}
+        return RecordedRun(self.run, self.kind, self.status, events, mail)
