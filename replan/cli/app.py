@@ -120,6 +120,7 @@ _GROUPS = {
     "Develop": {
         "workflow": "Look at workflows and what they can cost.",
         "policy": "Look at policies: how far back a failure goes.",
+        "whatif": "Fold recorded runs under edited rules.",
         "experiment": "Compare ways to plan, with their uncertainty.",
         "profile": "Measure a model, and find the settings that suit it.",
         "tune": "Find the settings that suit your problems and your model.",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from actors.planning.events import Decided, PlanningCall
+from actors.planning.events import Decided, JudgementRequested, PlanningCall
 from actors.run.calls import CallReissued, CallRequested
 from actors.run.ending import RunFinished
 from actors.run.questions import ClarificationRequested
@@ -15,6 +15,7 @@ NOTHING = "nothing more"
 _EXPLAINS: Mapping[type, frozenset[str]] = {
     Decided: frozenset({"rule", "code", "wanted", "classified", "weighing"}),
     CallRequested: frozenset({"calls", "tokens_max", "micro_usd_max", "timeout_seconds"}),
+    JudgementRequested: frozenset({"guard"}),
     RunFinished: frozenset({"why", "cause", "at", "mono"}),
     ClarificationRequested: frozenset({"why"}),
 }
@@ -110,6 +111,8 @@ def reason_of(then: Any, now: Any) -> str:
             return f"ends with {now.outcome} in place of {then.outcome}"
         case ClarificationRequested(), ClarificationRequested():
             return "asks another question"
+        case _:
+            pass
     if type(then) is type(now):
         names = [name for name in type(then).model_fields if getattr(then, name) != getattr(now, name)]
         return f"another {_sort(then)}: {', '.join(names)}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.config.loader import LoadedWorkflow, load_policy
 from actors.config.step_guards import guard_for, guards_of
-from actors.config.workflow import Workflow
+from actors.config.workflow import PLAN_GUARDS, Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
 from actors.files.suggestions import nearest
 from actors.guards import review
@@ -130,7 +130,7 @@ class _Edit:
             now = now.changed(
                 deterministic=then.deterministic,
                 model_settings=then.model_settings or now.model_settings,
-                step_models=now.step_models | kept,
+                step_models={**now.step_models, **kept},
             )
         elif self.policy is not None:
             now = now.changed(policy=self.policy)
@@ -175,7 +175,9 @@ def _with_guards(workflow: Workflow, guards: Mapping[str, str]) -> Workflow:
         step: pair.model_copy(update={"guard": guards[step], "guard_config": {}}) if step in guards else pair
         for step, pair in workflow.action_pairs.items()
     }
-    return workflow.model_copy(update={"action_pairs": pairs})
+    levels = [name for name in guards.values() if name in PLAN_GUARDS]  # On a leaf, the level says which one judges.
+    level = {"target_guard_level": levels[-1].removeprefix("plan_")} if levels else {}
+    return workflow.model_copy(update={"action_pairs": pairs, **level})
 
 
 def _guard(config: RunConfig, step: str, registry: Registry) -> AnyGuard:

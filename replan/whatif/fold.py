@@ -142,9 +142,13 @@ class Fold:
         if position == 1 and isinstance(events[1].event, RunResumed):
             return True
         call = call_in(more)
-        return self._edit.daily_budget and call is not None and any(
-            (later := call_in(each.event)) is not None and later.request_id == call.request_id
-            for each in events[position:]
+        return (
+            self._edit.daily_budget
+            and call is not None
+            and any(
+                (later := call_in(each.event)) is not None and later.request_id == call.request_id
+                for each in events[position:]
+            )
         )
 
     def _at_end(self) -> Finding:

@@ -4,7 +4,7 @@ A recorded fact is made into the message that it came from, so that the machine 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from actors.planning.events import VerdictReached
 from actors.planning.given_plans import with_remarks
@@ -92,7 +92,8 @@ def message_of(
                 return Crashed("", event.at, event.why, event.cause, mono=event.mono)
             return Parking(event.at, event.handover, event.why, mono=event.mono)
         case RunFinished():
-            return Crashed("", event.at, event.why, mono=event.mono) if event.cause == "bug" else None
+            is_bug = event.cause == "bug" and event.at is not None
+            return Crashed("", cast(float, event.at), event.why, mono=event.mono) if is_bug else None
         case ToolStarted():
             return Begun(event.request_id, event.at, event.process, mono=event.mono)
         case ToolFinished():
@@ -130,9 +131,7 @@ def _generated(machine: Any, state: Any, event: Replied) -> Generated:
     earlier = None if opened is None else state.run.calls.tries.get(opened.request.call)
     if earlier is not None and earlier.failed.used is not None:
         cost = cost + earlier.failed.used  # What was charged when a child run gave its provider up is taken off again.
-    return Generated(
-        event.request_id, event.at, event.elapsed, reply, None if counted else cost, mono=event.mono
-    )
+    return Generated(event.request_id, event.at, event.elapsed, reply, None if counted else cost, mono=event.mono)
 
 
 def _late(event: Settled, reserved: Mapping[str, Amount]) -> Generated | Faulted:

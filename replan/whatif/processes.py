@@ -1,0 +1,178 @@
+"""Folds many runs in processes: each run has a time limit, and what ends one process harms no other run."""
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import orjson
+
+from replan.whatif.differences import Finding, Outcome
+from replan.whatif.edits import EditRequest
+from replan.whatif.recorded import StoredRun
+from runtime.core.errors import UsageProblem
+
+QUEUED_MAX = 16
+"""Runs that are read ahead for each process."""
+START_SECONDS = 60.0
+"""The time limit of the start of a process, in which plug-ins are loaded."""
+WORKER = Path("replan") / "whatif" / "worker.py"
+"""The file that a checkout must have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """The program that folds: this one, or that of another checkout."""
+
+    root: Path
+    """The folder that holds its packages."""
+    python: str = sys.executable
+    """The interpreter that runs it."""
+
+    @classmethod
+    def own(cls) -> "Checkout":
+        """Return this program."""
+        return cls(Path(__file__).resolve().parents[2])
+
+    @classmethod
+    def at(cls, folder: str) -> "Checkout":
+        """Return the program of another checkout, with its own environment where it has one. Raises `UsageProblem`."""
+        root = Path(folder).resolve()
+        if not (root / WORKER).is_file():
+            hint = "name the folder of a checkout of this program, of a release that has `whatif`"
+            raise UsageProblem(f"there is no {WORKER} in {folder}", place="--release", hint=hint)
+        python = root / ".venv" / "bin" / "python"
+        return cls(root, str(python) if python.exists() else sys.executable)
+
+
+@dataclass
+class _Results:
+    """What the threads have found."""
+
+    findings: list[Finding] = field(default_factory=list)
+    error: BaseException | None = None
+
+
+def fold_all(
+    runs: Iterable[StoredRun],
+    request: EditRequest,
+    checkout: Checkout,
+    *,
+    seconds: float,
+    processes: int,
+    daily_budget: bool = False,
+) -> list[Finding]:
+    """Return what comes of each run, in any order; `seconds` is the time limit of one run.
+
+    Raises `UsageProblem` for an edit that cannot be used, and for a program that cannot be started.
+    """
+    jobs: Queue[StoredRun | None] = Queue(QUEUED_MAX * processes)
+    results = _Results()
+    first = orjson.dumps({**asdict(request), "daily_budget": daily_budget}, option=orjson.OPT_APPEND_NEWLINE)
+    arguments = jobs, results, checkout, first, seconds
+    threads = [threading.Thread(target=_work, args=arguments, daemon=True) for _ in range(processes)]
+    for thread in threads:
+        thread.start()
+    try:
+        for stored in runs:
+            jobs.put(stored)
+            if results.error is not None:
+                break
+    finally:
+        for _ in threads:
+            jobs.put(None)
+        for thread in threads:
+            thread.join()
+    if results.error is not None:
+        raise results.error
+    return results.findings
+
+
+def _work(jobs: Queue[StoredRun | None], results: _Results, checkout: Checkout, first: bytes, seconds: float) -> None:
+    """Give runs to a process until there are none; begin another process where one has ended."""
+    worker: _Worker | None = None
+    try:
+        worker = _Worker(checkout, first)  # Also without any run: an edit that cannot be used is an error.
+    except BaseException as error:  # noqa: BLE001 -- raised again where the threads are joined
+        results.error = error
+    while (stored := jobs.get()) is not None:
+        if results.error is not None:
+            continue  # The queue is emptied, so that nobody waits for room in it.
+        try:
+            if worker is None:
+                worker = _Worker(checkout, first)
+            answer = worker.ask(stored.to_line(), seconds)
+        except BaseException as error:  # noqa: BLE001 -- raised again where the threads are joined
+            results.error = error
+            continue
+        if isinstance(answer, str):
+            results.findings.append(Finding(stored.run, Outcome.FAILED, stored.status, reason=answer))
+            worker.end()
+            worker = None
+        else:
+            results.findings.append(Finding.from_json(answer))
+    if worker is not None:
+        worker.end()
+
+
+class _Worker:
+    """One process."""
+
+    def __init__(self, checkout: Checkout, first: bytes) -> None:
+        """Start it. Raises `UsageProblem` for an edit that it cannot use, or where it does not start."""
+        environment = {**os.environ, "PYTHONPATH": str(checkout.root)}
+        command = [checkout.python, "-m", "replan.whatif.worker"]
+        self._process = subprocess.Popen(  # noqa: S603 -- this program, or one that the user names
+            command, cwd=checkout.root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._unread = b""
+        answer = self.ask(first, START_SECONDS)
+        if answer:
+            self.end()
+            if isinstance(answer, str):
+                hint = "see what it has printed above"
+                raise UsageProblem(f"the program of {checkout.root} does not start", place="--release", hint=hint)
+            raise UsageProblem(answer["cause"], place=answer["place"], hint=answer["hint"])
+
+    def ask(self, line: bytes, seconds: float) -> dict[str, Any] | str:
+        """Return the answer to a line, or why there is none."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+        except OSError:
+            return "the process that folds it has ended"
+        return self._answer(time.monotonic() + seconds, seconds)
+
+    def _answer(self, deadline: float, seconds: float) -> dict[str, Any] | str:
+        assert self._process.stdout is not None
+        output = self._process.stdout.fileno()
+        while b"\n" not in self._unread:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([output], [], [], left)[0]:
+                return f"does not end within {seconds:g} s"
+            read = os.read(output, 1 << 20)
+            if not read:
+                return "the process that folds it has ended"
+            self._unread += read
+        answer, _, self._unread = self._unread.partition(b"\n")
+        fields: dict[str, Any] = orjson.loads(answer)
+        return fields
+
+    def end(self) -> None:
+        """End it, also in the midst of a run."""
+        with contextlib.suppress(OSError):
+            self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()

@@ -1,0 +1,65 @@
+"""The process that folds: `python -m replan.whatif.worker`, driven over pipes by `replan.whatif.processes`.
+
+It has a process of its own so that a guard that never ends, or another checkout's program, harms nothing. The first
+line of its input is the edit, each further one a run. It writes one line of JSON for each.
+"""
+
+import os
+import sys
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from replan.setup.data_files import data_root
+from replan.setup.kinds import Kinds
+from replan.setup.plugins import registry
+from replan.whatif.differences import EditedRules, Finding, Outcome
+from replan.whatif.edits import EditRequest, rules_for
+from replan.whatif.fold import compared
+from replan.whatif.recorded import StoredRun
+from runtime.core.errors import JournalError, UsageProblem
+
+
+def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> Finding:
+    """Return what comes of one run; one that cannot be read is a finding too."""
+    try:
+        kind = kinds.get(stored.run, stored.kind, stored.format)
+        return compared(stored.decoded(kind.codec), kind, edit)
+    except (JournalError, UsageProblem) as error:
+        return Finding(stored.run, Outcome.UNREADABLE, stored.status, reason=str(error))
+
+
+def opened(line: bytes) -> EditedRules:
+    """Return the edit in the first line of the input. Raises `UsageProblem`."""
+    fields: dict[str, Any] = orjson.loads(line)
+    daily_budget = fields.pop("daily_budget")
+    lists = {name: tuple(fields[name]) for name in ("guards", "plugins")}
+    request = EditRequest(**{**fields, **lists})
+    edit = rules_for(request, registry(files=request.plugins), data_root())
+    return replace(edit, daily_budget=daily_budget)
+
+
+def main() -> None:
+    """Answer every line until the input ends."""
+    # A guard may print: what it prints is no answer.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def answer(value: Any) -> None:
+        answers.write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
+        answers.flush()
+
+    try:
+        edit = opened(sys.stdin.buffer.readline())
+    except UsageProblem as problem:
+        answer({"cause": problem.cause, "place": problem.place, "hint": problem.hint})
+        return
+    answer({})
+    kinds = Kinds()
+    for line in sys.stdin.buffer:
+        answer(finding_of(StoredRun.from_line(line), kinds, edit).to_json())
+
+
+if __name__ == "__main__":
+    main()
