@@ -22,7 +22,7 @@ _EXPLAINS: Mapping[type, frozenset[str]] = {
 """The fields of a decision that say why, or what it may cost: another rule may come to the same decision."""
 
 
-class Outcome(StrEnum):
+class FoldOutcome(StrEnum):
     """What comes of one run."""
 
     SAME = "same"  # every decision is as recorded
@@ -34,12 +34,12 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RunComparison:
     """What comes of one run."""
 
     run: str
     """Its id."""
-    outcome: Outcome
+    outcome: FoldOutcome
     """How it compares."""
     status: str = ""
     """The status of its row, such as `waiting`."""
@@ -68,10 +68,10 @@ class Finding:
         return {**shown, "without_edit": True} if self.without_edit else shown
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Finding":
+    def from_json(cls, fields: Mapping[str, Any]) -> "RunComparison":
         """Return the value that `to_json` has made plain."""
         own = {name: value for name, value in fields.items() if name not in ("run_id", "outcome", "odds_estimate")}
-        outcome = Outcome(fields["outcome"])
+        outcome = FoldOutcome(fields["outcome"])
         return cls(run=fields["run_id"], outcome=outcome, odds=fields.get("odds_estimate"), **own)
 
 
@@ -167,7 +167,7 @@ class EditedRules:
     """Whether the home has a daily budget, which may have held a call back until later."""
 
 
-def marked(finding: Finding, *, without_edit: bool) -> Finding:
+def marked(finding: RunComparison, *, without_edit: bool) -> RunComparison:
     """Return a finding that says whether the program differs without the edit, too."""
     reason = "this program decides otherwise than the recorded one, without the edit, too"
     return replace(finding, without_edit=True, reason=reason) if without_edit else finding

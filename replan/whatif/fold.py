@@ -16,8 +16,8 @@ from actors.search.progress import Phase
 from replan.whatif.differences import (
     NOTHING,
     EditedRules,
-    Finding,
-    Outcome,
+    RunComparison,
+    FoldOutcome,
     agrees,
     call_in,
     marked,
@@ -32,17 +32,17 @@ TEXT_MAX = 300
 """Characters of a decision, and of an error, in a finding."""
 
 
-def compared(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> Finding:
+def compared(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> RunComparison:
     """Return how a recorded run compares under an edit.
 
     A run whose decisions differ is folded again without the edit: where the program itself decides otherwise at the
     same record or before, the edit is not to blame.
     """
     if not run.events:
-        return Finding(run.run, Outcome.UNREADABLE, run.status, reason="the run has no records")
+        return RunComparison(run.run, FoldOutcome.UNREADABLE, run.status, reason="the run has no records")
     unaffected = edit.affects(run.events[0].event)
     if unaffected:
-        return Finding(run.run, Outcome.NOT_AFFECTED, run.status, reason=unaffected)
+        return RunComparison(run.run, FoldOutcome.NOT_AFFECTED, run.status, reason=unaffected)
     finding = Fold(run, kind, edit).finding()
     if edit.is_none or finding.seq is None:
         return finding
@@ -64,15 +64,15 @@ class Fold:
             call.request_id: call.reserve for placed in run.events if (call := call_in(placed.event)) is not None
         }
 
-    def finding(self) -> Finding:
+    def finding(self) -> RunComparison:
         """Return the first difference, or that there is none. What the program or a guard raises is a finding."""
         try:
             return self._fold()
         except Exception as error:  # noqa: BLE001 -- the program under test, or a guard, is a user's edit
             text = f"{type(error).__name__}: {error}".splitlines()[0][:TEXT_MAX]
-            return Finding(self._run.run, Outcome.FAILED, self._run.status, self._seq, f"raises {text}")
+            return RunComparison(self._run.run, FoldOutcome.FAILED, self._run.status, self._seq, f"raises {text}")
 
-    def _fold(self) -> Finding:
+    def _fold(self) -> RunComparison:
         events, leading, begins = self._run.events, True, True
         for position, placed in enumerate(events):
             self._seq = placed.seq
@@ -99,7 +99,7 @@ class Fold:
     def _decision(self) -> Any:
         return self._machine.advance(self._state)
 
-    def _take(self, placed: PlacedEvent) -> Finding | None:
+    def _take(self, placed: PlacedEvent) -> RunComparison | None:
         """Give the machine a fact from outside; return the difference where it takes it otherwise than before."""
         event, again = placed.event, None
         if placed.seq == 1:
@@ -151,14 +151,14 @@ class Fold:
             )
         )
 
-    def _at_end(self) -> Finding:
+    def _at_end(self) -> RunComparison:
         more = self._decision() if len(self._run.events) > 1 else None
         if more is None:
-            return Finding(self._run.run, Outcome.SAME, self._run.status)
+            return RunComparison(self._run.run, FoldOutcome.SAME, self._run.status)
         self._seq += 1
         return self._differs(None, more)
 
-    def _differs(self, then: Any, now: Any) -> Finding:
+    def _differs(self, then: Any, now: Any) -> RunComparison:
         """Return the difference at the record in hand; None stands for no decision."""
         state, following = self._followed(now)
         asked = [call for each in following if (call := call_in(each)) is not None]
@@ -166,9 +166,9 @@ class Fold:
         call = call_in(now)
         only_asks = call is not None and open_call is call and not isinstance(then, Replied)
         before = self._state if now is None or isinstance(then, Replied) else state
-        return Finding(
+        return RunComparison(
             run=self._run.run,
-            outcome=Outcome.NEEDS_REPLY if only_asks else Outcome.DIFFERS,
+            outcome=FoldOutcome.NEEDS_REPLY if only_asks else FoldOutcome.DIFFERS,
             status=self._run.status,
             seq=self._seq,
             reason=self._verdict or reason_of(then, now),

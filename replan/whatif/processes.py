@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from replan.whatif.differences import Finding, Outcome
+from replan.whatif.differences import RunComparison, FoldOutcome
 from replan.whatif.edits import EditRequest
 from replan.whatif.recorded import StoredRun
 from runtime.core.errors import UsageProblem
@@ -57,7 +57,7 @@ class Checkout:
 class _Results:
     """What the threads have found."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[RunComparison] = field(default_factory=list)
     error: BaseException | None = None
 
 
@@ -69,7 +69,7 @@ def fold_all(
     seconds: float,
     processes: int,
     daily_budget: bool = False,
-) -> list[Finding]:
+) -> list[RunComparison]:
     """Return what comes of each run, in any order; `seconds` is the time limit of one run.
 
     Raises `UsageProblem` for an edit that cannot be used, and for a program that cannot be started.
@@ -114,11 +114,11 @@ def _work(jobs: Queue[StoredRun | None], results: _Results, checkout: Checkout, 
             results.error = error
             continue
         if isinstance(answer, str):
-            results.findings.append(Finding(stored.run, Outcome.FAILED, stored.status, reason=answer))
+            results.findings.append(RunComparison(stored.run, FoldOutcome.FAILED, stored.status, reason=answer))
             worker.end()
             worker = None
         else:
-            results.findings.append(Finding.from_json(answer))
+            results.findings.append(RunComparison.from_json(answer))
     if worker is not None:
         worker.end()
 

@@ -6,30 +6,30 @@ from typing import Any
 
 from actors.values.format import counted
 from actors.values.lines import BLANK, Line, columns, indented, line
-from replan.whatif.differences import Finding, Outcome
+from replan.whatif.differences import RunComparison, FoldOutcome
 
-DIFFERENT = (Outcome.DIFFERS, Outcome.NEEDS_REPLY)
+DIFFERENT = (FoldOutcome.DIFFERS, FoldOutcome.NEEDS_REPLY)
 """The outcomes in which a decision is another one."""
 SHOWN_MAX = 20
 """Runs that are shown one by one, unless all are asked for."""
 _WORDS = {
-    Outcome.SAME: "same to the end",
-    Outcome.DIFFERS: "differs",
-    Outcome.NEEDS_REPLY: "needs a reply that nobody recorded",
-    Outcome.FAILED: "could not be folded",
-    Outcome.UNREADABLE: "cannot be read",
-    Outcome.NOT_AFFECTED: "not affected",
+    FoldOutcome.SAME: "same to the end",
+    FoldOutcome.DIFFERS: "differs",
+    FoldOutcome.NEEDS_REPLY: "needs a reply that nobody recorded",
+    FoldOutcome.FAILED: "could not be folded",
+    FoldOutcome.UNREADABLE: "cannot be read",
+    FoldOutcome.NOT_AFFECTED: "not affected",
 }
 
 
-def report_json(findings: Sequence[Finding]) -> dict[str, Any]:
+def report_json(findings: Sequence[RunComparison]) -> dict[str, Any]:
     """Return the report as plain data. Runs that are the same, or not affected, are only counted."""
     counts = Counter(each.outcome for each in findings)
-    waiting = [each for each in findings if each.status == "waiting" and each.outcome is not Outcome.NOT_AFFECTED]
-    told = [each for each in findings if each.outcome not in (Outcome.SAME, Outcome.NOT_AFFECTED)]
+    waiting = [each for each in findings if each.status == "waiting" and each.outcome is not FoldOutcome.NOT_AFFECTED]
+    told = [each for each in findings if each.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
     return {
-        "compared": len(findings) - counts[Outcome.NOT_AFFECTED],
-        "counts": {outcome.value: counts[outcome] for outcome in Outcome},
+        "compared": len(findings) - counts[FoldOutcome.NOT_AFFECTED],
+        "counts": {outcome.value: counts[outcome] for outcome in FoldOutcome},
         "waiting": {"compared": len(waiting), "differ": sum(each.outcome in DIFFERENT for each in waiting)},
         "reasons": [
             {"outcome": outcome.value, "reason": reason, "runs": number, "example": example.run, "seq": example.seq}
@@ -39,13 +39,13 @@ def report_json(findings: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def report_lines(findings: Sequence[Finding], *, everything: bool = False) -> list[Line]:
+def report_lines(findings: Sequence[RunComparison], *, everything: bool = False) -> list[Line]:
     """Return the report for people; `everything` shows each run that is not the same."""
-    affected = [each for each in findings if each.outcome is not Outcome.NOT_AFFECTED]
+    affected = [each for each in findings if each.outcome is not FoldOutcome.NOT_AFFECTED]
     lines = _headline(affected)
     left = len(findings) - len(affected)
     if left:
-        causes = Counter(each.reason for each in findings if each.outcome is Outcome.NOT_AFFECTED)
+        causes = Counter(each.reason for each in findings if each.outcome is FoldOutcome.NOT_AFFECTED)
         named = ", ".join(f"{reason} {number:,}" for reason, number in causes.most_common())
         lines.append(line(f"{counted(left, 'run')} not affected: {named}", "dim"))
     reasons = _reasons(findings)
@@ -55,7 +55,7 @@ def report_lines(findings: Sequence[Finding], *, everything: bool = False) -> li
             columns(f"{number:>6,}", line(f"{_WORDS[outcome]}: {reason}"), line(_place(example), "dim"))
             for (outcome, reason), number, example in reasons
         ]
-    told = [each for each in affected if each.outcome is not Outcome.SAME]
+    told = [each for each in affected if each.outcome is not FoldOutcome.SAME]
     for each in told if everything else told[:SHOWN_MAX]:
         lines += [BLANK, *_run_lines(each)]
     if len(told) > SHOWN_MAX and not everything:
@@ -63,7 +63,7 @@ def report_lines(findings: Sequence[Finding], *, everything: bool = False) -> li
     return lines
 
 
-def _headline(affected: Sequence[Finding]) -> list[Line]:
+def _headline(affected: Sequence[RunComparison]) -> list[Line]:
     waiting = [each for each in affected if each.status == "waiting"]
     differing = sum(each.outcome in DIFFERENT for each in waiting)
     lines = []
@@ -71,21 +71,21 @@ def _headline(affected: Sequence[Finding]) -> list[Line]:
         runs = counted(len(waiting), "waiting run")
         lines.append(line(f"{differing:,} of {runs} would be asked something else", "bold"))
     changed = sum(each.outcome in DIFFERENT for each in affected)
-    failed = sum(each.outcome in (Outcome.FAILED, Outcome.UNREADABLE) for each in affected)
+    failed = sum(each.outcome in (FoldOutcome.FAILED, FoldOutcome.UNREADABLE) for each in affected)
     same = len(affected) - changed - failed
     text = f"{counted(len(affected), 'run')}: {same:,} same to the end, {changed:,} with another decision"
     return [*lines, line(f"{text}, {failed:,} not compared" if failed else text, "" if waiting else "bold")]
 
 
-def _reasons(findings: Sequence[Finding]) -> list[tuple[tuple[Outcome, str], int, Finding]]:
+def _reasons(findings: Sequence[RunComparison]) -> list[tuple[tuple[FoldOutcome, str], int, RunComparison]]:
     """Return the reasons with the number of their runs and the first of these, the most frequent first."""
-    told = [each for each in findings if each.outcome not in (Outcome.SAME, Outcome.NOT_AFFECTED)]
+    told = [each for each in findings if each.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
     counts = Counter((each.outcome, each.reason) for each in told)
     examples = {(each.outcome, each.reason): each for each in reversed(told)}
     return [(key, number, examples[key]) for key, number in counts.most_common()]
 
 
-def _run_lines(finding: Finding) -> list[Line]:
+def _run_lines(finding: RunComparison) -> list[Line]:
     place = f" at record {finding.seq}" if finding.seq is not None else ""
     status = f" ({finding.status})" if finding.status else ""
     shown = [line(f"{finding.run}{status}: {_WORDS[finding.outcome]}{place}, because: {finding.reason}")]
@@ -97,5 +97,5 @@ def _run_lines(finding: Finding) -> list[Line]:
     return shown
 
 
-def _place(finding: Finding) -> str:
+def _place(finding: RunComparison) -> str:
     return finding.run if finding.seq is None else f"{finding.run} record {finding.seq}"

@@ -14,20 +14,20 @@ import orjson
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
-from replan.whatif.differences import EditedRules, Finding, Outcome
+from replan.whatif.differences import EditedRules, RunComparison, FoldOutcome
 from replan.whatif.edits import EditRequest, rules_for
 from replan.whatif.fold import compared
 from replan.whatif.recorded import StoredRun
 from runtime.core.errors import JournalError, UsageProblem
 
 
-def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> Finding:
+def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> RunComparison:
     """Return what comes of one run; one that cannot be read is a finding too."""
     try:
         kind = kinds.get(stored.run, stored.kind, stored.format)
         return compared(stored.decoded(kind.codec), kind, edit)
     except (JournalError, UsageProblem) as error:
-        return Finding(stored.run, Outcome.UNREADABLE, stored.status, reason=str(error))
+        return RunComparison(stored.run, FoldOutcome.UNREADABLE, stored.status, reason=str(error))
 
 
 def opened(line: bytes) -> EditedRules:

@@ -28,6 +28,7 @@ STANDS_FOR = {
     "*.yaml": "strict.yaml",
     "plans/*.json": "plan.json",
     "archive/*": "archive/k7m2x9qa",
+    "../main": str(ROOT),
 }
 """What stands for a model of a provider, and for what a shell would expand."""
 ONLY_READ = (

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 
 from actors.planning.machine import PlanningMachine
-from replan.whatif.differences import EditedRules, Outcome
+from replan.whatif.differences import EditedRules, FoldOutcome
 from replan.whatif.fold import compared
 from runtime.core.ledger import Ledger
 from tests.shell.planted_bugs import BUGS
@@ -33,7 +33,7 @@ LATE_COST = {("reserves nothing", "planning-cancel"), ("reserves nothing", "plan
 
 def test_without_a_bug_no_history_differs():
     found = [compared(played.run, played.kind, EditedRules()) for played in histories()]
-    assert [finding for finding in found if finding.outcome is not Outcome.SAME] == []
+    assert [finding for finding in found if finding.outcome is not FoldOutcome.SAME] == []
     assert len(found) >= 150
     assert [played.name for played in histories() if played.first_difference(played.kind.machine) is not None] == []
 

@@ -6,7 +6,7 @@ import pytest
 
 from actors.planning.kind import PLANNING
 from replan.setup.kinds import Kinds
-from replan.whatif.differences import EditedRules, Outcome
+from replan.whatif.differences import EditedRules, FoldOutcome
 from replan.whatif.fold import compared
 from replan.whatif.recorded import StoredRun
 from replan.whatif.worker import finding_of
@@ -48,18 +48,18 @@ def test_the_program_that_recorded_a_run_decides_the_same_again(seed):
     for stored in recorded(seed):
         run = StoredRun.from_line(stored.to_line()).decoded(PLANNING.codec)
         finding = compared(run, PLANNING, EditedRules(daily_budget=True))
-        assert finding.outcome is Outcome.SAME, finding
+        assert finding.outcome is FoldOutcome.SAME, finding
 
 
 def test_a_run_of_an_unknown_kind_or_of_unknown_events_is_a_finding():
     [stored, *_] = recorded(0)
     kinds, edit = Kinds(), EditedRules()
-    assert finding_of(stored, kinds, edit).outcome is Outcome.SAME
+    assert finding_of(stored, kinds, edit).outcome is FoldOutcome.SAME
     line = stored.to_line()
     for changed, words in (
         (line.replace(b'"planning"', b'"novel"', 1), "novel"),
         (line.replace(b"generation_requested", b"generation_wanted"), "is no event of kind planning"),
     ):
         finding = finding_of(StoredRun.from_line(changed), kinds, edit)
-        assert (finding.outcome, finding.run) == (Outcome.UNREADABLE, stored.run)
+        assert (finding.outcome, finding.run) == (FoldOutcome.UNREADABLE, stored.run)
         assert words in finding.reason

@@ -15,7 +15,7 @@ from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, json_option, plugins_option
 
 if TYPE_CHECKING:
-    from replan.whatif.differences import Finding
+    from replan.whatif.differences import RunComparison
     from replan.whatif.edits import EditRequest
     from replan.whatif.recorded import StoredRun
     from runtime.journal.port import RunRow
@@ -30,10 +30,10 @@ FEW = 100
 
 _WHATIF = examples(
     "replan whatif",
-    "replan whatif --workflow search.yaml",
+    "replan whatif --workflow my_workflow.yaml",
     "replan whatif --policy strict.yaml --json",
     "replan whatif k7m2x9qa --guard g_plan=plan_expansive",
-    "replan whatif --guard house_style --plugins style.py",
+    "replan whatif --guard plan_medium --all",
     "replan whatif --release ../main",
 )
 
@@ -123,10 +123,10 @@ def _folded(
     seconds: float,
     *,
     daily_budget: bool,
-) -> list[Finding]:
+) -> list[RunComparison]:
     """Return what comes of each run, those that wait first, then the newest."""
     from replan.runs.run_ids import ALL, find_run
-    from replan.whatif.differences import Finding, Outcome
+    from replan.whatif.differences import RunComparison, FoldOutcome
     from replan.whatif.processes import Checkout, fold_all
     from runtime.core.errors import RunNotFound
 
@@ -151,7 +151,7 @@ def _folded(
     processes = 1 if len(rows) <= FEW else min(8, os.cpu_count() or 1)
     found = fold_all(stored(), request, checkout, seconds=seconds, processes=processes, daily_budget=daily_budget)
     statuses = {row.run: row.status for row in rows}
-    found += [Finding(run, Outcome.UNREADABLE, statuses[run], reason=cause) for run, cause in unread.items()]
+    found += [RunComparison(run, FoldOutcome.UNREADABLE, statuses[run], reason=cause) for run, cause in unread.items()]
     order = {row.run: place for place, row in enumerate(rows)}
     return sorted(found, key=lambda each: order[each.run])
 
@@ -171,13 +171,13 @@ def _stored(store: RawStore, runs: Sequence[str], unread: dict[str, str]) -> Ite
                 yield StoredRun.of(copy)
 
 
-def _exit(findings: Sequence[Finding]) -> Exit:
-    from replan.whatif.differences import Outcome
+def _exit(findings: Sequence[RunComparison]) -> Exit:
+    from replan.whatif.differences import FoldOutcome
     from replan.whatif.report import DIFFERENT
 
     outcomes = {each.outcome for each in findings}
     if outcomes & {*DIFFERENT}:
         return Exit.UNSOLVED
-    if Outcome.FAILED in outcomes:
+    if FoldOutcome.FAILED in outcomes:
         return Exit.INTERNAL
-    return Exit.JOURNAL if Outcome.UNREADABLE in outcomes else Exit.OK
+    return Exit.JOURNAL if FoldOutcome.UNREADABLE in outcomes else Exit.OK
