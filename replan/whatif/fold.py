@@ -16,8 +16,8 @@ from actors.search.progress import Phase
 from replan.whatif.differences import (
     NOTHING,
     EditedRules,
-    RunComparison,
     FoldOutcome,
+    RunComparison,
     agrees,
     call_in,
     marked,

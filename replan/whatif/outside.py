@@ -39,7 +39,7 @@ def may_come_from_outside(placed: PlacedEvent) -> bool:
 
 
 def may_follow_a_fact(placed: PlacedEvent) -> bool:
-    """Tell whether an event may be a further fact of an append: a driver takes a run over with the messages posted before.
+    """Tell whether an event may be a further fact of an append: a driver takes a run over with what was posted before.
 
     The machine decides only after all of them.
     """

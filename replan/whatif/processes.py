@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from replan.whatif.differences import RunComparison, FoldOutcome
+from replan.whatif.differences import FoldOutcome, RunComparison
 from replan.whatif.edits import EditRequest
 from replan.whatif.recorded import StoredRun
 from runtime.core.errors import UsageProblem

@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.values.format import counted
 from actors.values.lines import BLANK, Line, columns, indented, line
-from replan.whatif.differences import RunComparison, FoldOutcome
+from replan.whatif.differences import FoldOutcome, RunComparison
 
 DIFFERENT = (FoldOutcome.DIFFERS, FoldOutcome.NEEDS_REPLY)
 """The outcomes in which a decision is another one."""

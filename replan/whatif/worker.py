@@ -14,7 +14,7 @@ import orjson
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
-from replan.whatif.differences import EditedRules, RunComparison, FoldOutcome
+from replan.whatif.differences import EditedRules, FoldOutcome, RunComparison
 from replan.whatif.edits import EditRequest, rules_for
 from replan.whatif.fold import compared
 from replan.whatif.recorded import StoredRun

@@ -126,7 +126,7 @@ def _folded(
 ) -> list[RunComparison]:
     """Return what comes of each run, those that wait first, then the newest."""
     from replan.runs.run_ids import ALL, find_run
-    from replan.whatif.differences import RunComparison, FoldOutcome
+    from replan.whatif.differences import FoldOutcome, RunComparison
     from replan.whatif.processes import Checkout, fold_all
     from runtime.core.errors import RunNotFound
 
