@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from replan.service import arguments, bodies, read_operations, write_operations
+from replan.service.ag_ui_input import AgUiInput
 from replan.service.requests import ProgramRequest
 from replan.service.run_list import FIELDS
 from replan.service.store import Scope
@@ -31,6 +32,8 @@ class HttpAddress:
     """The model of the body that is sent."""
     query: tuple[tuple[str, str], ...] = ()
     """The names and meanings of the parts of the query."""
+    keyed: bool = False
+    """Whether the body itself names what is done, so that there is no idempotency key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +212,13 @@ OPERATIONS: tuple[Operation, ...] = (
         gives="text/event-stream",
         http=HttpAddress(method="GET", path=f"{RUN}/stream", query=(AFTER,)),
         writes=False,
+    ),
+    Operation(
+        name="ag_ui",
+        scope="control",
+        summary="Start a run or go on with it, and follow it as AG-UI 1.0 (`RunAgentInput`).",
+        gives="text/event-stream",
+        http=HttpAddress(method="POST", path="/api/ag-ui", body=AgUiInput, keyed=True),
     ),
     Operation(
         name="read_budget",

@@ -100,10 +100,10 @@ def _others(operation: Operation, address: HttpAddress) -> list[dict[str, Any]]:
         {"name": name, "in": "query", "required": False, "description": meaning, "schema": text}
         for name, meaning in address.query
     ]
-    if address.body is not None:
+    if address.body is not None and not address.keyed:
         meaning = "Names what is done: repeated with the same key, it is done once."
         found.append(_header("Idempotency-Key", meaning, required=True))
-    if operation.gives == "text/event-stream":
+    if operation.gives == "text/event-stream" and not operation.writes:
         found.append(_header("Last-Event-ID", "The id of the last event that was received.", required=False))
     return found
 

@@ -18,6 +18,7 @@ from replan.service.run_list import run_page
 from replan.views.errors import error_fields
 from replan.views.records import record_to_json, replies
 from replan.views.rows import row_to_json
+from replan.web.ag_ui_stream import ag_ui
 from replan.web.record_pages import document, row_number
 from replan.web.requests import as_http, status_of_error
 from replan.web.runs_page import page_number
@@ -133,6 +134,6 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
 
 
 OWN: Mapping[str, Callable[[Site, Request, Principal], Awaitable[Response]]] = {
-    function.__name__: function for function in (list_runs, read_records, stream_records, read_attempt, export)
+    function.__name__: function for function in (list_runs, read_records, stream_records, ag_ui, read_attempt, export)
 }
 """The functions by the operation that each carries out."""

@@ -57,8 +57,10 @@ def _endpoint(site: Site, operation: Operation, address: HttpAddress) -> Callabl
                 body = await _body(request, address.body)
                 if operation.executes:
                     site.check_execute()
-                key = hashed_key(request.headers.get(KEY, ""), who, request.url.path, place=KEY)
+                if not address.keyed:
+                    key = hashed_key(request.headers.get(KEY, ""), who, request.url.path, place=KEY)
             if operation.function is None:
+                request.state.body = body
                 return await OWN[operation.name](site, request, who)
             value = await operation.function(_request(site, request, who, body, key))
             return answered(value, 201 if operation.gives is StartedBody and value["result"] == "accepted" else 200)

@@ -20,7 +20,7 @@ from replan.web.server import loopback_names
 from replan.web.site import Site
 from replan.webhooks.messages import OPENING
 
-LARGE = frozenset({"/runs", "/new/cost", "/api/runs"})
+LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
 """The paths whose bodies hold a problem and files."""
 PUBLIC = ("/api/", *HEALTH, OPENING, "/static/")
 """How the paths begin that are served under the names that everybody knows; none of them reads or sets a cookie."""

@@ -11,6 +11,7 @@ HTTP_ALONE = {
     "read_offer": "the resource replan://offer",
     "read_records": "records are for programs that show runs",
     "stream_records": "a client waits with the tool wait",
+    "ag_ui": "a client has tools, which a front end has not",
     "read_budget": "the result has what was spent",
     "read_attempt": "prompts are for people who look into a run",
     "export": "the resource replan://runs/{id}/plan",
@@ -37,7 +38,7 @@ def test_both_faces_take_the_same_of_a_request():
     """MCP has the id of a run among the arguments, where HTTP has it in the address, and the key, there a header."""
     ids = {"id", "question", "idempotency_key"}
     for operation in OPERATIONS:
-        if operation.http is not None and operation.http.body is not None:
+        if operation.http is not None and operation.http.body is not None and operation.mcp is not None:
             sent = set(operation.http.body.model_fields) - {"plan_of"}
             assert sent == set(operation.mcp.takes.model_fields) - ids, operation.name
 

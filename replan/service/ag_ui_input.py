@@ -1,0 +1,140 @@
+"""The request of an AG-UI client (`RunAgentInput` of version 1.0), and the orders and messages that it stands for."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from actors.run.inbox import MESSAGE_MAX
+from replan.service.bodies import StartRun
+from replan.service.requests import HTTP, wrong_value
+from runtime.core.errors import UsageProblem
+
+OWN = "replan"
+"""The key of `forwardedProps` that is read; it holds keys of a started run, such as `workflow`."""
+MESSAGES_MAX = 2_000
+"""Messages of one request."""
+
+
+class AgUiBody(BaseModel):
+    """A part of a request. Fields that Replan does not use are ignored, as the protocol wants."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=AliasGenerator(validation_alias=to_camel))
+
+
+class AgUiMessage(AgUiBody):
+    """A message of the conversation."""
+
+    id: Annotated[str, Field(max_length=200)]
+    """Its id, which the client has made."""
+    role: str
+    """Who wrote it; only messages of the role `user` are read."""
+    content: Any = None
+    """A text, or a list of parts, of which those of the type `text` are read."""
+
+    @property
+    def text(self) -> str:
+        """Its text. Raises `UsageProblem` for a part that is no text."""
+        if isinstance(self.content, str):
+            return self.content
+        parts = self.content if isinstance(self.content, list) else []
+        found = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+        texts = [text for text in found if isinstance(text, str)]
+        if not texts or len(texts) != len(parts):
+            raise UsageProblem("a message of a user has text only", place="messages.content")
+        return "\n".join(texts)
+
+
+class AgUiAnswer(AgUiBody):
+    """The answer to an interrupt."""
+
+    interrupt_id: Annotated[str, Field(max_length=200)]
+    """The id of the question that the interrupt was made of."""
+    status: Literal["resolved", "cancelled"]
+    """Whether it is answered, or declined."""
+    payload: Any = None
+    """The answer."""
+
+    @property
+    def answer(self) -> str | None:
+        """The answer as text, or None for a decline. Raises `UsageProblem` where there is none."""
+        if self.status == "cancelled":
+            return None
+        match self.payload:
+            case None:
+                raise UsageProblem("a resolved interrupt needs an answer", place="resume.payload")
+            case str():
+                return self.payload
+            case bool():
+                return "yes" if self.payload else "no"
+            case _:
+                return json.dumps(self.payload)
+
+
+class AgUiInput(AgUiBody):
+    """A request to show a run, which is started or told something first."""
+
+    thread_id: Annotated[str, Field(min_length=1, max_length=100)]
+    """The conversation: the id of a run that exists, or a name for the run that is started with it."""
+    run_id: Annotated[str, Field(max_length=200)]
+    """The client's name for this stream."""
+    messages: Annotated[tuple[AgUiMessage, ...], Field(max_length=MESSAGES_MAX)]
+    """The conversation so far. The first message of the user is the problem; a later one is sent to the run
+    if it is the last."""
+    state: Any = None
+    """The last state that the client has got; its `after` says from which record to go on."""
+    resume: Annotated[tuple[AgUiAnswer, ...], Field(max_length=200)] = ()
+    """Answers to interrupts."""
+    forwarded_props: Any = None
+    """Under `replan`: what a run is started with, beside its problem, and the `kind` of a message."""
+
+    @property
+    def after(self) -> int:
+        """The number of the last record that the client knows; 0 for none."""
+        known = self.state.get("after") if isinstance(self.state, dict) else None
+        return known if isinstance(known, int) and not isinstance(known, bool) and 0 < known < 10**12 else 0
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """What is forwarded to Replan. Raises `UsageProblem` where it is no object."""
+        found = self.forwarded_props.get(OWN, {}) if isinstance(self.forwarded_props, dict) else {}
+        if not isinstance(found, dict):
+            raise UsageProblem("not an object", place=f"forwardedProps.{OWN}")
+        return found
+
+    @property
+    def kind(self) -> Literal["note", "requirement"]:
+        """What a later message is. Raises `UsageProblem` for another one."""
+        match self.own.get("kind", "note"):
+            case "note":
+                return "note"
+            case "requirement":
+                return "requirement"
+            case _:
+                raise UsageProblem("either 'note' or 'requirement'", place=f"forwardedProps.{OWN}.kind")
+
+    def start(self) -> StartRun:
+        """Return the run to start. Raises `UsageProblem`, whose place is the key."""
+        texts = [message.text for message in self.messages if message.role == "user"]
+        if not texts:
+            raise UsageProblem("no message of a user states a problem", place="messages")
+        fields = {name: value for name, value in self.own.items() if name != "kind"}
+        try:
+            return StartRun.model_validate({**fields, "problem": texts[0]})
+        except ValidationError as error:
+            problem = wrong_value(error, StartRun, HTTP)
+            place = "messages" if problem.place == "problem" else f"forwardedProps.{OWN}.{problem.place}"
+            raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
+
+    def told(self, *, started: bool) -> AgUiMessage | None:
+        """Return the message to send to the run; None where the last message is none of the user's.
+
+        `started`: the conversation began with the run, so that its first message is the problem.
+        """
+        own = [message for message in self.messages if message.role == "user"]
+        if not own or own[-1] is not self.messages[-1] or (started and len(own) == 1):
+            return None
+        if len(own[-1].text) > MESSAGE_MAX:
+            raise UsageProblem(f"the message has over {MESSAGE_MAX:,} characters", place="messages")
+        return own[-1]

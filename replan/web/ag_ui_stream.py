@@ -1,0 +1,123 @@
+"""The stream of AG-UI 1.0: one request starts a run or goes on with it, answers its questions, and shows what it does.
+
+A thread is a run: its id, or a name that leads to the run that was started with it. So a request may be repeated. The
+stream ends once the run rests: with its result, with its questions as interrupts, or with the reason why nobody drives
+it. A run goes on after its client has left.
+"""
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from replan.runs.shown import ShownRun, read_shown
+from replan.service import messages
+from replan.service.access import Principal
+from replan.service.ag_ui_input import AgUiInput
+from replan.service.messages import hashed_key
+from replan.service.read_operations import open_questions, state_of
+from replan.service.requests import HTTP, ProgramRequest, encoded
+from replan.service.service import at_rest
+from replan.service.write_operations import start_run
+from replan.setup.command_name import program
+from replan.views.ag_ui import PROTOCOL, AgUiEvent, AgUiSteps, outcome_of, text_message
+from replan.views.errors import line_of_error
+from replan.web.site import Site
+from replan.web.streams import EventStream
+from runtime.core.errors import JournalError, RunNotFound, UsageProblem
+from runtime.core.names import RUN_ID
+
+
+async def ag_ui(site: Site, request: Request, who: Principal) -> Response:
+    """Do what a client asks for, and return the stream of its run."""
+    wanted: AgUiInput = request.state.body
+    if site.streams.full(who.client):
+        raise HTTPException(429, "too many streams are open", {"retry-after": "5"})
+    run, started = await _run_of(site, request, who, wanted)
+    for each in wanted.resume:
+        if each.interrupt_id.partition("/")[0] != run:
+            raise UsageProblem("the interrupt belongs to another run", place="resume.interruptId")
+        await messages.answer_question(site, each.interrupt_id, each.answer, via=HTTP.via)
+    message = wanted.told(started=started)
+    if message is not None and not await _is_known(site, run, message.text):
+        key = hashed_key(message.id, who, f"ag-ui {run}", place="messages.id")
+        await messages.tell(site, who, run, message.text, wanted.kind, key=key)
+    return EventStream(_events(site, who, run, wanted))
+
+
+async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> tuple[str, bool]:
+    """Return the run of a thread, which is started where there is none yet, and whether the thread began with it."""
+    if RUN_ID.fullmatch(wanted.thread_id):
+        try:
+            await site.engine.journal.row(wanted.thread_id)
+        except RunNotFound:
+            pass  # A name for a new one.
+        else:
+            return wanted.thread_id, False
+    key = hashed_key(wanted.thread_id, who, request.url.path, place="threadId")
+    begun = await start_run(ProgramRequest(service=site, who=who, terms=HTTP, body=wanted.start(), key=key))
+    return str(begun["run_id"]), True
+
+
+async def _is_known(site: Site, run: str, text: str) -> bool:
+    """Tell whether a run that has finished was told a message before: a client that comes back sends it again."""
+    shown = await read_shown(site.reader, run)
+    return shown.status == "finished" and any(each.text == text.strip() for each in shown.result.messages)
+
+
+async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> AsyncGenerator[str, None]:
+    """Yield the events of a run from the record after the one that the client knows on, until the run rests."""
+    place = {"threadId": wanted.thread_id, "runId": wanted.run_id}
+    request = ProgramRequest(service=site, who=who, terms=HTTP, run=run)
+    after, steps = wanted.after, None
+    with site.streams.one(who.client):
+        yield _sent({"type": "RUN_STARTED", **place, "protocolVersion": PROTOCOL})
+        async with aclosing(site.hub.changes(site.stop)) as changes:
+            async for changed in changes:
+                if site.visitor_ended(who):
+                    return
+                if not changed:
+                    yield ": ping\n\n"
+                try:
+                    shown = await read_shown(site.reader, run)
+                    questions = await open_questions(request, run)
+                except JournalError as error:
+                    if error.passing:
+                        continue  # It may be busy; the next change, or the next ping, tells.
+                    yield _sent({"type": "RUN_ERROR", "message": line_of_error(error), "code": type(error).__name__})
+                    return
+                steps = steps or AgUiSteps(shown.loaded.kind)
+                records = shown.loaded.records[after:]
+                for record in records:
+                    for event in steps.of_record(record):
+                        yield _sent(event)
+                rests = at_rest(site, shown)
+                if records or rests:
+                    after = max(after, shown.loaded.seq)
+                    snapshot = {**state_of(shown, questions), "after": after}
+                    yield _sent({"type": "STATE_SNAPSHOT", "snapshot": snapshot})
+                if rests:
+                    for event in (*steps.ended(), *_ending(shown, questions, place)):
+                        yield _sent(event)
+                    return
+
+
+def _ending(shown: ShownRun, questions: list[dict[str, object]], place: dict[str, str]) -> Iterator[AgUiEvent]:
+    """Yield the events with which the stream of a run that rests ends."""
+    run = shown.row.run
+    if shown.status == "finished":
+        lines = shown.loaded.kind.views.lines(shown.result, program(), full=False)
+        yield from text_message(f"{run}:{shown.loaded.seq}", "\n".join(line.plain for line in lines))
+        outcome = outcome_of(shown.result.outcome, ())
+        yield {"type": "RUN_FINISHED", **place, "outcome": outcome, "result": shown.result_json}
+    elif questions:
+        yield {"type": "RUN_FINISHED", **place, "outcome": outcome_of("", questions)}
+    else:
+        why = shown.result.why or state_of(shown, questions)["next"]
+        yield {"type": "RUN_ERROR", "message": why, "code": shown.status}
+
+
+def _sent(event: AgUiEvent) -> str:
+    return f"data: {encoded(event).decode()}\n\n"
