@@ -8,6 +8,7 @@ from tests.tidy.source import PACKAGES, ROOT, SOURCES, TESTS, modules, report
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DISTRIBUTIONS = {
+    "ag_ui": "ag-ui-protocol",
     "PIL": "pillow",
     "google.protobuf": "protobuf",
     "markdown_it": "markdown-it-py",
