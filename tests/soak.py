@@ -43,6 +43,7 @@ SUITES = {
     "replies": (["tests/replies/test_fuzzed_runs.py"], {"REPLAN_REPLIES": 100_000}),
     "laboratory": ([f"tests/experiments/test_{name}.py" for name in LABORATORY], {"REPLAN_TRIALS": 1_000}),
     "prices": (["tests/models/test_prices.py"], {"REPLAN_PRICES": 1_000_000}),
+    "api": (["tests/web/test_schemathesis.py"], {"REPLAN_API_EXAMPLES": 200}),
     "web": (["tests/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""

@@ -51,6 +51,7 @@ def keys_of(model: type[Value]) -> frozenset[str]:
 
 
 PATTERN_MEANINGS = {
+    r"^([0-9]{1,6}(?:[.][0-9]{1,3})?)([smhd])$": "a length of time such as 30s, 15m, 2h or 1d",
     r"^[a-z][a-z0-9_]{0,63}$": "a lower-case letter, then letters, digits and underscores, 64 characters at most",
     r"^[a-z][a-z0-9_]{0,39}$": "a lower-case letter, then letters, digits and underscores, 40 characters at most",
     r"^[a-z][a-z0-9_]{0,39}(\.[a-z][a-z0-9_]{0,39}){0,3}$": (

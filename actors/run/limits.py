@@ -24,7 +24,9 @@ with values."""
 Duration = float | str
 """A length of time: a number of seconds, or a text such as `90s`, `15m`, `2h` or `1d`."""
 
-_DURATION = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)([smhd])")
+DURATION_PATTERN = "([0-9]{1,6}(?:[.][0-9]{1,3})?)([smhd])"
+"""The regular expression of a length of time, such as `15m`: a number and a unit."""
+_DURATION = re.compile(DURATION_PATTERN)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 

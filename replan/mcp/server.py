@@ -108,7 +108,7 @@ def offered(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOperatio
 def listed(operation: Operation, tool: McpOperation) -> ListedTool:
     """Return a tool as clients list it. The annotations are hints; the scope is what counts."""
     gives = operation.gives
-    assert not isinstance(gives, str), "a tool returns an object"
+    assert not isinstance(gives, tuple), "a tool returns an object"
     annotations = ToolAnnotations(
         title=tool.title,
         read_only_hint=not operation.writes,

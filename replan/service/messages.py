@@ -19,7 +19,9 @@ from runtime.journal.port import Posted
 KEY_LETTERS = 32
 """Characters of a hashed idempotency key that are part of a message's name."""
 
-_KEY = re.compile(r"[\x21-\x7e]{1,100}")
+KEY_PATTERN = "[!-~]{1,100}"
+"""The regular expression of idempotency keys: printable ASCII without blanks."""
+_KEY = re.compile(KEY_PATTERN)
 
 
 def hashed_key(key: str, who: Principal, action: str, *, place: str) -> str:

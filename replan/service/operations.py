@@ -5,7 +5,7 @@ to a face, as a stream or a form does, is found there by the operation's name.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from replan.service import arguments, bodies, read_operations, write_operations
 from replan.service.ag_ui_input import AgUiInput
 from replan.service.requests import ProgramRequest
-from replan.service.run_list import FIELDS
+from replan.service.run_list import FIELDS, PAGE_MAX, QueryField
 from replan.service.store import Scope
 
 Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]
@@ -30,8 +30,10 @@ class HttpAddress:
     """The address, with the names of its parts in braces."""
     body: type[BaseModel] | None = None
     """The model of the body that is sent."""
-    query: tuple[tuple[str, str], ...] = ()
-    """The names and meanings of the parts of the query."""
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The values that a part of the path can have, where they are few."""
+    query: Mapping[str, QueryField] = field(default_factory=dict)
+    """The parts of the query, by their names."""
     keyed: bool = False
     """Whether the body itself names what is done, so that there is no idempotency key."""
 
@@ -64,8 +66,8 @@ class Operation:
     """What a token must allow."""
     summary: str
     """What it does, in one sentence."""
-    gives: type[BaseModel] | str
-    """The model of the answer, or the media type of one that is no JSON."""
+    gives: type[BaseModel] | tuple[str, ...]
+    """The model of the answer, or the media types of a document."""
     function: Function | None = None
     """Carries it out; None for one that belongs to a face."""
     http: HttpAddress | None = None
@@ -79,8 +81,13 @@ class Operation:
 
 
 RUN = "/api/runs/{run}"
-PAGE = ("page", "The number of the page, from 0.")
-AFTER = ("after", "The number of the record after which to begin; 0 for the first.")
+PAGE = QueryField(
+    meaning="The number of the page, from 0.", schema={"type": "integer", "minimum": 0, "maximum": PAGE_MAX}
+)
+AFTER = QueryField(
+    meaning="The number of the record after which to begin; 0 for the first.",
+    schema={"type": "integer", "minimum": 0, "maximum": 10**12 - 1},
+)
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -91,7 +98,7 @@ OPERATIONS: tuple[Operation, ...] = (
         http=HttpAddress(
             method="GET",
             path="/api/runs",
-            query=(*FIELDS.items(), PAGE),
+            query={**FIELDS, "page": PAGE},
         ),
         writes=False,
     ),
@@ -202,22 +209,22 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="Read records.",
         gives=bodies.RecordPage,
-        http=HttpAddress(method="GET", path=f"{RUN}/records", query=(AFTER,)),
+        http=HttpAddress(method="GET", path=f"{RUN}/records", query={"after": AFTER}),
         writes=False,
     ),
     Operation(
         name="stream_records",
         scope="read",
         summary="Follow the records as server-sent events; `Last-Event-ID` continues an earlier stream.",
-        gives="text/event-stream",
-        http=HttpAddress(method="GET", path=f"{RUN}/stream", query=(AFTER,)),
+        gives=("text/event-stream",),
+        http=HttpAddress(method="GET", path=f"{RUN}/stream", query={"after": AFTER}),
         writes=False,
     ),
     Operation(
         name="ag_ui",
         scope="control",
         summary="Start a run or go on with it, and follow it as AG-UI 1.0 (`RunAgentInput`).",
-        gives="text/event-stream",
+        gives=("text/event-stream",),
         http=HttpAddress(method="POST", path="/api/ag-ui", body=AgUiInput, keyed=True),
     ),
     Operation(
@@ -241,8 +248,12 @@ OPERATIONS: tuple[Operation, ...] = (
         name="export",
         scope="read",
         summary="Read the plan as json, markdown, github-checklist or mermaid.",
-        gives="application/octet-stream",
-        http=HttpAddress(method="GET", path=f"{RUN}/export/{{form}}"),
+        gives=("application/json", "text/markdown", "text/plain"),
+        http=HttpAddress(
+            method="GET",
+            path=f"{RUN}/export/{{form}}",
+            choices={"form": ("json", "markdown", "github-checklist", "mermaid")},
+        ),
         writes=False,
     ),
     Operation(

@@ -1,6 +1,8 @@
 """The list of runs as programs ask for it: by status, text, kind and cost, in an order, page by page."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from replan.runs.reader import ORDERS, RowQuery, RunReader
 from replan.runs.status import STATUSES
@@ -12,14 +14,35 @@ QUERY_MAX = 100
 """Characters of a search."""
 USD_MAX = 10**9
 """More dollars than any run costs."""
-FIELDS: Mapping[str, str] = {
-    "status": "Only runs with this status.",
-    "q": "Only runs whose id, title or kind has this.",
-    "kind": "Only runs of this kind.",
-    "cost": "Only runs that cost at least this many dollars.",
-    "sort": f"The order: {', '.join(ORDERS)}.",
+PAGE_MAX = 999_999
+"""The largest number of a page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryField:
+    """A part of a query that a program may send."""
+
+    meaning: str
+    """What it means, in a sentence."""
+    schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
+    """The JSON Schema of its value."""
+
+
+def _empty_or(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"anyOf": [schema, {"const": ""}]}  # A form sends an empty text for a field that is left out.
+
+
+FIELDS: Mapping[str, QueryField] = {
+    "status": QueryField(meaning="Only runs with this status.", schema=_empty_or({"enum": list(STATUSES)})),
+    "q": QueryField(meaning="Only runs whose id, title or kind has this."),
+    "kind": QueryField(meaning="Only runs of this kind."),
+    "cost": QueryField(
+        meaning="Only runs that cost at least this many dollars.",
+        schema=_empty_or({"type": "number", "minimum": 0, "exclusiveMaximum": USD_MAX}),
+    ),
+    "sort": QueryField(meaning=f"The order: {', '.join(ORDERS)}.", schema=_empty_or({"enum": list(ORDERS)})),
 }
-"""The conditions and the order by their names, each with what it means."""
+"""The conditions and the order by their names."""
 
 
 async def run_page(

@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, WithJsonSchema, create_model
 
-from actors.run.limits import LIMITS, LimitSpec, RunLimits, seconds_of
+from actors.run.limits import DURATION_PATTERN, LIMITS, LimitSpec, RunLimits, seconds_of
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -47,6 +47,7 @@ def _type_of(spec: LimitSpec) -> Any:
         case "dollars":
             return Annotated[float, Field(gt=0, le=most, allow_inf_nan=False)]
         case _:
-            either = [{"type": "number", "exclusiveMinimum": 0, "maximum": most}, {"type": "string"}]
+            number = {"type": "number", "exclusiveMinimum": 0, "maximum": most}
+            either = [number, {"type": "string", "pattern": f"^{DURATION_PATTERN}$"}]
             amount = Field(gt=0, le=most, allow_inf_nan=False)
             return Annotated[float, amount, BeforeValidator(seconds_of), WithJsonSchema({"anyOf": either})]

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from replan.service import bodies
+from replan.service.messages import KEY_PATTERN
 from replan.service.operations import OPERATIONS, HttpAddress, Operation
 
 VERSION = "1.0"
@@ -19,6 +20,7 @@ _ERRORS = {
     "404": "There is no such run, question or document.",
     "422": "The request cannot be used; `place` names the key.",
     "429": "There were too many requests, or the client has too many runs.",
+    "503": "The journal cannot be used now; try again.",
 }
 _WRITE_ERRORS = {
     "409": "Something else stands already, or was done with this idempotency key.",
@@ -70,7 +72,7 @@ def _models(operation: Operation, address: HttpAddress) -> list[type[BaseModel]]
 
 def _described(operation: Operation, address: HttpAddress) -> dict[str, Any]:
     answer = operation.gives
-    content = {answer: {"schema": {"type": "string"}}} if isinstance(answer, str) else _json(answer)
+    content = {each: {} for each in answer} if isinstance(answer, tuple) else _json(answer)
     status = "201" if answer is bodies.StartedBody else "200"
     described: dict[str, Any] = {
         "operationId": operation.name,
@@ -90,26 +92,29 @@ def _described(operation: Operation, address: HttpAddress) -> dict[str, Any]:
 
 
 def _path_parameters(address: HttpAddress) -> list[dict[str, Any]]:
-    names = re.findall(r"\{(\w+)\}", address.path)
-    return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
+    found = []
+    for name in re.findall(r"\{(\w+)\}", address.path):
+        choices = address.choices.get(name)
+        schema: dict[str, Any] = {"type": "string", "minLength": 1} if choices is None else {"enum": list(choices)}
+        found.append({"name": name, "in": "path", "required": True, "schema": schema})
+    return found
 
 
 def _others(operation: Operation, address: HttpAddress) -> list[dict[str, Any]]:
-    text = {"type": "string"}
     found = [
-        {"name": name, "in": "query", "required": False, "description": meaning, "schema": text}
-        for name, meaning in address.query
+        {"name": name, "in": "query", "required": False, "description": each.meaning, "schema": each.schema}
+        for name, each in address.query.items()
     ]
     if address.body is not None and not address.keyed:
         meaning = "Names what is done: repeated with the same key, it is done once."
-        found.append(_header("Idempotency-Key", meaning, required=True))
-    if operation.gives == "text/event-stream" and not operation.writes:
+        found.append(_header("Idempotency-Key", meaning, required=True, pattern=f"^{KEY_PATTERN}$"))
+    if operation.gives == ("text/event-stream",) and not operation.writes:
         found.append(_header("Last-Event-ID", "The id of the last event that was received.", required=False))
     return found
 
 
-def _header(name: str, meaning: str, *, required: bool) -> dict[str, Any]:
-    schema = {"type": "string"}
+def _header(name: str, meaning: str, *, required: bool, pattern: str | None = None) -> dict[str, Any]:
+    schema = {"type": "string"} if pattern is None else {"type": "string", "pattern": pattern}
     return {"name": name, "in": "header", "required": required, "description": meaning, "schema": schema}
 
 

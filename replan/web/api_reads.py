@@ -14,14 +14,13 @@ from replan.runs.cached import MARK
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
 from replan.service.requests import HTTP, encoded, in_terms
-from replan.service.run_list import run_page
+from replan.service.run_list import PAGE_MAX, run_page
 from replan.views.errors import error_fields
 from replan.views.records import record_to_json, replies
 from replan.views.rows import row_to_json
 from replan.web.ag_ui_stream import ag_ui
 from replan.web.record_pages import document, row_number
 from replan.web.requests import as_http, status_of_error
-from replan.web.runs_page import page_number
 from replan.web.site import Site
 from replan.web.streams import RETRY_MILLISECONDS, EventStream, event
 from runtime.core.errors import JournalError, ReplanError, UsageProblem
@@ -52,7 +51,9 @@ ROWS_MAX = 200
 async def list_runs(site: Site, request: Request, who: Principal) -> Response:
     """Return a page of runs."""
     del who
-    number = page_number(request)
+    number = row_number(request, "page") or 0
+    if number > PAGE_MAX:
+        raise HTTPException(422, f"page: at most {PAGE_MAX}")
     rows, total = await run_page(site.reader, request.query_params, number=number, rows_max=ROWS_MAX)
     shown, more = [row_to_json(row, word) for row, word in rows], total > (number + 1) * ROWS_MAX
     return answered({"runs": shown, "total": total, "page": number, "next_page": number + 1 if more else None})

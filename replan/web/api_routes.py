@@ -1,14 +1,17 @@
 """The routes of the API: the token, the limits of a client, the body, and errors as JSON."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import orjson
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Receive, Scope, Send
 
 from replan.service.access import Principal
 from replan.service.bodies import StartedBody
@@ -28,7 +31,9 @@ def api_routes(site: Site) -> Sequence[BaseRoute]:
     """Return the routes of all operations, and of their description."""
     routes = [
         Route(
-            address.path.replace("{node}", "{node:path}"), _endpoint(site, operation, address), methods=[address.method]
+            address.path.replace("{node}", "{node:any_text}"),
+            _endpoint(site, operation, address),
+            methods=[address.method],
         )
         for operation, address in addressed()
     ]
@@ -40,11 +45,41 @@ def api_routes(site: Site) -> Sequence[BaseRoute]:
             return failed(error)
         return answered(openapi())
 
-    async def nothing(request: Request) -> Response:
-        return failed(HTTPException(404, f"there is no operation {request.method} of this address"))
+    routes.append(Route("/api/openapi.json", describe))
+    return [*routes, Route("/api/{rest:any_text}", _NoOperation(tuple(routes)))]
 
-    everything = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-    return [*routes, Route("/api/openapi.json", describe), Route("/api/{rest:path}", nothing, methods=everything)]
+
+class _AnyText(Convertor[str]):
+    """The end of an address, with any characters; the convertor `path` of Starlette takes no line break."""
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("any_text", _AnyText())
+
+
+@dataclass(frozen=True, slots=True)
+class _NoOperation:
+    """Answers what no route answers, whatever its method."""
+
+    routes: tuple[Route, ...]
+    """The routes that there are."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Say that there is no such address, or which methods it has."""
+        method, methods = scope["method"], set[str]()
+        for route in self.routes:
+            if route.matches(scope)[0] is not Match.NONE:
+                methods |= route.methods or set()
+        cause = f"there is no operation {method} of this address"
+        allowed = {"allow": ", ".join(sorted(methods))} if methods else None
+        await failed(HTTPException(405 if methods else 404, cause, allowed))(scope, receive, send)
 
 
 def _endpoint(site: Site, operation: Operation, address: HttpAddress) -> Callable[[Request], Awaitable[Response]]:

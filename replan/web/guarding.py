@@ -10,10 +10,14 @@ from http import HTTPStatus
 import trio
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from replan.web.api_reads import failed
 from runtime.logs import log
+
+API = "/api/"
+"""How the addresses of programs begin."""
 
 BODY_MAX = 512 * 1024
 """The bytes of a request's body, other than of one that starts a run."""
@@ -101,33 +105,33 @@ class RequestGuard:
             await self.app(scope, self._limited(scope, receiving), sending)
         except HTTPException as error:  # The body was too large or too slow where nothing else answers for it.
             if not started:
-                await _plain(error.status_code, error.detail)(scope, receive, sending)
+                await _refusal(scope, error.status_code, error.detail)(scope, receive, sending)
         except Exception:  # noqa: BLE001 -- whatever fails, the client gets an answer, and the log the traceback
             log.get_logger("web").exception("request.failed", method=scope["method"])
             if not started:
-                await _plain(500, "internal error; the log has the details")(scope, receive, sending)
+                await _refusal(scope, 500, "internal error; the log has the details")(scope, receive, sending)
 
-    def _refused(self, scope: Scope) -> PlainTextResponse | None:
+    def _refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if scope["http_version"] not in ("1.0", "1.1"):
-            return _plain(505, "only HTTP/1.1 is served")
+            return _refusal(scope, 505, "only HTTP/1.1 is served")
         size = sum(len(name) + len(value) for name, value in scope["headers"])
         if len(scope["headers"]) > HEADERS_MAX or size > HEADER_BYTES_MAX:
-            return _plain(431, f"more than {HEADERS_MAX} headers, or {HEADER_BYTES_MAX:,} bytes of them")
+            return _refusal(scope, 431, f"more than {HEADERS_MAX} headers, or {HEADER_BYTES_MAX:,} bytes of them")
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > TARGET_MAX:
-            return _plain(414, f"an address has at most {TARGET_MAX:,} bytes")
+            return _refusal(scope, 414, f"an address has at most {TARGET_MAX:,} bytes")
         named = headers.getlist("host")
         if len(named) != 1 or not self._is_served(named[0].lower(), scope["path"]):
-            return _plain(421, "this server has another name; use the address that it printed")
+            return _refusal(scope, 421, "this server has another name; use the address that it printed")
         origins = headers.getlist("origin")
         own = self.origin or f"http://{named[0].lower()}"
         if any(origin.lower() != own for origin in origins):
-            return _plain(403, "the request comes from another site")
+            return _refusal(scope, 403, "the request comes from another site")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not self._is_link(scope, headers):
-            return _plain(403, "the request comes from another site; open the address in a new tab")
+            return _refusal(scope, 403, "the request comes from another site; open the address in a new tab")
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()) or int(length[:18]) > self._most(scope):
-            return _plain(413, f"a body has at most {self._most(scope):,} bytes")
+            return _refusal(scope, 413, f"a body has at most {self._most(scope):,} bytes")
         return None
 
     def _is_served(self, host: str, path: str) -> bool:
@@ -177,6 +181,10 @@ def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, by
     return own + [(name.encode(), value.encode()) for name, value in added.items() if name.encode() not in names]
 
 
-def _plain(status: int, text: str) -> PlainTextResponse:
+def _refusal(scope: Scope, status: int, text: str) -> Response:
+    """Return the answer to a request that is not carried out: to programs as JSON, to others as text."""
+    headers = {"connection": "close"}
+    if scope["path"].startswith(API):
+        return failed(HTTPException(status, text, headers))
     phrase = HTTPStatus(status).phrase
-    return PlainTextResponse(f"{status} {phrase}: {text}\n", status, headers={"connection": "close"})
+    return PlainTextResponse(f"{status} {phrase}: {text}\n", status, headers=headers)

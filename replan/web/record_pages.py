@@ -38,13 +38,16 @@ FORMS = {
 
 
 async def document(reader: "RunReader", run: str, form: str) -> Response:
-    """Return a document of a run. Raises `HTTPException` for an unknown format, and `UsageProblem`."""
+    """Return a document of a run. Raises `HTTPException` for a format that is unknown, or that the run has not."""
     shown = await read_shown(reader, run)
     known = FORMS.get(form)
     make = None if known is None else shown.loaded.kind.views.documents.get(known[0])
     if known is None or make is None:
         raise HTTPException(404, f"a run of kind {shown.loaded.kind.name!r} has no such document")
-    made = make(shown.loaded.state, shown.result, program())
+    try:
+        made = make(shown.loaded.state, shown.result, program())
+    except UsageProblem as problem:
+        raise HTTPException(404, problem.cause) from None
     text = json.dumps(made.json, indent=2, ensure_ascii=False) + "\n" if made.text is None else made.text
     name = f'attachment; filename="{shown.row.run}.{known[2]}"'
     return Response(text.encode("utf-8", "replace"), media_type=known[1], headers={"content-disposition": name})
@@ -130,7 +133,7 @@ def row_number(request: Request, name: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 12):
-        raise HTTPException(422, f"{name}: a number of rows")
+        raise HTTPException(422, f"{name}: should be a whole number from 0, of at most 12 digits")
     return int(text)
 
 
