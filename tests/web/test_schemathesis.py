@@ -1,4 +1,4 @@
-"""The HTTP API against Schemathesis, which makes requests from its OpenAPI document and compares the answers with it."""
+"""The HTTP API against Schemathesis, which makes requests from the OpenAPI document and compares the answers."""
 
 import copy
 import json
