@@ -24,6 +24,12 @@ NEVER_DONE = {"read_attempt", "start_execution"}
 """Schemathesis asks for no address with a slash in a part, and there are no tools to execute with."""
 BODIES = {
     "start_run": {"problem": PROBLEM, "model": "plans"},
+    "ag_ui": {
+        "threadId": "thread",
+        "runId": "run",
+        "messages": [{"id": "message", "role": "user", "content": PROBLEM}],
+        "forwardedProps": {"replan": {"model": "plans"}},
+    },
     "start_acquisition": {"profile": "market_size", "goal": "Sheds", "model": "rules"},
     "answer": {"answer": "3.12"},
     "tell": {"text": "Use 3.12"},
