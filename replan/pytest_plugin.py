@@ -1,12 +1,14 @@
 """The pytest plug-in: homes, models and recorded replies for tests of plans. A test has to ask for each.
 
 A test that is marked `replan_recording("replies.yaml")` plans with the replies in that file, beside the test, and needs
-no provider. `pytest --replan-record` asks the model of the environment instead, and writes the file anew.
+no provider. It fails with the difference where a prompt is another than the recorded one. `pytest --replan-record` asks
+the model of the environment instead, and writes the file anew; `--replan-record=missing` adds what is missing.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from actors.plans.plan import Plan
 
 MARKER = "replan_recording"
+_BEGUN = pytest.StashKey[set["Path"]]()
+"""The files that this session records."""
 
 
 def assert_plan(plan: Plan | Mapping[str, Any] | str, **settings: Any) -> None:
@@ -57,51 +61,57 @@ def _replan_recorded(
     request: pytest.FixtureRequest, replan_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     marker = request.node.get_closest_marker(MARKER)
-    if len(marker.args) != 1 or marker.kwargs:
-        pytest.fail(f"{MARKER} takes one argument, the file of the replies", pytrace=False)
-    path = request.node.path.parent / marker.args[0]
-    if request.config.getoption("--replan-record"):
-        yield
-        path.write_text(_recording(replan_home), encoding="utf-8")
-        return
-    if not path.is_file():
+    mode = marker.kwargs.get("mode", "strict")
+    if len(marker.args) != 1 or {*marker.kwargs} - {"mode"} or mode not in ("strict", "lenient"):
+        pytest.fail(f"{MARKER} takes the file of the replies, and mode='strict' or 'lenient'", pytrace=False)
+    path, how = request.node.path.parent / marker.args[0], request.config.getoption("--replan-record")
+    if how:
+        begun = request.config.stash.setdefault(_BEGUN, set())
+        if how == "all" and path not in begun:  # Tests may share a file, which the first of them begins anew.
+            path.unlink(missing_ok=True)
+        begun.add(path)
+        monkeypatch.setenv("REPLAN_MODEL", f"recorded:{path}?record={os.environ.get('REPLAN_MODEL') or 'rules'}")
+    elif not path.is_file():
         pytest.fail(f"there are no recorded replies in {path}; record them with --replan-record", pytrace=False)
-    monkeypatch.setenv("REPLAN_MODEL", f"scripted:{path}")
+    else:
+        monkeypatch.setenv("REPLAN_MODEL", f"recorded:{path}{'?lenient' if mode == 'lenient' else ''}")
     yield
+    divergence = _divergence(replan_home)
+    if divergence:
+        pytest.fail(f"{path}: {divergence}", pytrace=False)
 
 
-def _recording(home: Path) -> str:
-    """Return the replies in the runs of a home as a script, by request id."""
+def _divergence(home: Path) -> str:
+    """Return what the first run of a home that asked for something else says of it; empty where none did."""
     import anyio
-    import yaml
 
+    from actors.run.calls import CallFailed
     from replan.api.options import at_home
-    from replan.runs.models import recorded
     from runtime.journal.port import RunFilter
-    from runtime.models.port import Reply
+    from runtime.models.recording import SAID
 
-    async def read(engine: Any) -> dict[str, str]:
-        replies: dict[str, str] = {}
-        for row in await engine.journal.runs(RunFilter()):
-            for request, reply in (await recorded(engine.journal, row.run)).items():
-                if not isinstance(reply, Reply):
-                    continue
-                if replies.setdefault(request, reply.text) != reply.text:
-                    pytest.fail(f"two runs of this test ask for {request}; a recording is of one run", pytrace=False)
-        return replies
+    async def read(engine: Any) -> str:
+        for row in reversed(await engine.journal.runs(RunFilter())):
+            for record in await engine.journal.read(row.run):
+                if isinstance(record.event, CallFailed) and record.event.fault.message.startswith(SAID):
+                    return record.event.fault.message
+        return ""
 
-    return yaml.safe_dump(anyio.run(at_home, home, read, backend="trio"), allow_unicode=True, sort_keys=False)
+    return anyio.run(at_home, home, read, backend="trio")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that records."""
-    text = f"ask the models, and write the replies of tests that are marked {MARKER}"
-    parser.getgroup("replan").addoption("--replan-record", action="store_true", help=text)
+    text = f"ask the models, and write the replies of tests that are marked {MARKER}: all, or those that are missing"
+    choices = ("all", "missing")
+    group = parser.getgroup("replan")
+    group.addoption("--replan-record", nargs="?", const="all", default="", choices=choices, help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """State the marker."""
-    config.addinivalue_line("markers", f"{MARKER}(file): plan with the replies in a file beside the test")
+    text = f"{MARKER}(file, mode='strict'): plan with the replies in a file beside the test"
+    config.addinivalue_line("markers", text)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -55,20 +55,38 @@ class ReplaySpec:
     """The replies of a recorded run."""
 
     run: str
+    lenient: bool = False
+    """Whether a request whose prompt was another one gets the reply that was recorded to it."""
     reads_text: ClassVar[bool] = True
 
 
-ModelSpec = Named | RulesSpec | SimulatedSpec | Scripted | ReplaySpec
+@dataclass(frozen=True, slots=True)
+class RecordingSpec:
+    """The replies of a recording in a file."""
 
-GRAMMAR = "NAME, anthropic:NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN"
+    path: str
+    lenient: bool = False
+    """As in `ReplaySpec`."""
+    missing: str = ""
+    """The model that is asked for what is missing, as after `--model`; empty for none."""
+    reads_text: ClassVar[bool] = True
+
+
+ModelSpec = Named | RulesSpec | SimulatedSpec | Scripted | ReplaySpec | RecordingSpec
+
+GRAMMAR = (
+    "NAME, anthropic:NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE, replay:RUN[?lenient] or "
+    "recorded:FILE[?lenient|?record=MODEL]"
+)
 """The accepted forms, for help texts."""
 
 NAME_MAX = 200
 """Characters of a model's name."""
 
-_PREFIXES = ("anthropic", "simulated", "scripted", "replay")
+_PREFIXES = ("anthropic", "simulated", "scripted", "replay", "recorded")
 _SERVERS = ("openai", "ollama", "vllm", "llamacpp", "lmstudio")
-_BUILT_IN = {form.partition(":")[0]: form for form in ("rules", "simulated:PROFILE", "scripted:FILE", "replay:RUN")}
+_FORMS = ("rules", "simulated:PROFILE", "scripted:FILE", "replay:RUN", "recorded:FILE")
+_BUILT_IN = {form.partition(":")[0]: form for form in _FORMS}
 _SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
 
 
@@ -83,7 +101,7 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
     text = text.strip()
     if not text:
         raise UsageProblem("names no model", place=place, hint=GRAMMAR)
-    if len(text) > NAME_MAX and not text.startswith("scripted:"):
+    if len(text) > NAME_MAX and not text.startswith(("scripted:", "recorded:")):
         raise UsageProblem(f"the name is longer than {NAME_MAX} characters", place=place, hint=GRAMMAR)
     if text == "rules":
         return RulesSpec()
@@ -156,12 +174,29 @@ def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
             raise UsageProblem("`scripted:` names no file", place=place, hint="such as scripted:replies.yaml")
         return Scripted(rest)
     if prefix == "replay":
-        if RUN_ID.fullmatch(rest) is None:
+        run, lenient = rest.removesuffix("?lenient"), rest.endswith("?lenient")
+        if RUN_ID.fullmatch(run) is None:
             raise UsageProblem("`replay:` names no run", place=place, hint="name one, such as replay:k7m2x9qa")
-        return ReplaySpec(rest)
+        return ReplaySpec(run, lenient)
+    if prefix == "recorded":
+        return _recording(rest, place)
     matched = _SIMULATED.fullmatch(rest)
     if matched is None:
         raise UsageProblem(
             "`simulated:` takes a profile and perhaps a seed", place=place, hint="such as simulated:base?seed=7"
         )
     return SimulatedSpec(matched["profile"], int(matched["seed"] or 0))
+
+
+def _recording(rest: str, place: str) -> RecordingSpec:
+    path, record, missing = rest.partition("?record=")
+    lenient = not record and path.endswith("?lenient")
+    path = path.removesuffix("?lenient") if lenient else path
+    if not path:
+        raise UsageProblem("`recorded:` names no file", place=place, hint="such as recorded:replies.yaml")
+    if "?" in path or bool(record) != bool(missing):
+        hint = "such as recorded:replies.yaml?lenient or recorded:replies.yaml?record=gpt-5-mini"
+        raise UsageProblem("a recording has the options `lenient` and `record`", place=place, hint=hint)
+    if missing and isinstance(parse_model_spec(missing, place=place), ReplaySpec | RecordingSpec):
+        raise UsageProblem("a recording is no model that is asked for what is missing", place=place, hint=GRAMMAR)
+    return RecordingSpec(path, lenient, missing)

@@ -7,7 +7,14 @@ from types import MappingProxyType
 from typing import Any
 
 from actors.config.loader import LoadedWorkflow
-from actors.config.model_spec import ModelSpec, ReplaySpec, Scripted, check_settings, parse_model_spec
+from actors.config.model_spec import (
+    ModelSpec,
+    RecordingSpec,
+    ReplaySpec,
+    Scripted,
+    check_settings,
+    parse_model_spec,
+)
 from actors.config.step_guards import GuardRefused, guard_for
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
@@ -326,7 +333,7 @@ def _check_step_models(loaded: LoadedWorkflow) -> None:
     for step, pair in loaded.workflow.action_pairs.items():
         if pair.model is not None:
             place = loaded.document.place(("action_pairs", step, "model"))
-            if isinstance(parse_model_spec(pair.model, place=place), Scripted | ReplaySpec):
+            if isinstance(parse_model_spec(pair.model, place=place), Scripted | ReplaySpec | RecordingSpec):
                 hint = "a step names a model of the server, or rules; --model may name a script for all steps"
                 raise UsageProblem("a step takes no script and no recorded run", place=place, hint=hint)
 

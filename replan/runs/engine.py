@@ -276,7 +276,13 @@ class Engine(RunReader):
             yield None
             return
         opening = open_model(
-            name, journal=self.journal, environment=self.environment, root=self.root, clock=self.clock, used=used
+            name,
+            journal=self.journal,
+            environment=self.environment,
+            root=self.root,
+            clock=self.clock,
+            used=used,
+            kinds=self.kinds,
         )
         if self.models is not None and is_stateless(name):
             yield await self.models.get(name, opening)

@@ -1,7 +1,8 @@
 """Opening the model that a run is pinned to."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ import trio
 from actors.config.model_spec import (
     ModelSpec,
     Named,
+    RecordingSpec,
     ReplaySpec,
     RulesSpec,
     Scripted,
@@ -21,17 +23,22 @@ from actors.config.model_spec import (
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied
 from actors.run.ids import call_of
 from replan.setup.data_files import data_root
+from replan.setup.kinds import Kinds
 from runtime.core.clock import Clock
 from runtime.core.errors import UsageProblem
+from runtime.core.events import Record
 from runtime.journal.port import Journal
+from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.base_url import check_base_url
 from runtime.models.port import Fault, Model, Reply
 from runtime.models.prompt_cache import prompt_cache_of
 from runtime.models.providers import PROVIDERS
 
 if TYPE_CHECKING:
+    from actors.run.views import Views
     from runtime.models.anthropic_client import AnthropicModel
     from runtime.models.openai_client import OpenAIModel
+    from runtime.models.recording import RecordedAnswer, RecordingFile
 
 
 @asynccontextmanager
@@ -43,10 +50,12 @@ async def open_model(
     root: Path,
     clock: Clock,
     used: Mapping[str, int],
+    kinds: Kinds | None = None,
 ) -> AsyncIterator[Model]:
     """Open the model named as after `--model`, and close it on every way out.
 
-    `used` counts the replies that the run has had already, by purpose, so that a script goes on where it was.
+    `used` counts the replies that the run has had already, by purpose, so that a script goes on where it was. `kinds`
+    are those of recorded runs; None for those that are installed.
 
     Raises:
         UsageProblem: the model cannot be opened.
@@ -63,10 +72,17 @@ async def open_model(
             from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
 
             yield ScriptedModel.from_file(path, clock=clock, used=used)
-        case ReplaySpec(run):
-            from runtime.models.scripted import ReplayModel  # noqa: PLC0415
+        case ReplaySpec(run, lenient):
+            from runtime.models.recording import RecordingMode, RecordingModel  # noqa: PLC0415
 
-            yield ReplayModel(await recorded(journal, run), name=text)
+            mode = RecordingMode.LENIENT if lenient else RecordingMode.STRICT
+            yield RecordingModel(await recorded(journal, run, kinds or Kinds()), mode, name=text)
+        case RecordingSpec():
+            opening = partial(
+                open_model, journal=journal, environment=environment, root=root, clock=clock, used=used, kinds=kinds
+            )
+            async with _open_recording(text, spec, environment, opening) as model:
+                yield model
         case Named():
             async with open_named(spec, environment, clock) as model:
                 yield model
@@ -101,6 +117,8 @@ def open_named(
 def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
     """Return the name of the server that answers for a model, or None for one in this process."""
     spec = parse_model_spec(text)
+    if isinstance(spec, RecordingSpec) and spec.missing:
+        return provider_of(spec.missing, environment)
     return urlsplit(PROVIDERS[spec.provider].url_in(environment)).hostname or "" if isinstance(spec, Named) else None
 
 
@@ -145,6 +163,10 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
             from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
 
             ScriptedModel.from_file(path)
+        case RecordingSpec():
+            if spec.missing:
+                check_model(parse_model_spec(spec.missing), environment)
+            _recording_file(spec, environment).read(may_be_missing=bool(spec.missing))
         case SimulatedSpec(profile):
             from actors.simulated.profile import load_profile  # noqa: PLC0415
 
@@ -179,19 +201,62 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
         check_extra()
 
 
-async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:
-    """Return what a recorded run's model answered, by request id.
+def _recording_file(spec: RecordingSpec, environment: Mapping[str, str]) -> "RecordingFile":
+    """Return the file of a recording, which gets no secret that this process knows, and none by its form."""
+    from runtime.models.recording import RecordingFile  # noqa: PLC0415 -- as above
+
+    return RecordingFile(Path(spec.path), Redactor(secrets_in(environment)).text)
+
+
+@asynccontextmanager
+async def _open_recording(
+    text: str,
+    spec: RecordingSpec,
+    environment: Mapping[str, str],
+    opening: Callable[[str], AbstractAsyncContextManager[Model]],
+) -> AsyncIterator[Model]:
+    """Open the recording of a file, and the model that is asked for what is missing. Raises `UsageProblem`."""
+    from runtime.models.recording import RecordingMode, RecordingModel  # noqa: PLC0415 -- as above
+
+    file = _recording_file(spec, environment)
+    answers = file.read(may_be_missing=bool(spec.missing))
+    redacted = file.redacted
+    if not spec.missing:
+        mode = RecordingMode.LENIENT if spec.lenient else RecordingMode.STRICT
+        yield RecordingModel(answers, mode, name=text, redacted=redacted)
+        return
+    async with opening(spec.missing) as missing:
+        record = RecordingMode.RECORD
+        yield RecordingModel(answers, record, name=text, redacted=redacted, missing=missing, add=file.add)
+
+
+async def recorded(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
+    """Return what a recorded run's model answered, in order, with the fingerprints of the prompts.
 
     A try that was never answered (its driver was killed) has the answer of the next try: a replay is not interrupted
     where the recording was, and so asks for the first one.
     """
-    answers: dict[str, Reply | Fault] = {}
-    unanswered: dict[str, list[str]] = {}
-    for record in await journal.read(run):
+    from runtime.models.recording import RecordedAnswer  # noqa: PLC0415 -- as above
+
+    records, row = await journal.read(run), await journal.row(run)
+    views = kinds.get(run, row.kind, row.format).views
+    answers: list[RecordedAnswer] = []
+    hashes, unanswered = dict[str, str](), dict[str, list[str]]()
+
+    def answered(request_id: str, call: str, answer: Reply | Fault) -> None:
+        for name in [request_id, *unanswered.pop(call, [])]:
+            if name not in {each.request_id for each in answers}:
+                answers.append(
+                    RecordedAnswer(name, hashes.get(name, ""), answer, partial(_prompt, views, records, name))
+                )
+
+    for record in records:
         match record.event:
             case CallRequested() as event:
+                hashes[event.request_id] = event.prompt_hash
                 unanswered.setdefault(event.call, []).append(event.request_id)
             case CallReissued() as event:
+                hashes[event.again.request_id] = event.again.prompt_hash
                 unanswered.setdefault(event.again.call, []).append(event.again.request_id)
             case Replied() as event:
                 reply = Reply(
@@ -201,9 +266,21 @@ async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:
                     finish_reason=event.finish_reason,
                     mode=event.mode,
                 )
-                answers |= dict.fromkeys([event.request_id, *unanswered.pop(call_of(event.request_id), [])], reply)
+                answered(event.request_id, call_of(event.request_id), reply)
             case CallFailed() as event:
-                answers |= dict.fromkeys([event.request_id, *unanswered.pop(event.call, [])], event.fault)
+                answered(event.request_id, event.call, event.fault)
             case _:
                 pass
     return answers
+
+
+def _prompt(views: "Views[Any, Any]", records: Sequence[Record[Any]], request_id: str) -> tuple[str, str] | None:
+    """Return the system and the user message of a recorded call; None where they cannot be rendered as they were."""
+    if views.prompt is None:
+        return None
+    try:
+        sent = views.prompt(records, request_id, None)
+    except UsageProblem:
+        return None
+    texts = dict(sent.messages)
+    return (texts.get("system", ""), texts.get("user", "")) if sent.verified else None

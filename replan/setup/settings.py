@@ -11,7 +11,16 @@ from typing import Annotated, Any, Literal, Self, assert_never
 
 from pydantic import Field, ValidationError, model_validator
 
-from actors.config.model_spec import ModelSpec, Named, ReplaySpec, RulesSpec, Scripted, SimulatedSpec, parse_model_spec
+from actors.config.model_spec import (
+    ModelSpec,
+    Named,
+    RecordingSpec,
+    ReplaySpec,
+    RulesSpec,
+    Scripted,
+    SimulatedSpec,
+    parse_model_spec,
+)
 from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
@@ -232,7 +241,11 @@ def read_user_config(path: Path) -> UserConfig:
 
 
 def _absolute(text: str, spec: ModelSpec) -> ModelChoice:
-    """Return the choice with a script's absolute path, since a host in another folder may drive the run."""
+    """Return the choice with a file's absolute path, since a host in another folder may drive the run."""
+    if isinstance(spec, RecordingSpec):
+        option = text.removeprefix(f"recorded:{spec.path}")
+        spec = replace(spec, path=str(Path(spec.path).absolute()))
+        return ModelChoice(f"recorded:{spec.path}{option}", spec)
     if isinstance(spec, Scripted):
         spec = Scripted(str(Path(spec.path).absolute()))
         text = f"scripted:{spec.path}"
@@ -265,7 +278,9 @@ def price_of(
 ) -> Price | None:
     """Return a model's price: zero for a model in this process, None where it is unknown."""
     match spec:
-        case RulesSpec() | SimulatedSpec() | Scripted() | ReplaySpec():
+        case RecordingSpec() if spec.missing:
+            return price_of(parse_model_spec(spec.missing), base_url=base_url, own=own, at=at)
+        case RulesSpec() | SimulatedSpec() | Scripted() | ReplaySpec() | RecordingSpec():
             return FREE
         case Named():
             own_price = (own or {}).get(spec.text)

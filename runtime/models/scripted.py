@@ -1,4 +1,4 @@
-"""Models whose replies are known before: in a file or a mapping, or those of a recorded run."""
+"""A model whose replies are known before: in a file or a mapping."""
 
 import json
 import re
@@ -245,31 +245,3 @@ def _read_entry(value: Any, where: str) -> _Scripted:
         raise UsageProblem(f"not a JSON value: {error}", place=where, hint="quote dates and the like") from None
     reply = Reply(text=text, usage=entry.usage, model="scripted", finish_reason=entry.finish_reason)
     return _Scripted(reply, entry.delay_seconds)
-
-
-class ReplayModel:
-    """Answers each request id of a recorded run with its recorded reply or fault.
-
-    `answers` maps request ids (without the run) to replies or faults, which the caller read from the journal. Any other
-    id gets `NOT_FOUND`, which is final: the run asks for something else than the recorded one.
-    """
-
-    def __init__(self, answers: Mapping[str, Reply | Fault], *, name: str = "replay") -> None:
-        self._answers, self._name = dict(answers), name
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._name
-
-    async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the recorded answer to the request's id."""
-        await trio.lowlevel.checkpoint()
-        answer = self._answers.get(request.request_id)
-        if answer is None:
-            text = f"the recording has no reply for {request.request_id!r}: the run took another way"
-            return Fault(kind=FaultKind.NOT_FOUND, message=text)
-        return answer
-
-    async def aclose(self) -> None:
-        """Do nothing: nothing is open."""

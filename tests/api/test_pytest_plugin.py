@@ -1,6 +1,7 @@
 """The pytest plug-in, in a pytest of its own: what its fixtures, its marker and its assertion give a user's tests."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -58,7 +59,33 @@ def test_a_recording_is_made_with_a_model_once_and_replayed_without_it(tmp_path)
     replayed = run_pytest(tmp_path)
     assert "3 passed, 2 errors" in replayed.stdout, replayed.stdout + replayed.stderr
     assert f"there are no recorded replies in {tmp_path / 'missing.yaml'}" in replayed.stdout
-    assert "replan_recording takes one argument, the file of the replies" in replayed.stdout
+    assert "replan_recording takes the file of the replies, and mode='strict' or 'lenient'" in replayed.stdout
+
+
+CHANGED = TESTS.replace("The login fails", "The logout fails")
+
+
+def test_a_prompt_that_has_changed_fails_with_the_difference_and_only_what_is_missing_is_recorded(tmp_path):
+    (tmp_path / "test_plans.py").write_text(TESTS)
+    environment = {"REPLAN_MODEL": write_script(tmp_path, BACKTRACKS)}
+    assert "1 passed" in run_pytest(tmp_path, "--replan-record", "-k", "recorded", **environment).stdout
+    first = (tmp_path / "replies.yaml").read_text(encoding="utf-8")
+    (tmp_path / "test_plans.py").write_text(CHANGED)
+    replayed = run_pytest(tmp_path, "-k", "recorded")
+    assert re.search(r"the recording has no reply to the prompt of 'g_(analysis|recon)/v1\.a1'", replayed.stdout)
+    assert "-The login fails with a timeout" in replayed.stdout
+    assert "+The logout fails with a timeout" in replayed.stdout
+    added = run_pytest(tmp_path, "--replan-record=missing", "-k", "recorded", **environment)
+    assert "1 passed" in added.stdout, added.stdout
+    both = (tmp_path / "replies.yaml").read_text(encoding="utf-8")
+    assert (first.count("- request:"), both.count("- request:")) == (8, 16)
+    for tests in (TESTS, CHANGED):
+        (tmp_path / "test_plans.py").write_text(tests)
+        assert "1 passed" in run_pytest(tmp_path, "-k", "recorded").stdout
+    lenient = CHANGED.replace('"replies.yaml")', '"replies.yaml", mode="lenient")')
+    (tmp_path / "test_plans.py").write_text(lenient)
+    (tmp_path / "replies.yaml").write_text(first, encoding="utf-8")
+    assert "1 passed" in run_pytest(tmp_path, "-k", "recorded").stdout
 
 
 def test_a_plan_that_is_not_proved_fails_with_its_findings():

@@ -16,6 +16,8 @@ NAMES = [
     "scripted:/etc/passwd",
     "scripted:x.yaml",
     "replay:abcdefgh",
+    "recorded:/etc/passwd",
+    "recorded:x.yaml?record=gpt-5",
     "simulated:default",
     "gpt-5",
     "search.yaml",

@@ -5,8 +5,9 @@ from contextlib import asynccontextmanager
 from runtime.models.anthropic import open_anthropic
 from runtime.models.openai import open_openai
 from runtime.models.port import Reply
-from runtime.models.scripted import ReplayModel, ScriptedModel
+from runtime.models.scripted import ScriptedModel
 from tests.contracts.model import STEPS, TEXT, ModelContract
+from tests.models.replayed import replaying
 from tests.support.openai_server import Answer, serve
 
 
@@ -28,11 +29,11 @@ class TestReplay(ModelContract):
     @asynccontextmanager
     async def open_model(self):
         reply = Reply(text=TEXT, usage=None, model="recorded")
-        yield ReplayModel({f"{step}/v{visit}.a1": reply for step in STEPS for visit in range(1, 21)})
+        yield replaying({f"{step}/v{visit}.a1": reply for step in STEPS for visit in range(1, 21)})
 
     @asynccontextmanager
     async def open_failing(self):
-        yield ReplayModel({})
+        yield replaying({})
 
 
 class TestOpenAI(ModelContract):

@@ -6,8 +6,8 @@ from dataclasses import replace
 from runtime.models.port import Reply
 from runtime.models.probe import Askable
 from runtime.models.routed import RoutedModel
-from runtime.models.scripted import ReplayModel
 from tests.contracts.model import STEPS, TEXT, ModelContract, request
+from tests.models.replayed import replaying
 from tests.models.wired import wired
 from tests.support.openai_server import Answer
 
@@ -15,7 +15,7 @@ from tests.support.openai_server import Answer
 @asynccontextmanager
 async def opened(answer):
     """Yield a routed model: its own is a replay, the model `other` is behind a server."""
-    own = ReplayModel({}, name="own")
+    own = replaying({}, name="own")
     async with wired(answer) as (server, other):
         yield server, RoutedModel(own, {"other": other})
 
@@ -26,7 +26,7 @@ class TestRouted(ModelContract):
     @asynccontextmanager
     async def open_model(self):
         replies = {f"{step}/v{visit}.a1": Reply(TEXT, None, "own") for step in STEPS for visit in range(1, 21)}
-        yield RoutedModel(ReplayModel(replies, name="own"), {})
+        yield RoutedModel(replaying(replies, name="own"), {})
 
     @asynccontextmanager
     async def open_failing(self):
@@ -48,5 +48,5 @@ async def test_the_provider_of_any_of_the_models_can_be_asked():
     async with opened(Answer.say(TEXT)) as (_, model):
         assert isinstance(model.asked, Askable)
         assert model.asked.name == "test-model"
-    own = ReplayModel({}, name="own")
-    assert RoutedModel(own, {"more": ReplayModel({}, name="more")}).asked is own
+    own = replaying({}, name="own")
+    assert RoutedModel(own, {"more": replaying({}, name="more")}).asked is own

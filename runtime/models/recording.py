@@ -1,0 +1,299 @@
+"""Recorded replies, keyed by a fingerprint of the prompt: those of a run, and those in a file that users commit.
+
+What reaches a file has no secrets: prompts and replies pass the redactor first. Fingerprints are of redacted prompts,
+so they tell nothing of a secret, and are the same wherever another one is set.
+"""
+
+import difflib
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+import trio
+import yaml
+from pydantic import ValidationError
+
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Value
+from runtime.core.ledger import Usage
+from runtime.core.pydantic_messages import describe
+from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
+
+FILE_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes of a recording's file."""
+FINGERPRINT_LENGTH = 32
+"""Characters of a fingerprint: the first 128 bits of a SHA-256, in hex, as requests store the hash of their prompt."""
+DIFF_LINES_MAX = 12
+"""Lines of the difference between two prompts that a fault shows."""
+LINE_MAX = 160
+"""Characters of each of these lines."""
+SAID = "the recording "
+"""How the message of every fault of a recording begins."""
+
+
+class RecordingMode(StrEnum):
+    """What answers a prompt that is not in the recording."""
+
+    STRICT = "strict"  # a fault, which shows the first difference between the prompts
+    LENIENT = "lenient"  # the reply that was recorded to the same request, whatever its prompt was
+    RECORD = "record"  # a model, whose reply is added to the recording
+
+
+def fingerprint(system: str, user: str) -> str:
+    """Return the fingerprint of a prompt, as the hash that requests store (`actors.prompting.render`)."""
+    return hashlib.sha256(f"{system}\0{user}".encode()).hexdigest()[:FINGERPRINT_LENGTH]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """An answer of a recording."""
+
+    request_id: str
+    """The id of the request that it answered, without the run."""
+    fingerprint: str
+    """The fingerprint of that request's prompt."""
+    answer: Reply | Fault
+    """The reply, or the fault in its place."""
+    prompt: Callable[[], tuple[str, str] | None]
+    """Returns the system and the user message of the prompt; None where they are not known any more."""
+
+
+class RecordingModel:
+    """Answers from a recording: first by the fingerprint of the prompt, then as its mode says.
+
+    Where one prompt has several answers, the one to the same request is taken, else the first that is not used yet.
+    """
+
+    def __init__(
+        self,
+        answers: Sequence[RecordedAnswer],
+        mode: RecordingMode = RecordingMode.STRICT,
+        *,
+        name: str = "replay",
+        redacted: Callable[[str], str] = lambda text: text,
+        missing: Model | None = None,
+        add: Callable[[ModelRequest, Reply], RecordedAnswer] | None = None,
+    ) -> None:
+        """Take the recording.
+
+        Args:
+            answers: in the order in which they were recorded.
+            mode: what answers a prompt that is not there.
+            name: the model's name.
+            redacted: returns a text without secrets, as the fingerprints are of such texts.
+            missing: the model that is asked in the mode `record`.
+            add: adds its reply to the recording.
+        """
+        self._answers, self._mode, self._name = list(answers), mode, name
+        self._redacted, self._missing, self._add = redacted, missing, add
+        self._used: set[int] = set()
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._name
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Return the recorded answer, that of the model which is asked for what is missing, or a fault."""
+        await trio.lowlevel.checkpoint()
+        system, user = self._redacted(request.system), self._redacted(request.user)
+        printed = fingerprint(system, user)
+        same = [place for place, each in enumerate(self._answers) if each.fingerprint == printed]
+        place = self._chosen(same, request.request_id)
+        if place is None and self._mode is RecordingMode.LENIENT:
+            place = self._chosen(range(len(self._answers)), request.request_id, only_own=True)
+        if place is not None:
+            self._used.add(place)
+            return self._answers[place].answer
+        if self._mode is RecordingMode.RECORD and self._missing is not None and self._add is not None:
+            answer = await self._missing.complete(request)
+            if isinstance(answer, Reply):
+                self._used.add(len(self._answers))
+                self._answers.append(self._add(request, answer))
+            return answer
+        return Fault(kind=FaultKind.NOT_FOUND, message=self._divergence(request.request_id, system, user))
+
+    async def aclose(self) -> None:
+        """Do nothing: whoever has opened the model for what is missing closes it."""
+
+    def _chosen(self, places: Sequence[int], request_id: str, *, only_own: bool = False) -> int | None:
+        """Return the answer to the same request, else the first that is unused, else one to a try of the same call."""
+        own = next((place for place in places if self._answers[place].request_id == request_id), None)
+        if own is not None:
+            return own
+        call = _call_of(request_id)
+        unused = None if only_own else next((place for place in places if place not in self._used), None)
+        if unused is not None:
+            return unused
+        return next((place for place in places if _call_of(self._answers[place].request_id) == call), None)
+
+    def _divergence(self, request_id: str, system: str, user: str) -> str:
+        """Return what a fault says: the first difference from the recorded prompt of the request, or of its step."""
+        call, step = _call_of(request_id), request_id.partition("/")[0]
+        nearest = [each for each in self._answers if _call_of(each.request_id) == call]
+        nearest += [each for each in self._answers if each.request_id.partition("/")[0] == step][-1:]
+        if not nearest:
+            return f"{SAID}has no reply for {request_id!r}, and none for its step: the run took another way"
+        other = nearest[0]
+        then = other.prompt()
+        asked = f"{SAID}has no reply to the prompt of {request_id!r}"
+        if then is None:
+            return f"{asked}; that of {other.request_id!r} has another fingerprint, and cannot be rendered any more"
+        difference = prompt_difference(then, (system, user))
+        if not difference:
+            return f"{asked}: it has more requests with this prompt than replies"
+        return f"{asked}; it differs from that of {other.request_id!r} (- recorded, + asked now):\n{difference}"
+
+
+def prompt_difference(then: tuple[str, str], now: tuple[str, str]) -> str:
+    """Return the first lines in which two prompts differ, as a diff; empty where they are the same."""
+    lines = []
+    for role, before, after in zip(("system", "user"), then, now, strict=True):
+        if before == after:
+            continue
+        for text in difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""):
+            if text.startswith(("---", "+++")):
+                continue
+            lines.append(f"{role} {text}" if text.startswith("@@") else text)
+    cut = [f"{line[:LINE_MAX]}…" if len(line) > LINE_MAX else line for line in lines[:DIFF_LINES_MAX]]
+    return "\n".join([*cut, "…"] if len(lines) > DIFF_LINES_MAX else cut)
+
+
+def _call_of(request_id: str) -> str:
+    """Return what a request is a try of."""
+    return request_id.partition(".t")[0]
+
+
+class _FileReply(Value):
+    """A reply as a file has it."""
+
+    request: str
+    fingerprint: str
+    system: str = ""
+    """The hash of the system message, which stands once in the file."""
+    user: str
+    reply: str
+    model: str = ""
+    usage: Usage | None = None
+    finish_reason: str = "stop"
+    mode: str = "text"
+
+
+class _File(Value):
+    """A recording's file."""
+
+    recording: Literal[1] = 1
+    """The version of its form."""
+    systems: Mapping[str, str] = {}
+    """The system messages by their hash."""
+    replies: tuple[_FileReply, ...] = ()
+
+
+@dataclass
+class RecordingFile:
+    """A recording in a YAML file, which is written anew, in one step, with each reply that is added.
+
+    Several runs of one process may add to it; several processes at a time may not.
+    """
+
+    path: Path
+    """The file; it may be missing before the first reply."""
+    redacted: Callable[[str], str]
+    """Returns a text without secrets."""
+    _content: _File = field(default_factory=_File)
+
+    def read(self, *, may_be_missing: bool) -> list[RecordedAnswer]:
+        """Return the answers in the file. Raises `UsageProblem` for one that cannot be read or is no recording."""
+        place = str(self.path)
+        hint = "record it: recorded:FILE?record=MODEL, or pytest --replan-record"
+        if may_be_missing and not self.path.exists():
+            self._content = _File()
+            return []
+        try:
+            with self.path.open("rb") as file:
+                data = file.read(FILE_BYTES_MAX + 1)
+            if len(data) > FILE_BYTES_MAX:
+                raise UsageProblem(f"the file is over {FILE_BYTES_MAX // 1024**2} MiB", place=place)
+            value = yaml.load(data.decode(), _LOADER)  # noqa: S506 -- a safe loader
+            if not isinstance(value, dict) or "recording" not in value:
+                raise UsageProblem("this is no recording", place=place, hint=hint)
+            self._content = _File.model_validate(value)
+        except OSError as error:
+            cause = f"cannot be read: {(error.strerror or str(error)).lower()}"
+            raise UsageProblem(cause, place=place, hint=hint) from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise UsageProblem(describe(first), place=f"{place} {where}", hint=hint) from None
+        except (yaml.YAMLError, ValueError, RecursionError):
+            raise UsageProblem("not YAML", place=place, hint=hint) from None
+        return [self._answer(each) for each in self._content.replies]
+
+    def add(self, request: ModelRequest, reply: Reply) -> RecordedAnswer:
+        """Add a reply, without the secrets of its prompt and its text, and write the file."""
+        self.read(may_be_missing=True)  # Another run of this process may have added to it.
+        system, user = self.redacted(request.system), self.redacted(request.user)
+        added = _FileReply(
+            request=request.request_id,
+            fingerprint=fingerprint(system, user),
+            system=_hash(system),
+            user=user,
+            reply=self.redacted(reply.text),
+            model=reply.model,
+            usage=reply.usage,
+            finish_reason=reply.finish_reason,
+            mode=reply.mode,
+        )
+        systems = {**self._content.systems, added.system: system}
+        self._content = _File(systems=systems, replies=(*self._content.replies, added))
+        self._write()
+        return self._answer(added)
+
+    def _write(self) -> None:
+        """Write the file in one step. Raises `UsageProblem` where that is not possible."""
+        plain = {"recording": 1, **self._content.model_dump(mode="json", exclude_defaults=True)}
+        text = yaml.dump(plain, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10**6)
+        beside = self.path.with_name(f".{self.path.name}.new")
+        try:
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(self.path)
+        except OSError as error:
+            cause = f"cannot be written: {(error.strerror or str(error)).lower()}"
+            raise UsageProblem(cause, place=str(self.path), hint="name a file in a folder of yours") from None
+
+    def _answer(self, entry: _FileReply) -> RecordedAnswer:
+        system = self._content.systems.get(entry.system, "")
+        reply = Reply(
+            text=entry.reply,
+            usage=entry.usage,
+            model=entry.model,
+            finish_reason=entry.finish_reason,
+            mode=entry.mode,
+        )
+        return RecordedAnswer(entry.request, entry.fingerprint, reply, lambda: (system, entry.user))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+_LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+
+
+class _Dumper(yaml.SafeDumper):
+    """The safe dumper, which writes texts of several lines as blocks, so that people can read what changed."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write everything where it stands."""
+        del data
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
