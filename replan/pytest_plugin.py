@@ -2,7 +2,7 @@
 
 A test that is marked `replan_recording("replies.yaml")` plans with the replies in that file, beside the test, and needs
 no provider. It fails with the difference where a prompt is another than the recorded one. `pytest --replan-record` asks
-the model of the environment instead, and writes the file anew; `--replan-record=missing` adds what is missing.
+the model of the environment instead, and writes the file anew; `--replan-record-missing` adds what is missing.
 """
 
 from __future__ import annotations
@@ -64,10 +64,11 @@ def _replan_recorded(
     mode = marker.kwargs.get("mode", "strict")
     if len(marker.args) != 1 or {*marker.kwargs} - {"mode"} or mode not in ("strict", "lenient"):
         pytest.fail(f"{MARKER} takes the file of the replies, and mode='strict' or 'lenient'", pytrace=False)
-    path, how = request.node.path.parent / marker.args[0], request.config.getoption("--replan-record")
-    if how:
+    path, option = request.node.path.parent / marker.args[0], request.config.getoption
+    if option("--replan-record") or option("--replan-record-missing"):
         begun = request.config.stash.setdefault(_BEGUN, set())
-        if how == "all" and path not in begun:  # Tests may share a file, which the first of them begins anew.
+        # Tests may share a file, which the first of them begins anew.
+        if option("--replan-record") and path not in begun:
             path.unlink(missing_ok=True)
         begun.add(path)
         monkeypatch.setenv("REPLAN_MODEL", f"recorded:{path}?record={os.environ.get('REPLAN_MODEL') or 'rules'}")
@@ -101,11 +102,12 @@ def _divergence(home: Path) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that records."""
-    text = f"ask the models, and write the replies of tests that are marked {MARKER}: all, or those that are missing"
-    choices = ("all", "missing")
+    """Add the options that record."""
     group = parser.getgroup("replan")
-    group.addoption("--replan-record", nargs="?", const="all", default="", choices=choices, help=text)
+    text = f"ask the models, and write the replies of tests that are marked {MARKER}"
+    group.addoption("--replan-record", action="store_true", help=text)
+    text = "ask the models only for what these recordings lack, and add it"
+    group.addoption("--replan-record-missing", action="store_true", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:

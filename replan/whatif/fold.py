@@ -76,7 +76,7 @@ class Fold:
         events, leading, begins = self._run.events, True, True
         for position, placed in enumerate(events):
             self._seq = placed.seq
-            if begins and position > 0:
+            if begins and position > 0 and not self._only_started(position):
                 more = self._decision()
                 if more is not None and not self._held_back(more, position):
                     return self._differs(None, more)
@@ -132,30 +132,30 @@ class Fold:
                 case _:
                     self._verdict = "the guard finds something else"
 
+    def _only_started(self, position: int) -> bool:
+        """Tell whether only the start was recorded before: an admitted run decides nothing until it is driven."""
+        return position == 1 and isinstance(self._run.events[1].event, RunResumed)
+
     def _held_back(self, more: Any, position: int) -> bool:
         """Tell whether a decision at the end of an append was left to later when the run was recorded.
 
-        A driver that is stopped at once records the start alone. A call that the daily budget did not allow is asked
-        for later, and so stands in a later record.
+        A call that the daily budget did not allow is asked for later, and so stands in a later record.
         """
-        events = self._run.events
-        if position == 1 and isinstance(events[1].event, RunResumed):
-            return True
         call = call_in(more)
         return (
             self._edit.daily_budget
             and call is not None
             and any(
                 (later := call_in(each.event)) is not None and later.request_id == call.request_id
-                for each in events[position:]
+                for each in self._run.events[position:]
             )
         )
 
     def _at_end(self) -> RunComparison:
+        self._seq += 1
         more = self._decision() if len(self._run.events) > 1 else None
         if more is None:
             return RunComparison(self._run.run, FoldOutcome.SAME, self._run.status)
-        self._seq += 1
         return self._differs(None, more)
 
     def _differs(self, then: Any, now: Any) -> RunComparison:

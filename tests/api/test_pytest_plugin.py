@@ -75,7 +75,7 @@ def test_a_prompt_that_has_changed_fails_with_the_difference_and_only_what_is_mi
     assert re.search(r"the recording has no reply to the prompt of 'g_(analysis|recon)/v1\.a1'", replayed.stdout)
     assert "-The login fails with a timeout" in replayed.stdout
     assert "+The logout fails with a timeout" in replayed.stdout
-    added = run_pytest(tmp_path, "--replan-record=missing", "-k", "recorded", **environment)
+    added = run_pytest(tmp_path, "--replan-record-missing", "-k", "recorded", **environment)
     assert "1 passed" in added.stdout, added.stdout
     both = (tmp_path / "replies.yaml").read_text(encoding="utf-8")
     assert (first.count("- request:"), both.count("- request:")) == (8, 16)
