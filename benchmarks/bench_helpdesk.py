@@ -1,6 +1,6 @@
 """A helpdesk that nobody here wrote: the telecom tickets of tau2-bench in solo mode, by one proved plan, no model.
 
-    HELPDESK_PYTHON=PYTHON python benchmarks/bench_helpdesk.py [--rounds N] [--tasks N]
+    HELPDESK_PYTHON=PYTHON python benchmarks/bench_helpdesk.py [--rounds N] [--tasks N] [--made] [--model NAME]
 
 PYTHON has `mcp` and what the environment of tau2-bench needs: loguru, docstring-parser, deepdiff, addict, toml,
 python-dotenv, fastapi. The environment is found by REPLAN_EXTERNAL, or beside the checkout. Each task has a fresh
@@ -10,6 +10,10 @@ first writing call, before or after its work, and resumed; the person who is the
 Three rounds run side by side. In the first one the user is not reached: only the ticket counts. In the others the user
 answers what the plan asks, as the task's own instructions for the user say. Prints a table, writes
 results/helpdesk.json.
+
+With `--made` the plan is made first: `replan do` plans from the policy documents and the tools, with a scripted author
+(`helpdesk/author.py`) whose first plans have mistakes, and executes the plan on the first ticket; then two rounds
+execute it on all tickets (results/helpdesk_made.json). `--model NAME` lets a model make the plan instead.
 """
 
 import argparse
@@ -23,12 +27,14 @@ import tempfile
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import HERE, SCRATCH, provenance_of, table, write
+from helpdesk.author import replies
 
 import replan
 from actors.execution.attempts import DONE, NOT_DONE
@@ -42,6 +48,10 @@ R_MAX = 300
 PORT = 8765
 REST_SECONDS = 3.0
 """How long the armed call rests, so that its caller is killed then."""
+BOTH = "Both hold: they do not contradict each other."
+"""The answer to the question which of two sentences of the policy holds, where the program takes them for opposites."""
+MODEL_CALLS, MODEL_TOKENS = 6, 800
+"""The calls that a model has to make a plan, and the most tokens of each reply."""
 READERS = frozenset({"ask_user", "transfer", "customer_by_phone", "data_usage"})
 """The generators without outcomes that write nothing."""
 
@@ -51,21 +61,104 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=4, help="rounds in which the user answers (4)")
     parser.add_argument("--tasks", type=int, default=0, help="only the first tasks")
+    parser.add_argument("--made", action="store_true", help="execute a plan that is made first")
+    parser.add_argument("--model", default="", help="the model that makes it, in place of the scripted author")
+    parser.add_argument("--compact", action="store_true", help="with the prompts for a small context window")
+    parser.add_argument("--plan", type=Path, default=PLAN, help=argparse.SUPPRESS)
     parser.add_argument("--round", type=int, default=None, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.round is not None:
-        print(json.dumps(one_round(options.round, options.tasks)))
+        print(json.dumps(one_round(options.round, options.tasks, options.plan)))
         return
     if missing := needs():
         print(f"not measured: {missing}")
         return
     SCRATCH.mkdir(exist_ok=True)
+    if options.made or options.model:
+        measure_made(options)
+        return
     extra = ["--tasks", str(options.tasks)]
     with ThreadPoolExecutor(3) as pool:
         ended = list(pool.map(partial(separate, extra=extra), range(options.rounds + 1)))
     results = {**provenance_of(peers=False), "ticket_only": summary(ended[:1]), "user_answers": summary(ended[1:])}
     print(tables(results))
     write("helpdesk", results)
+
+
+def measure_made(options):
+    """Make a plan, execute it on all tickets, print, write."""
+    made = making(options.model, compact=options.compact)
+    plan = made.pop("plan")
+    results = {**provenance_of(peers=False), "made": made}
+    if plan is not None:
+        path = SCRATCH / "helpdesk_plan.json"
+        path.write_text(json.dumps(plan))
+        extra = ["--tasks", str(options.tasks), "--plan", str(path)]
+        with ThreadPoolExecutor(2) as pool:
+            ended = list(pool.map(partial(separate, extra=extra), range(2)))
+        results |= {"ticket_only": summary(ended[:1]), "user_answers": summary(ended[1:])}
+        print(tables(results))
+    print(json.dumps(made, indent=2))
+    write("helpdesk_model" if options.model else "helpdesk_made", results)
+
+
+def policy():
+    """Return the policy documents of solo mode as the text of a problem."""
+    folder = TAU2 / "data" / "tau2" / "domains" / "telecom"
+    texts = [(folder / name).read_text() for name in ("main_policy_solo.md", "tech_support_workflow_solo.md")]
+    return "\n\n".join(["# One procedure for all tickets of this helpdesk", *texts])
+
+
+def making(model, *, compact):
+    """Return how a plan was made from the policy and the tools, and the plan; None where none was."""
+    task = json.loads(TASKS.read_text().splitlines()[0])
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as name, serving(9):
+        scratch = Path(name)
+        world = Round(9, scratch, PLAN)
+        world.wait()
+        world.control("reset/0")
+        script = scratch / "replies.json"
+        script.write_text(json.dumps(replies(world.plan)))
+        asked = []
+
+        def answer(question):
+            asked.append(question["text"])
+            return (
+                BOTH if question["text"].startswith("Which of the two holds") else world.answer(task, question["text"])
+            )
+
+        limits = {"max_calls": MODEL_CALLS, "output_tokens_max": MODEL_TOKENS} if model else {}
+        if compact:
+            limits["compact"] = True
+        begun = time.perf_counter()
+        done = replan.do(
+            policy(),
+            tools=world.tools,
+            workspace=world.workspace,
+            workflow=HERE / "helpdesk" / "workflow.yaml",
+            model=model or f"scripted:{script}",
+            approve="none",
+            home=scratch / "home",
+            ask=answer,
+            **limits,
+        )
+        result = done.planning
+        return {
+            "model": model or "scripted",
+            "outcome": str(result.outcome or result.status),
+            "calls": result.calls,
+            "tokens": result.tokens,
+            "level": result.proof.level,
+            "assurance": result.proof.assurance,
+            "questions": sum(text.startswith("Which of the two holds") for text in asked),
+            "first_ticket": None if done.execution is None else bool(world.control("judge")["passed"]),
+            "seconds": time.perf_counter() - begun,
+            "attempts": {
+                attempt.node: [finding.code for finding in attempt.findings if finding.severity == "error"]
+                for attempt in result.tree
+            },
+            "plan": None if result.plan is None else result.plan.to_dict(),
+        }
 
 
 def needs():
@@ -88,16 +181,23 @@ def separate(number, extra):
     return json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout)
 
 
-def one_round(number, most):
+def one_round(number, most, plan):
     """Return a row for each task of a round; in round 0 the user is not reached."""
     tasks = [json.loads(line) for line in TASKS.read_text().splitlines()][: most or None]
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as scratch, serving(number):
+        return Round(number, Path(scratch), plan).run(tasks)
+
+
+@contextmanager
+def serving(number):
+    """Serve the worlds of the tasks for a round."""
     python = os.environ.get("HELPDESK_PYTHON", sys.executable)
     environment = {**os.environ, "TAU2_DATA_DIR": str(TAU2 / "data"), "PYTHONPATH": str(TAU2 / "src")}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     words = [python, HERE / "helpdesk" / "server.py", "--tasks", TASKS, "--port", str(PORT + number)]
-    with tempfile.TemporaryDirectory(dir=SCRATCH) as scratch, subprocess.Popen(words, env=environment) as server:
+    with subprocess.Popen(words, env=environment) as server:
         try:
-            return Round(number, Path(scratch)).run(tasks)
+            yield
         finally:
             server.terminate()
 
@@ -105,9 +205,9 @@ def one_round(number, most):
 class Round:
     """One round over the tasks, with a server of its own."""
 
-    def __init__(self, number, scratch):
-        self.number, self.scratch, self.port = number, scratch, PORT + number
-        self.plan = json.loads(PLAN.read_text())
+    def __init__(self, number, scratch, plan):
+        self.number, self.scratch, self.port, self.file = number, scratch, PORT + number, plan
+        self.plan = json.loads(plan.read_text())
         self.tools = scratch / "tools.yaml"
         text = (HERE / "helpdesk" / "tools.yaml").read_text()
         self.tools.write_text(text.replace("127.0.0.1:8765", f"127.0.0.1:{self.port}"))
@@ -122,14 +222,18 @@ class Round:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/control/{path}") as reply:
             return json.load(reply)
 
-    def run(self, tasks):
-        """Return a row for each task."""
+    def wait(self):
+        """Wait until the server answers."""
         for _ in range(200):
             try:
                 self.control("armed")
                 break
             except OSError:
                 time.sleep(0.2)
+
+    def run(self, tasks):
+        """Return a row for each task."""
+        self.wait()
         return [self.task(index, task) for index, task in enumerate(tasks)]
 
     def task(self, index, task):
@@ -184,7 +288,7 @@ class Round:
         home = self.scratch / f"home-{index}"
         environment = {**os.environ, "REPLAN_HOME": str(home)}
         cli = [sys.executable, "-m", "replan"]
-        files = [PLAN, "--tools", self.tools, "--workspace", self.workspace, "--r-max", str(R_MAX)]
+        files = [self.file, "--tools", self.tools, "--workspace", self.workspace, "--r-max", str(R_MAX)]
         words = [*cli, "execute", *files, "--approve", "none", "-m", "rules", "--no-input", "--json"]
         self.control(f"arm/{'before' if index % 20 == 9 else 'after'}/{REST_SECONDS}")
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -14,7 +14,7 @@ from actors.plans.mending import mended, replaced_findings, unbound_findings, wi
 from actors.plans.result_findings import unread_findings
 from actors.run.questions import ClarificationRequested
 from actors.values.artifacts import ended_early, indented_json
-from actors.values.findings import Finding, Verdict
+from actors.values.findings import Code, Finding, Verdict
 from actors.values.given import Given
 from actors.values.question_form import block
 from runtime.core.total_readers import total
@@ -80,10 +80,17 @@ def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
     if state.given is not None:
         unbound = _unbound(node.artifact.parsed, state.given)
     replaced = replaced_findings(node.replaced)
-    if not (unbound or replaced or node.notes):
+    found = verdict.findings
+    if state.given is not None and state.given.guards == () and not state.given.step_guards:
+        # A step cannot have a guard where no tool checks anything.
+        found = tuple(each for each in found if each.code != Code.UNKNOWN_GUARD or each.severity == "error")
+    if not (unbound or replaced or node.notes or found != verdict.findings):
         return verdict
-    update: dict[str, Any] = {"findings": (*verdict.findings, *unbound, *replaced, *node.notes)}
-    if any(finding.severity == "error" for finding in unbound):
+    # Errors come first: of a long list, prompts show the beginning.
+    errors = tuple(finding for finding in unbound if finding.severity == "error")
+    rest = tuple(finding for finding in unbound if finding.severity != "error")
+    update: dict[str, Any] = {"findings": (*errors, *found, *rest, *replaced, *node.notes)}
+    if errors:
         update |= {"passed": False, "score": min(verdict.score, 0.99)}
     return verdict.model_copy(update=update)
 

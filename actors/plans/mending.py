@@ -126,11 +126,27 @@ def with_given(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
         return plan, ()
+    if given.guards == () and not given.step_guards:
+        plan = _without_empty_guards(plan)
     facts = given.values
     different = {key: fact for key, fact in facts.items() if key not in plan or not _same(plan[key], fact)}
     kept = Constraints(tuple(requirements_in(given.kept_requirements)), given.kept_invariants)
     made = with_constraints({**plan, **different} if different else plan, kept)
     return made, tuple(key for key in different if key in plan)
+
+
+def _without_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a plan without guards that are empty texts: no tool checks anything, and a model's schema needs the key."""
+    steps = plan["steps"]
+    if not any(isinstance(step, Mapping) and step.get("guard") == "" for step in steps):
+        return plan
+    kept = [
+        {key: value for key, value in step.items() if key != "guard" or value != ""}
+        if isinstance(step, Mapping)
+        else step
+        for step in steps
+    ]
+    return {**plan, "steps": kept}
 
 
 def replaced_findings(replaced: Sequence[str]) -> tuple[Finding, ...]:

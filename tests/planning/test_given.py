@@ -18,7 +18,7 @@ from actors.run.kind import Setup
 from actors.simulated.plans import simulated_plan
 from actors.simulated.profile import Defect
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import Code
+from actors.values.findings import Code, Finding
 from actors.values.given import Given, GivenAnswer, ReadableResult
 from replan.runs.engine import Engine
 from replan.setup.data_files import data_root
@@ -260,3 +260,13 @@ def test_prompts_show_what_results_tell_and_nothing_of_tools_that_tell_nothing()
     assert given.shown["results"] == {"look": {"outcomes": ["red"]}}
     assert Given(generators=("look",)).shown == {"generators": ["look"]}
     assert "results" not in Given().model_dump()
+
+
+def test_errors_about_results_come_before_what_the_guard_has_found():
+    given = FACTS.model_copy(update={"generators": ("look",), "guards": ()})
+    bare = Finding(code=Code.UNKNOWN_GUARD, where="look", message="no guard", severity="warning")
+    other = Finding(code=Code.ORPHAN_STEP, where="look", message="of no use", severity="warning")
+    verdict = passed().model_copy(update={"findings": (bare, other)})
+    world = begun(World(pinned(ONE), judge=lambda *_: verdict, author=author(looking("red"), {"steps": []})), given)
+    found = world.run().nodes["plan/v1.a1"].verdict.findings
+    assert [each.code for each in found] == [Code.UNBOUND, Code.ORPHAN_STEP], "no tool checks anything"

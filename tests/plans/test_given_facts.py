@@ -71,3 +71,12 @@ def test_a_name_that_no_tool_implements_is_an_error_at_its_step():
     assert none.message.endswith("'other'; none is.")
     for value in (None, [], {"steps": None}, {"steps": {}}):
         assert list(unbound_findings(value, Given(generators=()))) == []
+
+
+def test_where_no_tool_checks_anything_an_empty_guard_says_that_there_is_none():
+    plan = {"steps": [{"step_id": "s", "guard": ""}, {"step_id": "t", "guard": "look"}, 7]}
+    made, keys = with_given(plan, Given(guards=()))
+    assert (made["steps"], keys) == ([{"step_id": "s"}, {"step_id": "t", "guard": "look"}, 7], ())
+    assert with_given(plan, Given(guards=("look",))) == (plan, ())
+    assert with_given(plan, Given()) == (plan, ())
+    assert with_given(plan, Given(guards=(), step_guards=("s",))) == (plan, ())
