@@ -12,7 +12,7 @@ def repairs() -> str:
     """Return a row for each author, with the success of both arms and their difference."""
     found = json.loads(RESULTS.read_text(encoding="utf-8"))
     rows = [
-        (f"simulated, skill {each['skill']}, takes up {100 * each['heeds']:.0f} %", *_cells(each))
+        (f"simulated, skill {each['skill']}, takes up {100 * each['heeds']:.0f} % of the suggestions", *_cells(each))
         for each in found["simulated"]
     ]
     if found["model"] is not None:
