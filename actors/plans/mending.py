@@ -136,7 +136,7 @@ def with_given(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
 
 
 def _without_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a plan without guards that are empty texts: no tool checks anything, and a model's schema needs the key."""
+    """Return a plan without empty guards: no tool checks anything, but the schema for models needs the key."""
     steps = plan["steps"]
     if not any(isinstance(step, Mapping) and step.get("guard") == "" for step in steps):
         return plan
