@@ -1,7 +1,7 @@
 """Replan: planning agents that live long.
 
 `solve(problem)` plans a problem, `asolve` does so in a trio or asyncio program, `start` lets you follow a run, and
-`resume` goes on with one, with higher `limits` if need be; `runs`, `show`, `cancel` and `delete` work on the runs of
+`resume` goes on with one, with higher `limits` if need be, and `fork` starts a new one from the middle of it; `runs`, `show`, `cancel` and `delete` work on the runs of
 a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `execute` executes one with your tools, and
 `do` plans and executes; `acquire` fills a schema from documents; `admit` records a run of another kind.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from replan.api.handle import Run
     from replan.api.inbox import aanswer, adecline, alimits, answer, atell, decline, limits, tell
     from replan.api.options import MEMORY
-    from replan.api.runs import aresume, asolve, drive, resume, solve, start
+    from replan.api.runs import afork, aresume, asolve, drive, fork, resume, solve, start
     from replan.api.stored import RunSummary, acancel, adelete, aruns, ashow, cancel, delete, runs, show
     from replan.runs.inbox import AnswerReceipt
     from runtime.core.errors import Held, ReplanError, RunNotFound, UsageProblem
@@ -75,6 +75,7 @@ __all__ = [
     "admit",
     "ado",
     "aexecute",
+    "afork",
     "alimits",
     "answer",
     "aresume",
@@ -89,6 +90,7 @@ __all__ = [
     "do",
     "drive",
     "execute",
+    "fork",
     "generator",
     "guard",
     "limits",
@@ -137,6 +139,7 @@ _HOMES = {
     "admit": "replan.api.admit",
     "ado": "replan.api.executing",
     "aexecute": "replan.api.executing",
+    "afork": "replan.api.runs",
     "alimits": "replan.api.inbox",
     "answer": "replan.api.inbox",
     "aresume": "replan.api.runs",
@@ -151,6 +154,7 @@ _HOMES = {
     "do": "replan.api.executing",
     "drive": "replan.api.runs",
     "execute": "replan.api.executing",
+    "fork": "replan.api.runs",
     "generator": "actors.values.plugin_marks",
     "guard": "actors.values.plugin_marks",
     "limits": "replan.api.inbox",

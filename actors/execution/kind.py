@@ -60,6 +60,7 @@ EXECUTION: Kind[State, ExecutionEvent] = Kind(
     name="execution",
     machine=ExecutionMachine(),
     codec=CODEC,
+    why_unforkable=lambda _: "an execution changes its workspace, of which a fork would need a copy",
     actors=_actors,
     prepare=_prepare,
     model=_model,

@@ -27,6 +27,7 @@ from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State, with_branch
 from actors.run import calls, waits
 from actors.run.calls import CallFailed, Settled
+from actors.run.forking import Forked
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
@@ -81,7 +82,7 @@ def _number(state: State, event: PlanningEvent) -> int | None:
             return None if event.node is None else branch_of(event.node)
         case RunStarted() | RunResumed() | RunParked() | NoteTold() | RequirementTold() | MailRefused():
             return None
-        case SettingsChanged():
+        case SettingsChanged() | Forked():
             return None
         case _:
             assert_never(event)

@@ -169,7 +169,7 @@ class RunStarted(Started):
     """A planning run began. Its first event, which holds all that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned", "attachments")
-    added_fields: ClassVar[tuple[str, ...]] = ("attachments", "plugins", "given_facts", "by")
+    added_fields: ClassVar[tuple[str, ...]] = ("attachments", "plugins", "given_facts", "by", "shared")
     kind: Literal["run_started"] = "run_started"
     specification: StorableText
     """The text of the user's problem."""

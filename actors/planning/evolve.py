@@ -35,7 +35,7 @@ from actors.planning.events import (
     VerdictReached,
 )
 from actors.planning.given_plans import content_made
-from actors.planning.ids import visit_and_attempt
+from actors.planning.ids import branch_of, visit_and_attempt
 from actors.planning.planning_questions import of_verdict
 from actors.planning.prompt_context import explain, rejected_for
 from actors.planning.state import Branch, Node, PendingReplan, PlannedQuestion, State, with_branch
@@ -44,6 +44,7 @@ from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, Settled, charged
 from actors.run.evolve import CommonEvent
+from actors.run.forking import Forked
 from actors.run.inbox import NoteTold, RequirementTold
 from actors.run.parking import RunResumed
 from actors.run.questions import (
@@ -273,6 +274,8 @@ def _applied(common: ApplyCommon, state: State, run: Common, branch: Branch, eve
             if event.model is not None:
                 after = changed(after, of_former_model=frozenset(after.nodes))
             return after if event.output_tokens_max is None else with_new_limit(after)
+        case Forked():
+            return _forked(state, run, event)
         case RunResumed() if state.run.parked_cause == "reply":
             return forgive(changed(state, run=run))
         case _:
@@ -291,6 +294,20 @@ def started(event: RunStarted) -> State:
         given=event.given_facts,
         branches=(Branch(progress=start(config.graph)),),
     )
+    return with_views(state)
+
+
+def _forked(state: State, run: Common, event: Forked) -> State:
+    """Return the state of a fork at its beginning; a call that is asked for again is counted when that happens."""
+    branches = list(state.branches)
+    for opened_call in state.run.calls.open.values():
+        number = branch_of(opened_call.request.node)
+        branches[number] = changed(branches[number], calls=branches[number].calls - opened_call.request.calls)
+    state = changed(state, run=run, branches=tuple(branches))
+    if event.pinned:
+        config = read_config(event.pinned)
+        never_strict = config.workflow.never_strict
+        state = changed(state, config=config, run=changed(run, never_strict=never_strict))
     return with_views(state)
 
 

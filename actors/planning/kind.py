@@ -18,7 +18,7 @@ from runtime.core.events import Codec
 
 if TYPE_CHECKING:
     from actors.handlers.registry import Registry
-    from actors.run.kind import PreparedRun, Setup
+    from actors.run.kind import PreparedRun, Repinned, Setup
     from runtime.drive.actor import Actor
 
 CODEC: Codec[PlanningEvent] = Codec(EVENTS)
@@ -77,6 +77,12 @@ def _drift(started: PlanningEvent, _: State, resources: Resources) -> str:
     return "; ".join(filter(None, (edits, changed)))
 
 
+def _repinned(state: State, workflow: str | None, policy: str | None, setup: "Setup") -> "Repinned":
+    from actors.planning.repinning import repinned  # noqa: PLC0415 -- as above
+
+    return repinned(state, workflow, policy, setup)
+
+
 PLANNING: Kind[State, PlanningEvent] = Kind(
     name="planning",
     machine=PlanningMachine(),
@@ -90,6 +96,7 @@ PLANNING: Kind[State, PlanningEvent] = Kind(
     purpose=_purpose,
     missing=_missing,
     drift=_drift,
+    repinned=_repinned,
     log_fields=log_fields,
     views=VIEWS,
 )

@@ -2,9 +2,10 @@
 
 from typing import assert_never
 
-from actors.run import calls, inbox, parking, questions, settings, tools, waits
+from actors.run import calls, forking, inbox, parking, questions, settings, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import ReopenedBy, RunFinished
+from actors.run.forking import Forked
 from actors.run.ids import expiry_id
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
@@ -45,6 +46,7 @@ RunEvent = (
     | WaitEnded
     | RunResumed
     | RunParked
+    | Forked
 )
 """The events that are the same in every kind of agent, for its union: `MyStarted | ... | RunEvent | RunFinished`."""
 CommonEvent = CallRequested | Replied | CallReissued | ToolEvent | RunEvent | RunFinished
@@ -91,7 +93,10 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             | ToolProcessEnded()
             | ToolReissued()
         ):
-            return changed(run, tools=tools.changed_by(run.tools, event, run.epoch))
+            open_tools = tools.changed_by(run.tools, event, run.epoch)
+            if isinstance(event, ToolRequested):
+                open_tools = forking.held_back(open_tools, event, run.fork)
+            return changed(run, tools=open_tools)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             left = waits.ended(run.waits, expiry_id(event.question_id))
             return changed(run, questions=questions.closed(run.questions, event), waits=left)
@@ -106,6 +111,8 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             return parking.resumed(run, event)
         case RunParked():
             return parking.parked(run, event)
+        case Forked():
+            return forking.forked(run, event)
         case RunFinished():
             calls_now, ledger = calls.ended(run.calls, run.ledger, final=event.final)
             begun = tools.begun(run.tools)

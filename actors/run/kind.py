@@ -168,12 +168,27 @@ class Setup:
         raise UsageProblem(cause, place=place, hint=hint)
 
 
+@dataclass(frozen=True, slots=True)
+class Repinned:
+    """A configuration that a run takes in the place of its own."""
+
+    pinned: str
+    """Its JSON, as in the kind's first event."""
+    stop_below: float | None = None
+    """The limit `stop_below` that goes with it."""
+
+
 def _common(state: Any) -> RunState[Any] | None:
     return None if isinstance(state, NotStarted) else state.run
 
 
 def _no_preparation(_: Any, __: Setup) -> PreparedRun:
     raise UsageProblem("runs of this kind are started by the program that provides it")
+
+
+def _no_other_workflow(_: Any, workflow: str | None, __: str | None, ___: Setup) -> Repinned:
+    place = "policy" if workflow is None else "workflow"
+    raise UsageProblem(f"runs of this kind take no other {place}", place=place, hint="leave it out")
 
 
 def _step_asked(event: Replied) -> str:
@@ -224,6 +239,10 @@ class Kind(Generic[S, E]):
 
     Raises `UsageProblem` with the reason for one that the run cannot take.
     """
+    why_unforkable: Callable[[S], str] = lambda _: ""
+    """Returns why a begun run cannot be forked, as a sentence without its end; empty where it can."""
+    repinned: Callable[[S, str | None, str | None, Setup], Repinned] = _no_other_workflow
+    """Returns the configuration of a fork under another workflow, another policy, or both. Raises `UsageProblem`."""
     diagram: Callable[[str, Path], str | None] = lambda _, __: None
     """Returns the Mermaid diagram of a file that runs of this kind are started with, from its shipped name or its path
     and the folder of the shipped files; None for another kind's file. Raises `UsageProblem` for an unreadable one."""

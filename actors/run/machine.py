@@ -25,6 +25,7 @@ from actors.run.calls import (
 )
 from actors.run.ending import Outcome, RunFinished, exhausted
 from actors.run.evolve import TIMED, CommonEvent, evolve_run, timed
+from actors.run.forking import OF_ORIGIN
 from actors.run.inbox import InboxEvent
 from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.open_question import Shown, question_json
@@ -304,7 +305,8 @@ class RunMachine(ABC, Generic[S, E]):
         """Ask again for the calls of an earlier driver, or end the run if one cannot be reserved."""
         run = state.run
         for request_id, opened in run.calls.open.items():
-            if opened.epoch == run.epoch or run.saving or self.is_child(state, opened.request):
+            goes_on = opened.epoch != OF_ORIGIN and self.is_child(state, opened.request)
+            if opened.epoch == run.epoch or run.saving or goes_on:
                 continue
             again = self.next_try(state, opened.request)
             if again is not None:
@@ -467,4 +469,4 @@ class RunMachine(ABC, Generic[S, E]):
         run = state.run
         if run.waits and name in run.held:
             return False
-        return opened.epoch == run.epoch or self.is_child(state, opened.request)
+        return opened.epoch != OF_ORIGIN and (opened.epoch == run.epoch or self.is_child(state, opened.request))

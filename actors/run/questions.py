@@ -25,10 +25,26 @@ OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
 """The answers that a person may give about a call whose outcome is unknown."""
 
 
-def outcome_question(tool: str, step: str, *, lives: bool = False) -> AskedForm:
-    """Return the question about the outcome of a call that broke off; `lives` says that it may still be running."""
+def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool = False) -> AskedForm:
+    """Return the question about the outcome of a call that broke off; `lives` says that it may still be running.
+
+    With `forked` it is a call that another run has made, from which this one was forked.
+    """
     where = " It may still be running where it was started; end it there first." if lives else ""
     name = f"the tool '{tool}'" if tool else "the tool"
+    if forked:
+        about = "The run from which this one was forked has made this call, and a fork undoes nothing of it."
+        return asked_form(
+            f"Is the call of {name} for {step} made again, or what became of it?",
+            about=f"{about} The step waits for the answer.",
+            otherwise="the outcome counts as unknown, and the call is not made again by itself.",
+            choices={
+                SUCCEEDED: "The step goes on as after a success; the tool is not called again.",
+                FAILED: "The step goes on as after a failure; the tool is not called again.",
+                NOT_RUN: "The tool is called, whatever the other run has done.",
+            },
+            priority="high",
+        )
     return asked_form(
         f"What became of the call of {name} for {step}?",
         about=f"The call broke off, and may have done its work; the step waits for the answer.{where}",

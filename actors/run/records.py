@@ -6,6 +6,7 @@ from typing import Any
 
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import RunFinished
+from actors.run.forking import Forked
 from actors.run.ids import node_of, step_of
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
@@ -50,6 +51,8 @@ def record_text(event: Any, state: Any) -> str:
     match event:
         case RunResumed():
             return "resumed"
+        case Forked():
+            return f"forked from run {event.origin} after its record {event.seq}"
         case RunParked():
             return f"parked: {event.why}" if event.why else "parked"
         case CallRequested():

@@ -285,6 +285,8 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown
         return row("parked" if run.child else "running", ending=True)
     if run.child:  # The run above goes on with it, and nobody else.
         return row("parked")
+    if run.fork is not None and run.epoch == 0:  # What was open is asked for again by its first driver.
+        return row("running")
     rests = not (working or calls or tools.busy(run.tools))
     wake = waits.next_wake(run.waits) if rests else None
     questions = run.open_questions

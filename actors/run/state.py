@@ -10,6 +10,7 @@ from typing import Any, Generic
 from actors.run import waits as waiting
 from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
+from actors.run.forking import Fork
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
 from actors.run.settings import NEVER_STRICT
@@ -66,6 +67,8 @@ class RunState(Generic[C]):
     """The settings changed since the run began that hold for its child runs too, as a message to them."""
     reopening: bool = False
     """Whether a message or change after the end lets the run go on when it is driven next."""
+    fork: Fork | None = None
+    """Where the run comes from, if it was forked from another one; its own driver has not come while `epoch` is 0."""
 
     @classmethod
     def begun(cls, event: Started) -> "RunState[C]":

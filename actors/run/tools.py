@@ -197,6 +197,8 @@ class OpenTool:
     """Whether it is certain that the process of an earlier driver's call has ended; False where it cannot be seen."""
     question_id: str = ""
     """The id of the question to a person about its outcome; empty until it is asked."""
+    forked: bool = False
+    """Whether the run from which this one was forked has made the call."""
 
 
 Tools = Mapping[str, OpenTool]
@@ -346,11 +348,13 @@ def _again(tool: OpenTool) -> ToolReissued:
 
 
 def _ask(tool: OpenTool, request_id: str, question_id: str) -> ClarificationRequested:
+    step = f"the step '{step_of(tool.request.node)}'"
+    asked = outcome_question(tool.request.tool, step, lives=not tool.certain, forked=tool.forked)
     return ClarificationRequested(
-        **outcome_question(tool.request.tool, f"the step '{step_of(tool.request.node)}'", lives=not tool.certain).form,
+        **asked.form,
         question_id=question_id,
         node=request_id,
-        why=f"{tool.request.node}: the outcome is unknown",
+        why=f"{tool.request.node}: {'made before the fork' if tool.forked else 'the outcome is unknown'}",
         blocks=(tool.request.node,),
     )
 

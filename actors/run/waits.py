@@ -37,7 +37,7 @@ class Started(TimedEvent):
     A kind has a subclass with all that later decisions depend on.
     """
 
-    added_fields: ClassVar[tuple[str, ...]] = ("by",)
+    added_fields: ClassVar[tuple[str, ...]] = ("by", "shared")
     run: str
     """The run's id."""
     limits: Limits
@@ -46,6 +46,8 @@ class Started(TimedEvent):
     """Whether it is a step of another run."""
     by: StorableText = Field(default="", exclude_if=lambda by: not by)
     """Who started it: `cli`, `python`, or the client of a server; empty where nobody has said."""
+    shared: int = Field(default=0, exclude_if=lambda shared: not shared)
+    """The number of its first records, this one included, that are copies of another run's; 0 for none."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:

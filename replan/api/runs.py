@@ -16,8 +16,10 @@ from actors.values.attachments import Attachment
 from replan.api.driving import beside_the_loop, driven
 from replan.api.handle import Run
 from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Generate, Home, Memory, check_types, driving, placed
+from replan.api.options import MEMORY, Ask, Driving, Generate, Home, Memory, at_home, check_types, driving, placed
 from replan.runs.changes import Changes, post_changes
+from replan.runs.engine import Engine
+from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id, run_named
@@ -27,7 +29,7 @@ from replan.setup.settings import UserConfig
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
-__all__ = ["aresume", "asolve", "drive", "resume", "solve", "start"]
+__all__ = ["afork", "aresume", "asolve", "drive", "fork", "resume", "solve", "start"]
 
 T = TypeVar("T")
 
@@ -144,6 +146,41 @@ async def aresume(run: str, **options: Any) -> RunResult:
 def resume(run: str, **options: Any) -> RunResult:
     """Resume a run, as `aresume` does, outside of a trio or asyncio program."""
     return blocking("resume", partial(aresume, run, **options))
+
+
+@named_limits
+async def afork(
+    run: str,
+    *,
+    at: str | int = "",
+    workflow: str | Path | None = None,
+    policy: str | Path | None = None,
+    model: str | None = None,
+    home: Home = None,
+    **limits: Unpack[RunLimits],
+) -> str:
+    """Record a new run that begins with the first records of a run of a home, and return its id; `resume` drives it.
+
+    `at` is the number of the last record that the two share, or an attempt, whose verdict they share; `before:NODE`
+    is the place before an attempt was asked for. Empty is the last place before the end. `workflow`, `policy` and
+    `model` hold from there on; the limits are the fork's own, and default to those of the run. The run is only read.
+    Raises `RunNotFound`, and `UsageProblem`, whose place is the keyword, for a place that is not in the run or after its
+    end, for a change that is not valid, and for a run that cannot be forked.
+    """
+    check_types(model=model)
+    names = [None if each is None else os.fspath(each) for each in (workflow, policy)]
+    wanted = ForkRequest(str(at), names[0], names[1], Changes(limits, model))
+
+    async def record(engine: Engine) -> str:
+        return await fork_run(engine, await run_named(engine.journal, run), wanted, engine.environment)
+
+    return await at_home(home, record)
+
+
+@same_parameters(afork)
+def fork(run: str, **options: Any) -> str:
+    """Record a fork of a run, as `afork` does, outside of a trio or asyncio program."""
+    return blocking("fork", partial(afork, run, **options))
 
 
 @asynccontextmanager

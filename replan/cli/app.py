@@ -101,6 +101,7 @@ _GROUPS = {
         "answer": "Answer a question.",
         "tell": "Tell a run something, at any time.",
         "resume": "Go on with a run.",
+        "fork": "Start a new run from the middle of another one.",
         "cancel": "Cancel a run.",
     },
     "Operate": {

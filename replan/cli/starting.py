@@ -97,7 +97,7 @@ async def _detach(invocation: Invocation, request: PreparedRun, make: bool) -> i
     """Have a run admitted for a host, and print its id. Raises `UsageProblem` where no host is there."""
     run = new_run_id()
     async with opened(invocation) as engine:
-        await _require_host(engine, request.kind)  # Before a missing home is created.
+        await require_host(engine, request.kind)  # Before a missing home is created.
     async with opened(invocation, make=make) as engine:
         await _admit(engine, request, run)
         invocation.run = run
@@ -122,7 +122,8 @@ def _workspace(request: Any) -> Path | None:
     return Path(request.config.workspace) if request.kind == "execution" else None
 
 
-async def _require_host(engine: Engine, name: str) -> None:
+async def require_host(engine: Engine, name: str) -> None:
+    """Raise `UsageProblem` where no host is running that drives runs of a kind."""
     kind = engine.kinds.named(name)
     if not await engine.hosted(kind.name, kind.format):
         hint = f"start one with `{program()} host`, or leave --detach out"

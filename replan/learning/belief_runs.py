@@ -209,7 +209,7 @@ async def _each(home: RunReader, policy: Policy, tick: Tick) -> AsyncIterator[tu
 
 
 async def _read(home: RunReader, run: str, policy: Policy) -> _Found | None:
-    """Return what a run says; None for a run of another kind, and for one that was deleted meanwhile."""
+    """Return what a run says; None for a run of another kind, for a fork, and for one that was deleted meanwhile."""
     try:
         kind = await home.kind_of(run)
         if kind.name != PLANNING.name:
@@ -219,4 +219,6 @@ async def _read(home: RunReader, run: str, policy: Policy) -> _Found | None:
         return None
     except (JournalDamaged, KindUnknown, UsageProblem) as problem:
         return problem
+    if getattr(records[0].event, "shared", 0) if records else 0:
+        return None  # Its first records are those of another run, which would count twice.
     return recorded([record.event for record in records], policy)

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,19 +47,26 @@ async def post_changes(
 
     `key` is as for `Engine.tell`; a deadline that is counted from now does not make a conflict.
     """
-    try:
-        body = _message_of(changes, await engine.result(run), engine.journal.now(), environment)
+    with naming_limits():
+        body = message_of(changes, await engine.result(run), engine.journal.now(), environment)
         posted = await engine.change(run, body, key=key)
-    except UsageProblem as problem:
-        place = next((name for name, spec in LIMITS.items() if spec.key == problem.place), problem.place)
-        raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
     first_body = json.loads(posted.body)
     if posted.result == "conflict" and first_body | {"deadline": 0} == {"kind": "change", **body} | {"deadline": 0}:
         return replace(posted, result="duplicate")
     return posted
 
 
-def _message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
+@contextmanager
+def naming_limits() -> Iterator[None]:
+    """Name the limit, in place of its key in the inbox, in a `UsageProblem` of a block."""
+    try:
+        yield
+    except UsageProblem as problem:
+        place = next((name for name, spec in LIMITS.items() if spec.key == problem.place), problem.place)
+        raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
+
+
+def message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
     """Return changes as the run's inbox takes them. Raises `UsageProblem`, whose place is the name of the limit."""
     limits = checked_limits(changes.limits)
     body: dict[str, Any] = {LIMITS[name].key: value for name, value in limits.items()}

@@ -25,7 +25,7 @@ from actors.run.questions import (
 from actors.run.settings import SettingsChanged
 from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar
-from actors.run.waits import DEADLINE, WaitEnded, WaitRequested
+from actors.run.waits import DEADLINE, Started, WaitEnded, WaitRequested
 from replan.telemetry import conventions as names
 from replan.telemetry.conventions import model_label, provider_label
 from runtime.core.errors import UsageProblem
@@ -132,6 +132,7 @@ class Trace:
         self._root: Span | None = None
         self._root_key, self._under, self._model = "", 0, ""
         self._at, self._last, self._left = 0, 0, 0
+        self._shared = 0
         self.seq = 0
         """The place of the last record that was taken."""
 
@@ -144,6 +145,11 @@ class Trace:
             self._records.append(record)
         if self._root is None:
             self._begin()
+            self._shared = event.shared if isinstance(event, Started) else 0
+        if self.seq <= self._shared:  # Copies of another run's records, which is a trace of its own.
+            if isinstance(event, SettingsChanged):
+                self._model = event.model or self._model
+            return self._done
         if isinstance(event, RunResumed):
             self._resumed(event)
         self._common(event)

@@ -203,7 +203,10 @@ class Sender:
         except UNREADABLE as error:
             self._cursor.leave_out(row.run, error)
             return [], 0
-        told = [message_about(record, about, self._entry, self._redactor) for record in records]
+        # What a fork shares with the run that it comes from was told about that run.
+        shared = getattr(records[0].event, "shared", 0) if records and records[0].seq == 1 else 0
+        own = [record for record in records if record.seq > shared]
+        told = [message_about(record, about, self._entry, self._redactor) for record in own]
         return [message for message in told if message is not None], records[-1].seq if records else 0
 
     async def _deliver(

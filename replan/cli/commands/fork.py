@@ -1,0 +1,117 @@
+"""`fork`: starts a new run with the first records of another one, under other rules from there on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from replan.cli.options import Invocation, examples
+from replan.cli.run_options import (
+    detach_option,
+    driving_options,
+    limit_options,
+    naming_options,
+    require_one_run,
+    run_argument,
+)
+
+if TYPE_CHECKING:
+    from actors.run.result import RunResult
+    from replan.runs.forks import ForkRequest
+    from replan.runs.session import RunSession
+    from runtime.drive.options import Stop
+
+_FORK = examples(
+    "replan fork k7m2x9qa --at g_strategy/v1.a1 -m gpt-5-mini",
+    "replan fork k7m2x9qa --at before:g_plan/v1.a1 -w my-search.yaml",
+    "replan fork k7m2x9qa --at 14 --policy belief --max-calls 20",
+    "replan fork --last --max-calls 60 --json",
+)
+
+
+@click.command(epilog=_FORK, short_help="Start a new run from the middle of another one.")
+@run_argument(last="The newest run.")
+@click.option(
+    "--at",
+    metavar="NODE|SEQ",
+    default="",
+    help="After this attempt's verdict, or this record; before:NODE makes the attempt again. Default: before the end.",
+)
+@click.option("-w", "--workflow", help="Another workflow from there on, with the same steps.")
+@click.option("--policy", help="Another policy from there on, a shipped one or a file.")
+@click.option("-m", "--model", help="Another model from there on.")
+@limit_options
+@detach_option
+@driving_options
+@click.pass_obj
+def fork(
+    invocation: Invocation,
+    /,
+    run_id: str | None,
+    *,
+    last: bool,
+    at: str,
+    workflow: str | None,
+    policy: str | None,
+    model: str | None,
+    detach: bool,
+    **limits: Any,
+) -> int:
+    """Start a new run that begins with the first records of a RUN, and drive it.
+
+    The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the limits of the RUN, and
+    spends nothing of its budget. Replies and verdicts up to the place are not asked for again; calls that were open are,
+    and open questions are asked anew. What tools have done is not undone: before a fork makes a call that the RUN has
+    made after the place, and that is not repeatable, it asks.
+    """
+    require_one_run("fork", run_id, last=last)
+    import trio
+
+    from actors.run.limits import checked_limits, split_limits
+    from replan.runs.changes import Changes
+    from replan.runs.forks import ForkRequest
+    from replan.setup.gc_tuning import tune
+
+    with naming_options():
+        changes = Changes(checked_limits(split_limits(limits)), model)
+    tune()
+    return trio.run(_fork, invocation, run_id, ForkRequest(at.strip(), workflow, policy, changes), detach)
+
+
+async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest, detach: bool) -> int:
+    from replan.cli.drive import drive_to_rest, print_result, show_result
+    from replan.cli.exits import Exit
+    from replan.cli.hints import hosted_run
+    from replan.cli.home import opened
+    from replan.cli.reading import named_or_newest
+    from replan.cli.starting import require_host
+    from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
+    from replan.runs.forks import fork_run
+    from replan.runs.run_ids import new_run_id
+
+    async with opened(invocation, drives=not detach) as engine:
+        origin = await named_or_newest(engine, prefix)
+        kind = await engine.kind_of(origin)
+        if detach:
+            await require_host(engine, kind.name)
+        with naming_options(at="--at", policy="--policy"):
+            run = await fork_run(engine, origin, wanted, name=new_run_id())
+        state, _ = await engine.load(run)
+        notice(f"run {run} is forked from run {origin} after its record {state.run.fork.seq}")
+        if detach:
+            invocation.run = run
+            if invocation.json:
+                print_result(kind, await engine.result(run), as_json=True)
+            else:
+                with ignoring_closed_stdout():
+                    print_text(f"{run}\n")
+            hosted_run(run)
+            return Exit.OK
+
+        async def start(session: RunSession, stop: Stop) -> RunResult:
+            return await session.drive(stop)
+
+        title = (await engine.journal.row(run)).title
+        result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=title)
+        return await show_result(engine, kind, result, signals, invocation)

@@ -1,0 +1,205 @@
+"""Forking a run: a new run begins with copies of its first records, and goes on from there under rules of its own.
+
+The other run is only read, whether it is driven, waits, is parked or has ended. What a fork takes over, and what it
+begins anew, is decided in `actors.run.forking`.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from actors.files.suggestions import nearest
+from actors.run.forking import Forked, calls_made
+from actors.run.ids import call_of
+from actors.run.kind import Repinned
+from actors.run.settings import change_of
+from actors.run.state import RunState
+from actors.run.tools import ToolFinished
+from actors.run.waits import Started, TimedEvent
+from replan.runs.changes import Changes, message_of, naming_limits
+from replan.runs.engine import Engine
+from replan.runs.families import check_own
+from replan.runs.inbox import not_started
+from replan.runs.loaded import Loaded
+from replan.runs.prepare import setup_for
+from replan.runs.run_ids import new_run_id
+from replan.setup.command_name import program
+from replan.setup.home_folder import locate_home
+from replan.setup.settings import choose_model, read_user_config
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Record
+from runtime.core.ledger import Limits
+from runtime.core.machine import fold
+from runtime.journal.head import check_here
+from runtime.journal.port import ORDINARY, Fact
+from runtime.logs import log
+
+BEFORE = "before:"
+"""What stands before an attempt that the fork makes again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForkRequest:
+    """Where a run is forked, and what is different in the fork."""
+
+    at: str = ""
+    """The number of the last record that is shared, or an attempt, whose verdict is shared; with `BEFORE` in front of
+    it, what came before the attempt. Empty for the last record before the run's end."""
+    workflow: str | None = None
+    """The workflow from there on; None where it stays."""
+    policy: str | None = None
+    """The policy from there on; None where it stays, or is that of the workflow."""
+    changes: Changes = field(default_factory=Changes)
+    """The limits, of the fork alone, and the model."""
+
+
+async def fork_run(
+    engine: Engine, run: str, wanted: ForkRequest, environment: Mapping[str, str] = os.environ, *, name: str = ""
+) -> str:
+    """Record a fork of a run, for a driver to go on with, and return its id; `name` is the id, empty for a new one.
+
+    Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem`, whose place is the keyword,
+    for a place that is not in the run, for one after its end, for another workflow or a change that is not valid, and
+    for a run that is a step of another, never began, or is of a kind that cannot be forked.
+    """
+    await check_own(engine, run, "fork RUN")
+    row = await engine.journal.row(run)
+    check_here(run, row.owner)
+    loaded = await engine.read(run)
+    if not loaded.started:
+        raise not_started(run)
+    kind, name = loaded.kind, name or new_run_id()
+    place = _place(loaded, wanted.at, run)
+    events = [record.event for record in loaded.records[:place]]
+    state = fold(kind.machine, events)
+    if kind.why_unforkable(state):
+        raise UsageProblem(kind.why_unforkable(state), place=run, hint="start a new run instead")
+    repinned = _repinned(engine, loaded, state, wanted, environment)
+    forked = _forked(loaded, place, engine.clock.now(), repinned, run)
+    first = events[0].model_copy(update={"run": name, "shared": place, "by": engine.by})
+    facts = [first, *events[1:], forked]
+    state = fold(kind.machine, facts)
+    if wanted.changes:
+        facts.append(_changed(engine, loaded, state, wanted.changes, environment, run))
+        state = kind.machine.evolve(state, facts[-1])
+    records = await engine.journal.create(
+        name,
+        row.title,
+        kind.name,
+        kind.format,
+        facts=[Fact(event) for event in facts],
+        summary=kind.machine.summary(state),
+        placement=row.placement if engine.placement == ORDINARY else engine.placement,
+    )
+    for record in records[place:]:
+        log.log_record(record)
+    engine.wakeup.wake()
+    return name
+
+
+def _place(loaded: Loaded, at: str, run: str) -> int:
+    """Return the number of the last record that a fork shares. Raises `UsageProblem`, whose place is `at`."""
+    ends = _ended_after(loaded)
+    if at:
+        place = int(at) if at.isascii() and at.isdigit() else _place_of_attempt(loaded.records, at, run)
+        if not 1 <= place <= loaded.seq:
+            cause = f"the run has the records 1 to {loaded.seq}, and no record {place}"
+            raise UsageProblem(cause, place="at", hint=f"`{program()} log {run}` lists them")
+    else:
+        place = max(seq for seq, ended in enumerate(ends, 1) if not ended)
+        end = _common(loaded).finished
+        if end is not None and end.final:
+            cause = f"the run has ended ({end.outcome}), so a fork has to begin before its end"
+            raise UsageProblem(cause, place="at", hint=f"name an attempt of `{program()} show {run} --tree`")
+    if ends[place - 1]:
+        before = max(seq for seq, ended in enumerate(ends[:place], 1) if not ended)
+        raise UsageProblem(f"the run had ended at record {place}", place="at", hint=f"the last place is {before}")
+    return place
+
+
+def _ended_after(loaded: Loaded) -> Sequence[bool]:
+    """Return for each record whether the run had ended after it."""
+    machine, state, ends = loaded.kind.machine, loaded.kind.machine.initial(), list[bool]()
+    for record in loaded.records:
+        state = machine.evolve(state, record.event)
+        ends.append(state.run.finished is not None)
+    return ends
+
+
+def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
+    """Return the place after what the world has said about an attempt, or before the attempt was asked for."""
+    node = at.removeprefix(BEFORE)
+    about = [record for record in records if _node(record.event) == node]
+    if not about:
+        known = dict.fromkeys(filter(None, (_node(record.event) for record in records)))
+        hint = nearest(node[:100], known, kind="attempts") or f"`{program()} show {run} --tree` names the attempts"
+        raise UsageProblem(f"the run has no attempt {node[:100]!r}", place="at", hint=hint)
+    if at.startswith(BEFORE):
+        return about[0].seq - 1
+    told = [record.seq for record in about if isinstance(record.event, TimedEvent)]
+    return told[-1] if told else about[-1].seq
+
+
+def _node(event: Any) -> str:
+    """Return the attempt that an event is about; empty for none."""
+    if isinstance(event, ToolFinished):
+        return call_of(event.request_id).removeprefix("tool:")
+    return getattr(event, "node", None) or ""
+
+
+def _common(loaded: Loaded) -> RunState[Any]:
+    common = loaded.kind.run_state(loaded.state)
+    assert common is not None, "the run has begun"
+    return common
+
+
+def _forked(loaded: Loaded, place: int, now: float, repinned: Repinned | None, run: str) -> Forked:
+    """Return the event after the shared records. A deadline is as far away as it was when the run began."""
+    events = [record.event for record in loaded.records]
+    common = loaded.kind.run_state(fold(loaded.kind.machine, events[:place]))
+    assert common is not None
+    first: Started = events[0]
+    limits: dict[str, Any] = dict(common.ledger.limits)
+    if limits["deadline"] is not None:
+        limits["deadline"] = now + max(1.0, limits["deadline"] - first.at)
+    if repinned is not None:
+        limits["stop_below"] = repinned.stop_below
+    return Forked(
+        at=now,
+        origin=run,
+        seq=place,
+        hash=loaded.records[place - 1].hash,
+        limits=Limits.model_validate(limits),
+        pinned="" if repinned is None else repinned.pinned,
+        made=calls_made((seq > place, event) for seq, event in enumerate(events, 1)),
+    )
+
+
+def _repinned(
+    engine: Engine, loaded: Loaded, state: Any, wanted: ForkRequest, environment: Mapping[str, str]
+) -> Repinned | None:
+    """Return the fork's configuration, where another workflow or policy is wanted."""
+    if wanted.workflow is None and wanted.policy is None:
+        return None
+    config = read_user_config(locate_home(environment).config)
+    model = wanted.changes.model or loaded.kind.model(state)
+    setup = setup_for(
+        choose_model(model, environment, config),
+        config=config,
+        registry=engine.registry,
+        root=engine.root,
+        environment=environment,
+        now=engine.clock.now(),
+    )
+    return loaded.kind.repinned(state, wanted.workflow, wanted.policy, setup)
+
+
+def _changed(
+    engine: Engine, loaded: Loaded, state: Any, changes: Changes, environment: Mapping[str, str], run: str
+) -> Any:
+    """Return the event of changed limits, or of another model, as the fork takes it at its beginning."""
+    common, now = state.run, engine.clock.now()
+    with naming_limits():
+        body = message_of(changes, engine.view(run, loaded.kind, state, "parked"), now, environment)
+        return change_of(common.ledger, body, now, never_strict=common.never_strict)
