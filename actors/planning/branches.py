@@ -27,7 +27,7 @@ from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State, with_branch
 from actors.run import calls, waits
 from actors.run.calls import CallFailed, Settled
-from actors.run.forking import Forked
+from actors.run.forked import Forked
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (

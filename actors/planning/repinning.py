@@ -28,7 +28,11 @@ def repinned(state: State, workflow: str | None, policy: str | None, setup: Setu
         config = prepare_planning(task, setup).pinned
         _check_steps(state.config, config)
     if policy is not None:
-        chosen = load_policy(policy, setup.root)
+        try:
+            chosen = load_policy(policy, setup.root)
+        except UsageProblem as wrong:
+            place = "policy" if wrong.place == "POLICY" else wrong.place
+            raise UsageProblem(wrong.cause, place=place, hint=wrong.hint) from None
         search = read_search(config.workflow.search).name
         if chosen.belief is not None and search not in SEARCHES:
             cause = f"policy {chosen.name!r} cannot be used with the search {search!r}"

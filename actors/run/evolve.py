@@ -5,7 +5,7 @@ from typing import assert_never
 from actors.run import calls, forking, inbox, parking, questions, settings, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import ReopenedBy, RunFinished
-from actors.run.forking import Forked
+from actors.run.forked import Forked
 from actors.run.ids import expiry_id
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed

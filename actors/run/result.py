@@ -9,6 +9,7 @@ from actors.config.model_spec import provider_name
 from actors.run import outage, tools, waits
 from actors.run.calls import C
 from actors.run.ending import ReopenedBy, RunFinished
+from actors.run.forked import Fork
 from actors.run.inbox import Messages
 from actors.run.open_question import (
     OpenQuestion,
@@ -68,6 +69,8 @@ class RunResult:
     """Whose interface the server of the run's model has."""
     next_try: float | None = None
     """When a host tries again, where the provider is waited for (UTC seconds since 1970)."""
+    fork: Fork | None = None
+    """The run from whose first records it was forked, and what that had used; None where it was not forked."""
     reopened_by: ReopenedBy | Literal[""] = ""
     """What lets a finished run go on; empty until it has finished."""
     lines_of: "Callable[[Any], Sequence[Line]] | None" = field(default=None, compare=False)
@@ -137,6 +140,8 @@ class RunResult:
         shown |= {"calls": self.calls, "tokens": self.tokens, "cost_usd": self.cost_usd, **self.details()}
         if self.cached_tokens:
             shown["cached_tokens"] = self.cached_tokens
+        if self.fork is not None:
+            shown["forked_from"] = {"run_id": self.fork.origin, "seq": self.fork.seq, "calls": self.fork.used.calls}
         if self.demands is not None:
             shown |= {**self.demands.to_json(), "proved": self.proved}
         if self.question is not None:
@@ -198,6 +203,7 @@ def result_fields(
         "question": question_json(view.run_id, questions[0]) if questions else None,
         "open_questions": tuple(question_name(view.run_id, question) for question in questions),
         "messages": with_inbox.messages,
+        "fork": run.fork,
         "lines_of": view.lines_of,
     }
 
@@ -252,6 +258,9 @@ def used(result: RunResult) -> Line:
     text = f": {calls}, {tokens}{cached}, {money(result.cost_usd)}"
     if result.unknown != ZERO:
         text += f"; charged as unknown: {spent(result.unknown, known=result.cost_usd is not None)}"
+    if result.fork is not None:
+        shared = counted(result.fork.used.calls, "call")
+        text += f"; forked from run {result.fork.origin} at record {result.fork.seq}, with {shared} of its own"
     return Line((StyledSpan(f"Run {result.run_id}", "dim", result.run_id), StyledSpan(f"{text}.", "dim")))
 
 

@@ -164,8 +164,8 @@ async def afork(
     `at` is the number of the last record that the two share, or an attempt, whose verdict they share; `before:NODE`
     is the place before an attempt was asked for. Empty is the last place before the end. `workflow`, `policy` and
     `model` hold from there on; the limits are the fork's own, and default to those of the run. The run is only read.
-    Raises `RunNotFound`, and `UsageProblem`, whose place is the keyword, for a place that is not in the run or after its
-    end, for a change that is not valid, and for a run that cannot be forked.
+    Raises `RunNotFound`, and `UsageProblem`, whose place is the keyword, for a place that is not in the run or after
+    its end, for a change that is not valid, and for a run that cannot be forked.
     """
     check_types(model=model)
     names = [None if each is None else os.fspath(each) for each in (workflow, policy)]

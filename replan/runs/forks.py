@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.files.suggestions import nearest
-from actors.run.forking import Forked, calls_made
+from actors.run.forked import Forked
+from actors.run.forking import calls_made
 from actors.run.ids import call_of
 from actors.run.kind import Repinned
+from actors.run.result import RunResult
 from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.run.tools import ToolFinished
@@ -76,12 +78,13 @@ async def fork_run(
     if kind.why_unforkable(state):
         raise UsageProblem(kind.why_unforkable(state), place=run, hint="start a new run instead")
     repinned = _repinned(engine, loaded, state, wanted, environment)
-    forked = _forked(loaded, place, engine.clock.now(), repinned, run)
+    now = engine.clock.now()
+    forked = _forked(loaded, place, now, repinned, run)
     first = events[0].model_copy(update={"run": name, "shared": place, "by": engine.by})
     facts = [first, *events[1:], forked]
     state = fold(kind.machine, facts)
     if wanted.changes:
-        facts.append(_changed(engine, loaded, state, wanted.changes, environment, run))
+        facts.append(_changed(wanted.changes, state, engine.view(run, kind, state, "parked"), now, environment))
         state = kind.machine.evolve(state, facts[-1])
     records = await engine.journal.create(
         name,
@@ -195,11 +198,8 @@ def _repinned(
     return loaded.kind.repinned(state, wanted.workflow, wanted.policy, setup)
 
 
-def _changed(
-    engine: Engine, loaded: Loaded, state: Any, changes: Changes, environment: Mapping[str, str], run: str
-) -> Any:
+def _changed(changes: Changes, state: Any, result: RunResult, now: float, environment: Mapping[str, str]) -> Any:
     """Return the event of changed limits, or of another model, as the fork takes it at its beginning."""
-    common, now = state.run, engine.clock.now()
+    run = state.run
     with naming_limits():
-        body = message_of(changes, engine.view(run, loaded.kind, state, "parked"), now, environment)
-        return change_of(common.ledger, body, now, never_strict=common.never_strict)
+        return change_of(run.ledger, message_of(changes, result, now, environment), now, never_strict=run.never_strict)

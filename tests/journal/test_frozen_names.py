@@ -30,6 +30,7 @@ from actors.policy.belief_choice import MistakePlace, Option, Weighing
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import Agreement, AuthorKind, BacktrackLevel, BeliefTable, Person, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections, ShorterTexts
+from actors.run.forked import MadeCall
 from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
@@ -70,6 +71,7 @@ VALUES = {
     ReadableResult: "readable result",
     Inquiry: "inquiry",
     Limits: "limits",
+    MadeCall: "made call",
     ModelSettings: "model settings",
     StepModel: "step model",
     NeededAnswer: "needed answer",

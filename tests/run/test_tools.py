@@ -7,6 +7,7 @@ import pytest
 from actors.run import tools
 from actors.run.ending import RunFinished
 from actors.run.evolve import evolve_run
+from actors.run.forked import Forked, MadeCall
 from actors.run.machine import accept_control
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.result import status_row
@@ -14,6 +15,7 @@ from actors.run.rules import end_tools, take_over_tools
 from actors.run.state import RunState
 from actors.run.tools import Begun, Checked, Ended, ToolEvent, ToolOutcome, ToolRequested
 from runtime.core.events import Codec
+from runtime.core.ledger import Limits
 from runtime.core.machine import settle
 from runtime.core.messages import Mailed, Parking, Resumed
 
@@ -275,3 +277,44 @@ def test_every_event_of_tools_is_written_and_read_back():
     for event in events:
         stored = codec.encode(event)
         assert codec.decode(stored.body, stored.texts) == event
+
+
+def forked(story, made=()):
+    """The run after it was forked, and its first driver came."""
+    event = Forked(at=20.0, origin="other", seq=9, hash="00", limits=Limits(), made=tuple(made))
+    story.state = evolve_run(story.state, event)
+    return story.hear(Resumed(2, 21.0))
+
+
+def test_a_call_that_is_not_repeatable_and_was_begun_at_a_fork_is_asked_about_and_its_process_left_alone():
+    story = Story()
+    story.hear(Begun("tool:pay", 1.0, PROCESS))
+    assert forked(story) == ["run_resumed", "clarification_requested"]
+    assert "from which this one was forked has made this call" in story.events[-1].about
+    assert story.work == {}
+
+
+def test_a_call_that_the_other_run_has_made_after_the_fork_is_asked_about_before_it_is_made():
+    story = Story()
+    forked(story, [MadeCall.of(story.request)])
+    assert story.work == {}
+    question = story.events[-1].question_id
+    body = f'{{"kind": "answer", "question": "{question}", "answer": "{NOT_RUN}"}}'
+    assert story.hear(Mailed(1, "a", body, 30.0))[-1] == "tool_reissued"
+    assert [each.request.try_number for each in story.state.tools.values()] == [2]
+
+
+def test_after_a_fork_a_like_call_is_held_back_and_another_one_is_made():
+    story = Story()
+    story.hear(Begun("tool:pay", 1.0))
+    story.hear(Ended("tool:pay", 2.0, 1.0, ToolOutcome.SUCCEEDED))
+    assert forked(story, [MadeCall.of(story.request)]) == ["run_resumed"]
+    other = ToolRequested(node="send", tool="post", arguments="{}", timeout_seconds=60.0)
+    assert story._step(other) == ["tool_requested"]
+    assert story._step(story.request) == ["tool_requested", "clarification_requested"]
+
+
+def test_a_repeatable_call_is_made_again_in_a_fork():
+    story = Story(repeatable=True)
+    story.hear(Begun("tool:pay", 1.0, PROCESS))
+    assert forked(story) == ["run_resumed", "tool_reissued"]

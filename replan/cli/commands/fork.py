@@ -61,8 +61,8 @@ def fork(
     """Start a new run that begins with the first records of a RUN, and drive it.
 
     The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the limits of the RUN, and
-    spends nothing of its budget. Replies and verdicts up to the place are not asked for again; calls that were open are,
-    and open questions are asked anew. What tools have done is not undone: before a fork makes a call that the RUN has
+    spends nothing of its budget. Replies and verdicts up to the place are not asked for again; calls that were open
+    are, and open questions are asked anew. What tools have done is not undone: before a fork makes a call that the RUN has
     made after the place, and that is not repeatable, it asks.
     """
     require_one_run("fork", run_id, last=last)

@@ -1,0 +1,70 @@
+"""Where a run comes from that was forked from another one: the event, and what the run's state keeps of it. Pure."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from pydantic import field_serializer
+
+from actors.run.ids import step_of
+from actors.run.tools import ToolRequested
+from actors.run.waits import TimedEvent
+from runtime.core.events import Value, text_hash
+from runtime.core.ledger import Amount, Limits
+
+
+class MadeCall(Value):
+    """A call of a tool that is not repeatable, which the other run has made after the place of the fork."""
+
+    tool: str
+    """The name of the tool."""
+    step: str
+    """The step that it was made for."""
+    arguments: str
+    """The hash of its arguments."""
+
+    @classmethod
+    def of(cls, request: ToolRequested) -> "MadeCall":
+        """Return the call that a request asks for."""
+        return cls(tool=request.tool, step=step_of(request.node), arguments=text_hash(request.arguments))
+
+    def is_like(self, other: "MadeCall") -> bool:
+        """Tell whether the other call has the same tool, and the same step or the same arguments."""
+        return self.tool == other.tool and (self.step == other.step or self.arguments == other.arguments)
+
+
+class Forked(TimedEvent):
+    """The records before this one are those of another run; from here on the run goes on by itself."""
+
+    texts: ClassVar[tuple[str, ...]] = ("pinned",)
+    kind: Literal["forked"] = "forked"
+    origin: str
+    """The id of the other run."""
+    seq: int
+    """The number of its record after which the fork begins."""
+    hash: str
+    """The hash of that record in the other run's chain, in hex."""
+    limits: Limits
+    """The limits of the fork, against which only its own work counts."""
+    pinned: str = ""
+    """The JSON of the configuration from now on; empty where it stays."""
+    made: tuple[MadeCall, ...] = ()
+    """The calls of tools that are not repeatable, which the other run has made after that record."""
+
+    @field_serializer("limits")
+    def _all_limits(self, limits: Limits) -> dict[str, Any]:
+        """Write every limit, whatever a later release defaults to."""
+        return limits.model_dump(mode="json")
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a run comes from."""
+
+    origin: str
+    """The id of the other run."""
+    seq: int
+    """The number of the last record that the two share."""
+    used: Amount
+    """What the other run had committed up to there; it does not count against the fork's limits."""
+    made: tuple[MadeCall, ...]
+    """As in `Forked`."""
