@@ -62,8 +62,8 @@ def fork(
 
     The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the limits of the RUN, and
     spends nothing of its budget. Replies and verdicts up to the place are not asked for again; calls that were open
-    are, and open questions are asked anew. What tools have done is not undone: before a fork makes a call that the RUN has
-    made after the place, and that is not repeatable, it asks.
+    are, and open questions are asked anew. What tools have done is not undone: the fork asks before it makes a call
+    that is not repeatable, and that the RUN has made after the place.
     """
     require_one_run("fork", run_id, last=last)
     import trio
