@@ -97,8 +97,14 @@ class Copy:
         return "missed" if missed else "named" if rows else "undecided", missed or rows[:1]
 
 
-def judged(seed, count, parallel=2):
-    """Yield the result of each of `count` mutants that can be imported: a dict as in the file of results."""
+def place(file, before, after):
+    """Return the file and the first place in it where a mutant changes one text into another."""
+    found = sites((ROOT / file).read_text(encoding="utf-8"))
+    return file, next(site for site in found if (site.before, site.after) == (before, after))
+
+
+def judged(places, parallel=2):
+    """Yield the result of the mutant at each place: a dict as in the file of results."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(parallel) as pool:
         recorded = Path(folder) / "recorded"
         recorded.write_bytes(pickle.dumps([(each.name, each.kind.name, each.appends) for each in histories()]))
@@ -117,7 +123,7 @@ def judged(seed, count, parallel=2):
                 "histories": rows,
             }
 
-        yield from pool.map(tried, chosen(seed)[:count])
+        yield from pool.map(tried, places)
 
 
 def main():
@@ -128,7 +134,7 @@ def main():
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rows, counts = [], Counter()
-    for row in judged(options.seed, options.count):
+    for row in judged(chosen(options.seed)[: options.count]):
         rows.append(row)
         counts[row["result"]] += 1
         print(
