@@ -241,11 +241,12 @@ async def recorded(journal: Journal[Any], run: str, kinds: Kinds) -> "list[Recor
     records, row = await journal.read(run), await journal.row(run)
     views = kinds.get(run, row.kind, row.format).views
     answers: list[RecordedAnswer] = []
-    hashes, unanswered = dict[str, str](), dict[str, list[str]]()
+    hashes, unanswered, known = dict[str, str](), dict[str, list[str]](), set[str]()
 
     def answered(request_id: str, call: str, answer: Reply | Fault) -> None:
         for name in [request_id, *unanswered.pop(call, [])]:
-            if name not in {each.request_id for each in answers}:
+            if name not in known:
+                known.add(name)
                 answers.append(
                     RecordedAnswer(name, hashes.get(name, ""), answer, partial(_prompt, views, records, name))
                 )
