@@ -164,9 +164,11 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
 
             ScriptedModel.from_file(path)
         case RecordingSpec():
+            file = _recording_file(spec, environment)
             if spec.missing:
                 check_model(parse_model_spec(spec.missing), environment)
-            _recording_file(spec, environment).read(may_be_missing=bool(spec.missing))
+                file.check_writable()
+            file.read(may_be_missing=bool(spec.missing))
         case SimulatedSpec(profile):
             from actors.simulated.profile import load_profile  # noqa: PLC0415
 

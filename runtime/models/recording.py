@@ -6,6 +6,7 @@ so they tell nothing of a secret, and are the same wherever another one is set.
 
 import difflib
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,6 +31,7 @@ DIFF_LINES_MAX = 12
 """Lines of the difference between two prompts that a fault shows."""
 LINE_MAX = 160
 """Characters of each of these lines."""
+_FOLDER = "name a file in a folder of yours"
 SAID = "the recording "
 """How the message of every fault of a recording begins."""
 
@@ -111,8 +113,12 @@ class RecordingModel:
         if self._mode is RecordingMode.RECORD and self._missing is not None and self._add is not None:
             answer = await self._missing.complete(request)
             if isinstance(answer, Reply):
+                try:
+                    added = self._add(request, answer)
+                except UsageProblem as problem:  # The run parks, and goes on when the file can be written.
+                    return Fault(kind=FaultKind.NOT_FOUND, message=f"{SAID}has not taken the reply: {problem}")
                 self._used.add(len(self._answers))
-                self._answers.append(self._add(request, answer))
+                self._answers.append(added)
             return answer
         return Fault(kind=FaultKind.NOT_FOUND, message=self._divergence(request.request_id, system, user))
 
@@ -232,6 +238,12 @@ class RecordingFile:
             raise UsageProblem("not YAML", place=place, hint=hint) from None
         return [self._answer(each) for each in self._content.replies]
 
+    def check_writable(self) -> None:
+        """Raise `UsageProblem` where the file cannot be written, before a reply is paid for."""
+        folder = self.path.absolute().parent
+        if not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise UsageProblem("there is no folder to write it in", place=str(self.path), hint=_FOLDER)
+
     def add(self, request: ModelRequest, reply: Reply) -> RecordedAnswer:
         """Add a reply, without the secrets of its prompt and its text, and write the file."""
         self.read(may_be_missing=True)  # Another run of this process may have added to it.
@@ -262,7 +274,7 @@ class RecordingFile:
             beside.replace(self.path)
         except OSError as error:
             cause = f"cannot be written: {(error.strerror or str(error)).lower()}"
-            raise UsageProblem(cause, place=str(self.path), hint="name a file in a folder of yours") from None
+            raise UsageProblem(cause, place=str(self.path), hint=_FOLDER) from None
 
     def _answer(self, entry: _FileReply) -> RecordedAnswer:
         system = self._content.systems.get(entry.system, "")
