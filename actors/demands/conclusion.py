@@ -25,13 +25,17 @@ class Proof:
     """How sure success is over all failures, such as `strong`; empty below `expansive`."""
     escalations: tuple[str, ...] = ()
     """The steps that may hand over to a person."""
+    undoes: tuple[str, ...] = ()
+    """The steps whose failure ends the plan with everything undone."""
+    irreversible: tuple[str, ...] = ()
+    """The steps that may have run then and cannot be undone."""
 
 
 def proof_of(facts: Mapping[str, Any]) -> Proof:
     """Return the proof in the facts of a verdict; a guard of the user may state anything there."""
-    stated = facts.get("escalations")
-    escalations = tuple(map(str, stated)) if isinstance(stated, list | tuple) else ()
-    return Proof(str(facts.get("level") or ""), str(facts.get("assurance") or ""), escalations)
+    stated = [facts.get(name) for name in ("escalations", "undoes", "irreversible")]
+    named = [tuple(map(str, each)) if isinstance(each, list | tuple) else () for each in stated]
+    return Proof(str(facts.get("level") or ""), str(facts.get("assurance") or ""), *named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,10 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
         words += f", assurance {proof.assurance}"
     if proof.escalations:
         words += f"; {', '.join(proof.escalations[:ESCALATIONS_MAX])} may hand over to a person"
+    if proof.undoes:
+        words += f"; a failure of {', '.join(proof.undoes[:ESCALATIONS_MAX])} undoes everything"
+    if proof.irreversible:
+        words += f", but {', '.join(proof.irreversible[:ESCALATIONS_MAX])} cannot be undone"
     assumed = 0 if table is None else sum(bool(row.assumed) for row in table.rows)
     if assumed:
         words += f"; what {counted(assumed, 'demand')} {'means' if assumed == 1 else 'mean'} is assumed"

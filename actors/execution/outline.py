@@ -8,7 +8,7 @@ from actors.demands.table import table_lines
 from actors.execution.config import ExecutionConfig, ReadyPlan, ready_plan
 from actors.execution.story import conclusion_of, demands_of
 from actors.plans.contingency import contingent_steps
-from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
+from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO, Step
 from actors.plans.plan_lines import one_of
 from actors.plans.semantics import after_success, may_overlap, ready_steps
 from actors.tools.uses import use_text
@@ -188,8 +188,9 @@ def _step_lines(entry: OutlinedStep, outline: Outline) -> Iterator[Line]:
 
 def _failure(step: Step) -> str:
     match step.on_failure:
-        case "escalate" | "never" | "continue":
+        case "escalate" | "never" | "continue" | "undo":
             text = {
+                UNDO: "then everything is undone, and the run ends",
                 ESCALATE: "then the policy decides",
                 NEVER: "it cannot fail",
                 CONTINUE: "if it fails, the plan goes on",

@@ -9,7 +9,7 @@ from actors.execution.schedule import covers, is_spent, next_step
 from actors.execution.state import Attempt, AttemptPhase, State
 from actors.execution.trouble_rules import choose
 from actors.execution.workspace_rules import first_snapshot
-from actors.plans.plan import CONTINUE, ESCALATE, NEVER
+from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO
 from actors.policy.table import BacktrackLevel
 from actors.run.ending import Outcome, RunFinished, exhausted
 from actors.run.questions import ClarificationRequested, ClarificationWithdrawn
@@ -103,7 +103,7 @@ def _is_handed_over(state: State, attempt: Attempt) -> bool:
     if any(finding.code == Code.VIOLATED for finding in attempt.findings):
         return True
     match state.plan.by_id[attempt.step].on_failure:
-        case "never" | "escalate":
+        case "never" | "escalate" | "undo":
             return True
         case "continue":
             return False
@@ -245,4 +245,6 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
     return file_request(state, attempt)
 
 
-assert {ESCALATE, CONTINUE, NEVER} == {"escalate", "continue", "never"}, "`_is_handed_over` matches these words"
+assert {ESCALATE, CONTINUE, NEVER, UNDO} == {"escalate", "continue", "never", "undo"}, (
+    "`_is_handed_over` matches these words"
+)

@@ -21,8 +21,10 @@ from actors.guards.plan_settings import (
 from actors.guards.port import Guard, GuardDefinition
 from actors.plans.exploration import BrokenInvariant, DeadEnd, Exploration, explore_plan
 from actors.plans.formatting import ITEMS_MAX, printable, quoted_list
+from actors.plans.graph import StepOrder
 from actors.plans.plan import Invariant, Plan
 from actors.plans.semantics import FAIL, OK, replay
+from actors.plans.undo_coverage import irreversible_before_undo, undo_coverage
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 
@@ -45,13 +47,15 @@ def make(config: Mapping[str, Any]) -> Guard:
             exploration = explore_plan(plan, order, settings.max_explorations)
         if exploration is None:
             return plan_verdict("plan_expansive", soundness.findings, soundness.score, soundness.facts)
-        trace_findings = _check_traces(plan, exploration, settings, soundness)
+        trace_findings = [*_check_traces(plan, exploration, settings, soundness), *_check_undo(plan, order, settings)]
         findings = sort_findings([*soundness.findings, *trace_findings], order.index)
         facts = soundness.facts | {
             "assurance": exploration.assurance,
             "escalations": list(exploration.escalations),
             "explored": exploration.explored,
         }
+        if plan.undoes:
+            facts |= {"undoes": list(exploration.undoes), "irreversible": irreversible_before_undo(plan, order)}
         return plan_verdict("plan_expansive", findings, min(soundness.score, 0.95), facts)
 
     return plan_expansive
@@ -80,6 +84,25 @@ def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soun
             yield Finding(code=Code.TOO_COMPLEX, message=text)
     elif reached is not None and ASSURANCES.index(reached) < ASSURANCES.index(required) and not (dead_ends and rejects):
         yield _too_low(reached, required, exploration)
+
+
+def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Finding]:
+    """Yield an error for each step that may have done something before everything is undone, and declares no undo."""
+    coverage = undo_coverage(plan, order, settings.max_explorations)
+    for gap in coverage.gaps:
+        step, failing = printable(gap.step), printable(gap.failing)
+        what = "may have done its work before its check fails" if step == failing else "may have run before"
+        text = (
+            f"step {step}: {failing} has on_failure undo, and {step} {what} ({_path(gap.trace)}), but no "
+            f"`undo` says how it is undone. Give {step} an `undo`: a tool, nothing, or irreversible."
+        )
+        yield Finding(code=Code.NO_UNDO, where=gap.step, message=text, trace=gap.trace)
+    if not coverage.complete:
+        text = (
+            f"Not verified: more than {coverage.explored} configurations of successes and failures before an undo. "
+            f"Give every step an `undo`."
+        )
+        yield Finding(code=Code.TOO_COMPLEX, message=text)
 
 
 def _dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:

@@ -121,7 +121,7 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
             yield _unknown_guard(step, allowed)
         if step.on_failure not in RESERVED_IDS and step.on_failure not in known:
             target = printable(step.on_failure)
-            text = f"on_failure names no step: '{target}'; use escalate, continue, never, or a step_id."
+            text = f"on_failure names no step: '{target}'; use escalate, continue, never, undo, or a step_id."
             yield _step_error(step.step_id, Code.UNKNOWN_TARGET, text)
         if not 1 <= step.retry_budget <= BUDGET_MAX:
             yield _bad_budget(step.step_id, f"step {printable(step.step_id)}: retry_budget", step.retry_budget)

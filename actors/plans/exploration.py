@@ -86,6 +86,8 @@ class Exploration:
     """What is known of each broken invariant, by its position in the plan's list."""
     escalations: tuple[str, ...] = ()
     """The ids of the steps at which a trace may escalate, sorted."""
+    undoes: tuple[str, ...] = ()
+    """The ids of the steps at whose failure a trace ends with everything undone, sorted."""
 
     @property
     def closest_missing(self) -> tuple[str, ...]:
@@ -151,7 +153,8 @@ class _Explorer:
         self._successors = []
         self._ran = 0
         self._escalating_steps = 0
-        self._escalating: list[int] = []
+        self._undoing_steps = 0
+        self._ending: list[int] = []
         self._items: dict[tuple[int, str], str] = {}
         self._result = Exploration()
 
@@ -167,6 +170,7 @@ class _Explorer:
         result.succeeds = bool(successes)
         result.ran = frozenset(self._ids(self._ran))
         result.escalations = tuple(sorted(self._ids(self._escalating_steps)))
+        result.undoes = tuple(sorted(self._ids(self._undoing_steps)))
         result.dead_ends = self._dead_end_traces(dead_ends)
         if result.complete:
             self._assess(successes, dead_ends)
@@ -206,7 +210,7 @@ class _Explorer:
         """Visit every outcome of the chosen steps."""
         program, reduced = self._program, self._reduced[number]
         now = Configuration(reduced.pending, reduced.tokens)
-        escalates = False
+        ends = False
         self._ran |= chosen
         for index in bits(chosen):
             for outcome in program.successes[index]:
@@ -218,13 +222,16 @@ class _Explorer:
             after = after_failure(program, now, index)
             if program.may_escalate[index]:
                 self._escalating_steps |= 1 << index
-                escalates = True
+                ends = True
+            elif program.undoes[index]:
+                self._undoing_steps |= 1 << index
+                ends = True
             if program.continues[index]:
                 self._connect(number, index, FAIL, after)
             elif program.invariants:
                 self._check_invariants(number, index, FAIL, after)
-        if escalates:
-            self._escalating.append(number)
+        if ends:
+            self._ending.append(number)
 
     def _connect(self, number: int, index: int, outcome: str, after: Configuration) -> None:
         """Record that an outcome of a step leads from a configuration to another one."""
@@ -308,7 +315,7 @@ class _Explorer:
         for number, edges in enumerate(self._successors):
             for edge in edges:
                 predecessors[edge[0]].append(number)
-        safe = _reaching(predecessors, [*successes, *self._escalating])
+        safe = _reaching(predecessors, [*successes, *self._ending])
         ending = _reaching(predecessors, dead_ends) | safe
         trapped = next((number for number in range(len(self._reduced)) if number not in ending), None)
         if trapped is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
-from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step
+from actors.plans.plan import CONTINUE, ESCALATE, IRREVERSIBLE, NEVER, NOTHING, UNDO, Plan, Step
 from actors.plans.plan_lines import one_of
 from actors.plans.reader import read_plan
 from actors.values.format import counted
@@ -77,6 +77,8 @@ def _task(step: Step, names: Mapping[str, str]) -> str:
     failure = ""
     if step.on_failure == CONTINUE:
         failure = "; if it fails: go on without it"
+    elif step.on_failure == UNDO:
+        failure = "; if it fails: undo everything"
     elif step.goes_back_to is not None:
         back = names.get(step.goes_back_to, step.goes_back_to)
         failure = f'; if it fails: back to "{_for_github(escaped(back))}"'
@@ -99,12 +101,20 @@ def _facts(step: Step) -> Iterator[tuple[str, str]]:
     again = ", may run again" if step.repeatable else ""
     yield "Guard", f"{_code(step.guard)}, {counted(step.retry_budget, 'attempt')}{again}"
     yield "If it fails", _failure(step)
+    if step.undo:
+        words = {NOTHING: "it changes nothing", IRREVERSIBLE: "it cannot be undone"}
+        yield "Undone by", words.get(step.undo) or _code(step.undo)
 
 
 def _failure(step: Step) -> str:
     match step.on_failure:
-        case "escalate" | "never" | "continue":
-            texts = {ESCALATE: "a person takes over", NEVER: "it cannot fail", CONTINUE: "go on without it"}
+        case "escalate" | "never" | "continue" | "undo":
+            texts = {
+                ESCALATE: "a person takes over",
+                NEVER: "it cannot fail",
+                CONTINUE: "go on without it",
+                UNDO: "undo everything and end",
+            }
             text = texts[step.on_failure]
         case target:
             text = f"go back to {_code(target)}"

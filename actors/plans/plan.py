@@ -12,8 +12,14 @@ from actors.values.requirements import Requirement, requirement_to_json
 ESCALATE = "escalate"
 CONTINUE = "continue"
 NEVER = "never"
-RESERVED_IDS = frozenset({ESCALATE, CONTINUE, NEVER})
+UNDO = "undo"
+RESERVED_IDS = frozenset({ESCALATE, CONTINUE, NEVER, UNDO})
 """The values of `on_failure` that are not step ids; no step may have one of them as its id."""
+
+NOTHING = "nothing"
+IRREVERSIBLE = "irreversible"
+UNDO_WORDS = frozenset({NOTHING, IRREVERSIBLE})
+"""The values of a step's `undo` that are not names of tools: it changes nothing, or it cannot be undone."""
 
 RESERVED_OUTCOMES = frozenset({"ok", "fail"})
 """The outcomes that every trace knows; no outcome of a step may have one of them as its name."""
@@ -70,7 +76,7 @@ class Step(NamedTuple):
     delete_effects: frozenset[str] = frozenset()
     """Tokens that its success deletes, before `effects` are added."""
     on_failure: str = ESCALATE
-    """`escalate`, `continue`, `never`, or the id of the step to go back to: an ancestor or the step itself."""
+    """`escalate`, `continue`, `never`, `undo`, or the id of the step to go back to: an ancestor or the step itself."""
     failure_effects: frozenset[str] = frozenset()
     """Tokens that its final failure adds."""
     failure_delete_effects: frozenset[str] = frozenset()
@@ -83,6 +89,8 @@ class Step(NamedTuple):
     """Ids of the strategy's key steps that it carries out."""
     outcomes: tuple[NamedOutcome, ...] = ()
     """The ways in which it may succeed; empty if there is only one."""
+    undo: str = ""
+    """The tool that undoes one successful call of its generator, `nothing`, `irreversible`, or empty: not declared."""
 
     @property
     def may_add(self) -> frozenset[str]:
@@ -104,7 +112,7 @@ class Step(NamedTuple):
     @property
     def failure_continues(self) -> bool:
         """Whether execution continues after a failure, so that its effects can matter to other steps."""
-        return self.on_failure not in (ESCALATE, NEVER)
+        return self.on_failure not in (ESCALATE, NEVER, UNDO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +142,11 @@ class Plan:
     def is_policy(self) -> bool:
         """Whether every step is repeatable, so that the plan is a policy, whose steps have no order."""
         return bool(self.steps) and all(step.repeatable for step in self.steps)
+
+    @property
+    def undoes(self) -> bool:
+        """Whether the failure of some step ends the plan with everything undone."""
+        return any(step.on_failure == UNDO for step in self.steps)
 
     @property
     def has_outcomes(self) -> bool:
@@ -193,6 +206,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
             {"name": item.name, "effects": sorted(item.effects), "delete_effects": sorted(item.delete_effects)}
             for item in step.outcomes
         ],
+        "undo": step.undo,
     }
     optional = (
         "description",
@@ -204,6 +218,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         "satisfies",
         "implements",
         "outcomes",
+        "undo",
     )
     for key in optional:
         if not value[key]:

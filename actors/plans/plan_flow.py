@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
-from actors.plans.plan import CONTINUE, ESCALATE, Plan, Step
+from actors.plans.plan import CONTINUE, ESCALATE, UNDO, Plan, Step
 from actors.plans.reader import read_plan
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from runtime.core.errors import UsageProblem
@@ -124,10 +124,14 @@ def _failures(plan: Plan, ids: dict[str, str]) -> Iterator[str]:
     """Yield the dashed arrows: back to a step, on to the steps that wait for a failure's tokens, or out to a person."""
     if any(step.on_failure == ESCALATE for step in plan.steps):
         yield '    handover(["a person or the replanner"])'
+    if plan.undoes:
+        yield '    undo(["everything is undone"])'
     for step in sorted(plan.steps, key=lambda each: ids[each.step_id]):
         here = ids[step.step_id]
         if step.on_failure == ESCALATE:
             yield f"    {here} -. fails .-> handover"
+        elif step.on_failure == UNDO:
+            yield f"    {here} -. fails .-> undo"
         elif step.goes_back_to is not None and step.goes_back_to in ids:
             yield f"    {here} -. fails .-> {ids[step.goes_back_to]}"
         if step.on_failure == CONTINUE:

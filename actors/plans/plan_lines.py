@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
-from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step
+from actors.plans.plan import CONTINUE, ESCALATE, IRREVERSIBLE, NEVER, NOTHING, UNDO, Plan, Step
 from actors.plans.reader import read_plan
 from actors.values.format import counted
 from actors.values.lines import BLANK, Line, StyledSpan, indented, line
@@ -61,6 +61,9 @@ def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
     again = ", may run again" if step.repeatable else ""
     yield _field("guard", [f"{checked}{counted(step.retry_budget, 'attempt')}{again}"])
     yield _field("fails", [_failure(step)])
+    if step.undo:
+        words = {NOTHING: "it changes nothing", IRREVERSIBLE: "it cannot be undone"}
+        yield _field("undo", [words.get(step.undo, step.undo)])
 
 
 def one_of(step: Step) -> str:
@@ -71,8 +74,9 @@ def one_of(step: Step) -> str:
 
 def _failure(step: Step) -> str:
     match step.on_failure:
-        case "escalate" | "never" | "continue":
+        case "escalate" | "never" | "continue" | "undo":
             text = {
+                UNDO: "undo everything and end",
                 ESCALATE: "hand over to a person or the replanner",
                 NEVER: "cannot fail",
                 CONTINUE: "go on without it",

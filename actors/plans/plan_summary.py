@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
-from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
+from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO, Step
 from actors.plans.plan_lines import one_of, value_lines
 from actors.plans.reader import read_plan
 from actors.values.lines import BLANK, Line, StyledSpan, line
@@ -48,7 +48,8 @@ def _clean(name: str) -> Iterator[str]:
 def _failure(step: Step) -> str:
     """Return what happens when the step fails; empty where a person takes over, as for most steps."""
     match step.on_failure:
-        case "escalate" | "never" | "continue":
-            return {ESCALATE: "", NEVER: "cannot fail", CONTINUE: "if it fails: go on"}[step.on_failure]
+        case "escalate" | "never" | "continue" | "undo":
+            texts = {ESCALATE: "", NEVER: "cannot fail", CONTINUE: "if it fails: go on", UNDO: "if it fails: undo all"}
+            return texts[step.on_failure]
         case target:
             return f"if it fails: back to {target}"

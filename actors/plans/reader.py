@@ -105,6 +105,7 @@ _STEP_FIELDS = {
     "failure_effects": "tokens",
     "failure_delete_effects": "tokens",
     "repeatable": "bool",
+    "undo": "text",
     "satisfies": "marks",
     "implements": "marks",
 }

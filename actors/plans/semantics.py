@@ -8,6 +8,7 @@ what follows depends on `on_failure`:
     never       the step cannot fail
     escalate    the trace ends; a person or the replanner takes over
     continue    the step is settled; the failure is an observation that other steps may wait for
+    undo        the trace ends; all that was done is undone, last call first. Tokens are not changed by it
     STEP_ID     execution goes back: that step and all that depend on it are pending again, and the tokens stay. If
                 `total_retry_budget` is spent, the failure escalates instead; so going back may escalate as well
 
@@ -21,7 +22,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from actors.plans.graph import StepOrder, bits, order_of
-from actors.plans.plan import ESCALATE, NEVER, NamedOutcome, Plan, Step
+from actors.plans.plan import ESCALATE, NEVER, UNDO, NamedOutcome, Plan, Step
 
 OK = "ok"
 """The outcome of a step in a trace: success."""
@@ -99,6 +100,11 @@ class Program:
     def may_escalate(self) -> Sequence[bool]:
         """By step: whether its failure may escalate to a person or the replanner."""
         return [step.on_failure == ESCALATE or step.goes_back_to is not None for step in self.steps]
+
+    @cached_property
+    def undoes(self) -> Sequence[bool]:
+        """By step: whether its failure ends the plan with everything undone."""
+        return [step.on_failure == UNDO for step in self.steps]
 
     def names(self, tokens: int) -> list[str]:
         """Return the names of the tokens in a bit set, sorted."""
@@ -228,8 +234,8 @@ def trace_item(program: Program, index: int, outcome: str) -> str:
 class ReplayResult:
     """The result of replaying a trace."""
 
-    end: Literal["goal", "dead_end", "escalated", "open"]
-    """How the trace ends; `open` while some step is ready."""
+    end: Literal["goal", "dead_end", "escalated", "undone", "open"]
+    """How the trace ends; `open` while some step is ready, `undone` after a failure by which everything is undone."""
     tokens: frozenset[str]
     """The tokens that hold at its end."""
     ready: tuple[str, ...]
@@ -249,26 +255,28 @@ def replay(plan: Plan, trace: Iterable[str]) -> ReplayResult:
     """
     program = compile_plan(plan)
     now = program.initial
-    escalated = False
+    ended: Literal["", "escalated", "undone"] = ""
     for item in trace:
         step_id, _, outcome = item.rpartition(":")
         index = program.order.index.get(step_id)
         if index is None or not (outcome == FAIL or outcome in program.successes[index]):
             raise ValueError(f"{item!r} is not STEP:ok or STEP:fail of a step of this plan, nor one of its outcomes")
-        if escalated:
-            raise ValueError(f"{item!r} comes after the trace was handed over")
+        if ended:
+            after = "everything was undone" if ended == "undone" else "the trace was handed over"
+            raise ValueError(f"{item!r} comes after {after}")
         if not is_ready(program, now, index):
             raise ValueError(f"{item!r}: the step is not ready")
         if outcome == FAIL and not program.can_fail[index]:
             raise ValueError(f"{item!r}: the step cannot fail")
-        escalated = outcome == FAIL and program.steps[index].on_failure == ESCALATE
+        if outcome == FAIL and program.steps[index].on_failure in (ESCALATE, UNDO):
+            ended = "escalated" if program.steps[index].on_failure == ESCALATE else "undone"
         now = after_failure(program, now, index) if outcome == FAIL else after_success(program, now, index, outcome)
-    ready = () if escalated else tuple(program.steps[index].step_id for index in ready_steps(program, now))
+    ready = () if ended else tuple(program.steps[index].step_id for index in ready_steps(program, now))
     settled = frozenset(step.step_id for index, step in enumerate(program.steps) if not now.pending >> index & 1)
     unnamed = plan.initial_state.difference(program.tokens)
     tokens = unnamed.union(program.names(now.tokens))
-    if escalated:
-        return ReplayResult("escalated", tokens, ready, settled)
+    if ended:
+        return ReplayResult(ended, tokens, ready, settled)
     if ready:
         return ReplayResult("open", tokens, ready, settled)
     return ReplayResult("goal" if goal_holds(program, now) else "dead_end", tokens, ready, settled)

@@ -66,6 +66,7 @@ class Code(StrEnum):
     INVARIANT_BROKEN = "plan.invariant_broken"
     ASSURANCE_TOO_LOW = "plan.assurance_too_low"
     TOO_COMPLEX = "plan.too_complex"
+    NO_UNDO = "plan.no_undo"  # it may have run before everything is undone, and declares no undo
     # recon
     NOT_IN_TEXT = "recon.not_in_text"
     NOTHING_FOUND = "recon.nothing_found"

@@ -190,4 +190,6 @@ class PlanReport(Got):
     valid: bool
     assurance: str | None
     escalations: list[str]
+    undoes: list[str] = []
+    irreversible: list[str] = []
     findings: list[dict[str, Any]]

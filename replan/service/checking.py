@@ -78,6 +78,7 @@ def judged(case: PlanToCheck, standard: Standard) -> tuple[Verdict, dict[str, An
         "valid": verdict.passed,
         "assurance": verdict.facts.get("assurance"),
         "escalations": list(verdict.facts.get("escalations", ())),
+        **{name: list(verdict.facts[name]) for name in ("undoes", "irreversible") if name in verdict.facts},
         "findings": [_finding(finding, guards, case) for finding in verdict.findings],
     }
     return verdict, report, guards

@@ -36,6 +36,10 @@ def report_lines(report: Mapping[str, Any], guards: Mapping[str, str]) -> list[L
     rows += _findings(report["findings"])
     if report["escalations"]:
         rows.append(_item(f"may hand over at: {', '.join(report['escalations'])}", "dim"))
+    if report.get("undoes"):
+        rows.append(_item(f"may undo everything at: {', '.join(report['undoes'])}", "dim"))
+    if report.get("irreversible"):
+        rows.append(_item(f"cannot be undone then: {', '.join(report['irreversible'])}", "yellow"))
     unknown = [
         finding
         for finding in report["findings"]

@@ -91,6 +91,23 @@ def test_the_expansive_level_reports_assurance_and_escalations(replan, plans):
     assert shown["escalations"] == ["ask", "fix"]
 
 
+def test_the_expansive_level_says_what_is_undone_and_what_cannot_be(replan, tmp_path):
+    steps = [
+        {**PLAN["steps"][0], "undo": "irreversible"},
+        *({**each, "undo": "nothing", "on_failure": "undo"} for each in PLAN["steps"][1:]),
+    ]
+    (tmp_path / "undo.json").write_text(json.dumps({**PLAN, "steps": steps}))
+    result = replan("check", tmp_path / "undo.json", "--level", "expansive")
+    assert "may undo everything at: ask, fix" in result.stdout
+    assert "cannot be undone then: find" in result.stdout
+    shown = json.loads(replan("check", tmp_path / "undo.json", "--level", "expansive", "--json").stdout)
+    assert (shown["undoes"], shown["irreversible"], shown["escalations"]) == (["ask", "fix"], ["find"], [])
+    steps[0].pop("undo")
+    (tmp_path / "gap.json").write_text(json.dumps({**PLAN, "steps": steps}))
+    (finding,) = json.loads(replan("check", tmp_path / "gap.json", "--level", "expansive", "--json").stdout)["findings"]
+    assert (finding["code"], finding["step_id"]) == ("plan.no_undo", "find")
+
+
 def test_a_dead_end_comes_with_its_trace(replan, tmp_path):
     plan = {**PLAN, "steps": [{**PLAN["steps"][0], "failure_effects": []}, PLAN["steps"][2]]}
     (tmp_path / "dead.json").write_text(json.dumps(plan))

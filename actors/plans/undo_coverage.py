@@ -1,0 +1,156 @@
+"""Which steps may have been called before a failure by which everything is undone, and do not say how they are undone.
+
+The search visits every interleaving of the steps, since the reductions of `actors.plans.exploration` keep how traces
+end and not which steps ran before. It begins only where a step without an `undo` is not kept from running before by the
+dependencies, so it costs nothing in a plan whose steps all have one.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from actors.plans.graph import StepOrder, bits
+from actors.plans.plan import IRREVERSIBLE, UNDO, Plan
+from actors.plans.semantics import (
+    FAIL,
+    Configuration,
+    Program,
+    after_failure,
+    after_success,
+    compile_plan,
+    is_ready,
+    trace_item,
+)
+from actors.plans.work import OutOfWork, WorkLeft
+
+Called = tuple[Configuration, int]
+"""A configuration, and the bit set of the steps without an `undo` that were called before it."""
+
+
+class UndoGap(NamedTuple):
+    """A step that may have done something before everything is undone, and that does not say how it is undone."""
+
+    step: str
+    """The step's id."""
+    failing: str
+    """The id of the step by whose failure everything is undone; it may be the same one."""
+    trace: tuple[str, ...]
+    """A shortest trace to that failure, with it as the last item."""
+
+
+@dataclass(frozen=True, slots=True)
+class UndoCoverage:
+    """What was found about the undoing of a plan."""
+
+    gaps: tuple[UndoGap, ...]
+    """One for each step that lacks an `undo`, by step id."""
+    explored: int
+    """The number of configurations that were visited."""
+    complete: bool
+    """Whether no other step can lack one: all was visited, or a gap was found for each step that may have one."""
+
+
+def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of a step and one whose failure undoes everything that dependencies let run before that failure.
+
+    A step that depends on the other one runs after its success, unless a failure makes that one pending again.
+    """
+    undoing = [index for index, step in enumerate(order.steps) if step.on_failure == UNDO]
+    again = 0
+    for target in {order.index[step.goes_back_to] for step in order.steps if step.goes_back_to is not None}:
+        again |= order.descendants[target] | 1 << target
+    for index in range(len(order.steps)):
+        for failing in undoing:
+            runs_after = order.ancestors[index] >> failing & 1 and not again >> failing & 1
+            if plan.is_policy or not runs_after:
+                yield index, failing
+
+
+def irreversible_before_undo(plan: Plan, order: StepOrder) -> list[str]:
+    """Return the ids of the irreversible steps that dependencies let run before everything is undone, sorted."""
+    steps = order.steps
+    found = {steps[index].step_id for index, _ in _may_precede(plan, order) if steps[index].undo == IRREVERSIBLE}
+    return sorted(found)
+
+
+def undo_coverage(plan: Plan, order: StepOrder, limit: int) -> UndoCoverage:
+    """Return the steps that may have been called before everything is undone, and declare no undo.
+
+    At most `limit` configurations are visited. The plan is one that `plan_minimal` accepts.
+    """
+    sought = 0
+    for index, _ in _may_precede(plan, order):
+        if not order.steps[index].undo:
+            sought |= 1 << index
+    if not sought:
+        return UndoCoverage((), 0, complete=True)
+    search = _Search(compile_plan(plan, order), sought)
+    complete = False
+    with suppress(OutOfWork):
+        complete = search.run(limit)
+    gaps = sorted(search.gaps.values(), key=lambda gap: gap.step)
+    return UndoCoverage(tuple(gaps), search.explored, complete=complete)
+
+
+class _Search:
+    """One search, breadth first, so that the traces are short."""
+
+    def __init__(self, program: Program, sought: int) -> None:
+        self.gaps: dict[int, UndoGap] = {}
+        self.explored = 0
+        self._program, self._sought = program, sought
+        self._work = WorkLeft(len(program.steps), len(program.tokens), 0)
+        self._from: dict[Called, tuple[Called, str] | None] = {}
+
+    def run(self, limit: int) -> bool:
+        """Visit configurations; return whether all gaps are found. Raises `OutOfWork` when the work is used up."""
+        self._work.limit(limit)
+        queue: list[Called] = [(self._program.initial, 0)]
+        self._from[queue[0]] = None
+        for now in queue:
+            if self.explored >= limit:
+                return False
+            self.explored += 1
+            for following, item in self._after(now):
+                if following not in self._from:
+                    self._work.spend(self._work.stored)
+                    self._from[following] = (now, item)
+                    queue.append(following)
+            if self.gaps.keys() == set(bits(self._sought)):
+                return True
+        return True
+
+    def _after(self, now: Called) -> Iterator[tuple[Called, str]]:
+        """Yield what follows from a configuration, each with the item of the trace; note the gaps there."""
+        program, (configuration, called) = self._program, now
+        for index in bits(configuration.pending):
+            self._work.spend(self._work.item)
+            if not is_ready(program, configuration, index):
+                continue
+            self._work.spend(self._work.edge)
+            calls = called | 1 << index & self._sought
+            for outcome in program.successes[index]:
+                after = after_success(program, configuration, index, outcome)
+                yield (after, calls), trace_item(program, index, outcome)
+            if program.undoes[index]:
+                self._note(now, index, calls)
+            elif program.continues[index]:
+                yield (after_failure(program, configuration, index), calls), trace_item(program, index, FAIL)
+
+    def _note(self, now: Called, failing: int, calls: int) -> None:
+        """Note each step that was called before the failure of a step, or that is this step."""
+        for index in bits(calls):
+            if index not in self.gaps:
+                steps = self._program.steps
+                trace = (*self._trace(now), trace_item(self._program, failing, FAIL))
+                self._work.spend(2 * len(trace))
+                self.gaps[index] = UndoGap(steps[index].step_id, steps[failing].step_id, trace)
+
+    def _trace(self, now: Called) -> tuple[str, ...]:
+        items: list[str] = []
+        before: Mapping[Called, tuple[Called, str] | None] = self._from
+        while (edge := before[now]) is not None:
+            now, item = edge
+            items.append(item)
+        return tuple(reversed(items))
