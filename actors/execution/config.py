@@ -10,7 +10,7 @@ from pydantic import Field
 from actors.execution.ids import node_names
 from actors.planning.config import RunConfig
 from actors.plans.graph import bits
-from actors.plans.plan import Plan
+from actors.plans.plan import IRREVERSIBLE, Plan
 from actors.plans.reader import read_draft
 from actors.plans.semantics import Configuration, Program, compile_plan, is_ready
 from actors.policy.table import Policy
@@ -101,7 +101,8 @@ class ExecutionConfig(Value):
             case "none":
                 return False
             case "risky":
-                return any(use.risky for use in uses)
+                lasting = program.plan.undoes and program.by_id[step].undo == IRREVERSIBLE
+                return any(use.risky for use in uses) or (lasting and bool(uses))
             case "each":
                 return bool(uses)
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
+from actors.execution.undo import EffectEnd
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.ending import RunFinished
@@ -191,6 +192,38 @@ class TroubleDecided(Event):
     """The seconds of back-off before a retry; 0 for none."""
 
 
+class UndoDecided(Event):
+    """The plan, or a person, decided to undo everything that was done; then the execution ends."""
+
+    kind: Literal["undo_decided"] = "undo_decided"
+    by: Literal["plan", "person"]
+    """Who decided: the plan by `on_failure: undo`, or a person, by an answer or a message."""
+    why: str
+    """What led to it, in one line."""
+    step: str = ""
+    """The step that failed; empty for none."""
+    findings: tuple[Finding, ...] = ()
+    """Why it failed."""
+    question_id: str | None = None
+    """The question that a person has answered, if one has."""
+    at: Seconds | None = None
+    """When a person's message came, in UTC seconds since 1970; None without one."""
+
+
+class EffectSettled(Event):
+    """It is known what has become of an effect that was to be undone; each effect has one such record at most."""
+
+    kind: Literal["effect_settled"] = "effect_settled"
+    node: str
+    """The node of the call that had the effect."""
+    step: str
+    """The step of that call, in the plan of its time."""
+    end: EffectEnd
+    """What has become of the effect."""
+    question_id: str | None = None
+    """The question by which a person has said so, if one has."""
+
+
 class PlanRevised(Event):
     """The revision marker: a new plan, which a guard has proved, takes the place of the old one."""
 
@@ -221,6 +254,8 @@ ExecutionEvent = (
     | StepSettled
     | TroubleDecided
     | PlanRevised
+    | UndoDecided
+    | EffectSettled
     | ToolEvent
     | RunEvent
     | RunFinished

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from actors.execution import evolve_steps, evolve_troubles
+from actors.execution import evolve_steps, evolve_troubles, evolve_undo
 from actors.execution.config import read_config, ready_plan
 from actors.execution.events import (
     AttemptDecided,
+    EffectSettled,
     ExecutionCall,
     ExecutionEvent,
     ExecutionStarted,
@@ -18,6 +19,7 @@ from actors.execution.events import (
     ReplanRequested,
     StepSettled,
     TroubleDecided,
+    UndoDecided,
 )
 from actors.execution.state import State
 from actors.plans.constraints import constraints_of
@@ -49,10 +51,16 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
         return common(state, run, event)
     after = changed(state, run=run)
     match event:
+        case ToolRequested() if event.node.startswith("undo/"):
+            return evolve_undo.requested(after, event)
+        case ToolReissued() if event.again.node.startswith("undo/"):
+            return evolve_undo.requested(after, event.again)
         case ToolRequested() | FileRequested():
             return evolve_steps.requested(after, event.node, event if isinstance(event, ToolRequested) else None)
         case ToolFinished():
-            return evolve_steps.tool_ended(after, event)
+            opened = state.run.tools.get(event.request_id)
+            ended = evolve_undo.tool_ended(after, event, None if opened is None else opened.request)
+            return evolve_steps.tool_ended(ended, event)
         case ToolReissued():
             return evolve_steps.requested(after, event.again.node, event.again)
         case StepSettled():
@@ -69,15 +77,22 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
             return evolve_troubles.proof(after, event)
         case TroubleDecided():
             return evolve_troubles.decided(after, event)
+        case UndoDecided():
+            return evolve_undo.decided(after, event)
+        case EffectSettled():
+            return evolve_undo.effect_settled(after, event)
         case PlanRevised():
             return evolve_troubles.revised(after, event)
         case ClarificationRequested():
-            return evolve_troubles.asked(evolve_steps.asked(after, event), event)
+            return evolve_undo.asked(evolve_troubles.asked(evolve_steps.asked(after, event), event), event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationExpired():
             question = state.run.questions[event.question_id]
             if not question.open:  # A late answer is kept, and changes nothing.
                 return after
-            return evolve_troubles.answered(evolve_steps.answered(after, question.request, event), event)
+            told = evolve_troubles.answered(evolve_steps.answered(after, question.request, event), event)
+            return evolve_undo.answered(told, event)
+        case WaitEnded() if event.request_id.startswith("rest:undo/"):
+            return evolve_undo.rested(after)
         case WaitEnded():
             return evolve_steps.rested(after, state.run.waits[event.request_id])
         case RunResumed() if state.run.undone(at_once=event.at_once):

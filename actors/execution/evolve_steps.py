@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from actors.execution import faults, workspace_rules
+from actors.execution import evolve_undo, faults, workspace_rules
 from actors.execution.attempts import (
     Answer,
     after_answer,
@@ -34,7 +34,7 @@ from actors.plans.semantics import (
     trace_item,
 )
 from actors.run.questions import ClarificationRequested
-from actors.run.tools import ToolFinished, ToolRequested
+from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.run.waits import WaitRequested
 from actors.tools.uses import ModelUse
 from actors.values.artifacts import Feedback
@@ -111,7 +111,8 @@ def requested(state: State, node: str, request: ToolRequested | None = None) -> 
     if attempt is None or attempt.at_work != node:
         return state
     used = state.used if attempt.begun else state.used + 1
-    return changed(with_attempt(state, opened(attempt, request)), used=used)
+    attempt = evolve_undo.called(state, opened(attempt, request), request)
+    return changed(with_attempt(state, attempt), used=used, calls=max(state.calls, attempt.call))
 
 
 def asked(state: State, event: ClarificationRequested) -> State:
@@ -137,7 +138,20 @@ def tool_ended(state: State, event: ToolFinished) -> State:
     if attempt.phase in (AttemptPhase.SNAPSHOT, AttemptPhase.COMPARE):
         return _after_phase(*workspace_rules.after_step(state, attempt, event))
     after = after_tool(attempt, use, event)
-    return _after_phase(state, _read(state, attempt, after, event.output))
+    read = _read(state, attempt, after, event.output)
+    doubtful = event.outcome in (ToolOutcome.TRANSIENT, ToolOutcome.BROKEN, ToolOutcome.UNKNOWN)
+    return _noted(state, attempt, after, read, may_have_run=doubtful)
+
+
+def _noted(state: State, before: Attempt, after: Attempt, read: Attempt, *, may_have_run: bool) -> State:
+    """Return the state after a phase, with the effect that its call had; while everything is undone, nothing follows.
+
+    `after` is the attempt after its call alone, `read` the same with what the output holds.
+    """
+    state = evolve_undo.noted(state, before, after, read.values, may_have_run=may_have_run)
+    if state.undoing is not None:
+        return changed(state, active=without(state.active, (before.name,)))
+    return _after_phase(state, read)
 
 
 def _read(state: State, before: Attempt, after: Attempt, output: str) -> Attempt:
@@ -166,7 +180,9 @@ def answered(state: State, question: ClarificationRequested, event: Answer) -> S
     attempt = state.active.get(question.node.partition("/")[0])
     if attempt is None or not attempt.open or question.node not in (attempt.at_work, attempt.question_node):
         return state
-    return _after_phase(state, _read(state, attempt, after_answer(attempt, question, event), ""))
+    after = after_answer(attempt, question, event)
+    read = _read(state, attempt, after, "")
+    return _noted(state, attempt, after, read, may_have_run=after.result == "unknown")
 
 
 def rested(state: State, wait: WaitRequested) -> State:
@@ -238,7 +254,7 @@ def settled(state: State, event: StepSettled) -> State:
         trace=trace,
     )
     if not event.node:  # A person has settled it by hand, where the plan did not go on.
-        return changed(state, trouble=None)
+        return evolve_undo.settled_by_hand(changed(state, trouble=None), event)
     return _in_trouble(state, before, event)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, assert_never
 
-from actors.execution import faults
+from actors.execution import evolve_undo, faults
 from actors.execution.attempts import Answer
 from actors.execution.config import ready_plan
 from actors.execution.events import (
@@ -96,6 +96,7 @@ def _without_revocable(state: State) -> State:
     nodes |= _calls_of_replans(state) if replan is None or replan.node else set()
     if not nodes:
         return state
+    state = evolve_undo.withdrawn(state, revocable)
     run = state.run
     open_calls, ledger = calls.withdrawn(run.calls, run.ledger, nodes)
     run = changed(

@@ -7,6 +7,8 @@ from actors.execution import faults
 from actors.execution.attempts import DONE, HOLDS, HOLDS_NOT, NOT_DONE, tool_use
 from actors.execution.events import TroubleCause
 from actors.execution.state import Attempt, AttemptPhase, State, Trouble
+from actors.execution.undo import can_undo
+from actors.plans.plan import IRREVERSIBLE
 from actors.policy.table import BacktrackLevel
 from actors.run.questions import ClarificationRequested, new_id, outcome_question
 from actors.tools.uses import PersonUse, use_text
@@ -25,6 +27,8 @@ REVISE_GOALS = "make a new plan, and revise the goals"
 """The answer by which a new plan is made that may have other goals."""
 GO_ON = "go on with this plan"
 """The answer by which nothing changes."""
+UNDO_ALL = "undo everything and end"
+"""The answer by which everything that was done is undone, and the run ends."""
 GIVE_UP = "give up"
 """The answer by which the run ends without its goals."""
 
@@ -54,6 +58,7 @@ DOES: Mapping[str, str] = {
     REPLAN: "A new plan for the same goals is made from what holds now.",
     REVISE_GOALS: "A new plan is made, and it may have other goals.",
     GO_ON: "Nothing is changed, and the plan goes on.",
+    UNDO_ALL: "Everything that was done is undone, the last call first, and the run ends.",
     GIVE_UP: "The run ends without its goals.",
 }
 """What each answer does, in a sentence for people."""
@@ -76,11 +81,12 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
         lines.append(f"{counted(state.replans, 'attempt')} to plan anew so far.")
     if state.config.author_lacks:
         lines.append(f"No new plan can be made: {state.config.author_lacks}.")
+    listed = options(trouble, again=again, plan=plan, by_hand=by_hand, undo=can_undo(state))
     return asked_form(
         f"What follows, as {_what(trouble)}?",
         about=about,
         shown="\n".join(lines),
-        choices={option: DOES[option] for option in options(trouble, again=again, plan=plan, by_hand=by_hand)},
+        choices={option: DOES[option] for option in listed},
         otherwise="the run ends without its goals.",
     )
 
@@ -103,7 +109,7 @@ def _reasons(trouble: Trouble) -> list[Finding]:
     return (reasons or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
 
 
-def options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool) -> list[str]:
+def options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: bool) -> list[str]:
     """Return the answers that a person may give about a trouble."""
     listed: list[str] = []
     if trouble.cause is TroubleCause.UNKNOWN_OUTCOME:
@@ -116,6 +122,8 @@ def options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool) -> list
         listed.append(GO_ON)
     if plan:
         listed += [REPLAN, REVISE_GOALS]
+    if undo:
+        listed.append(UNDO_ALL)
     return [*listed, GIVE_UP]
 
 
@@ -161,6 +169,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     uses = [use for use in state.plan.uses(state.config.tools, attempt.step) if not isinstance(use, PersonUse)]
     calls = "\n".join(f"- {shortened(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}" for use in uses)
     again = f", attempt {attempt.number}" if attempt.number > 1 else ""
+    calls += _undo_text(state, attempt)
     form = asked_form(
         f"May {_step(state, attempt)} run{again}?",
         about=f"It does what is shown below, and nothing of it before the answer. {_waits(attempt)}",
@@ -171,6 +180,17 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
         priority="high",
     )
     return _question(state, attempt, form, "a person approves it first")
+
+
+def _undo_text(state: State, attempt: Attempt) -> str:
+    """Return what undoes a step, as further lines of the question whether it may run; empty where nothing is said."""
+    undo = state.plan.by_id[attempt.step].undo
+    if undo == IRREVERSIBLE:
+        return "\n- It cannot be undone, also where a later failure undoes everything else."
+    use = state.config.tools.undos.get(undo)
+    if use is None:
+        return ""
+    return f"\n- What undoes it: {shortened(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}"
 
 
 def ask_person(state: State, attempt: Attempt, person: PersonUse) -> ClarificationRequested:

@@ -10,7 +10,7 @@ from actors.guards.port import Guard, unread_verdict
 from actors.plans.constraints import FORBIDS, KEPT_KINDS
 from actors.plans.coverage import folded_name
 from actors.plans.formatting import printable
-from actors.plans.plan import Plan, Step
+from actors.plans.plan import UNDO_WORDS, Plan, Step
 from actors.plans.reader import read_draft
 from actors.tools.snapshot_texts import touched
 from actors.tools.uses import PersonUse, ToolSet, ToolUse
@@ -66,11 +66,21 @@ def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolS
     return tuple(findings)
 
 
+def is_forbidden(requirements: Iterable[Requirement], tool: str) -> bool:
+    """Return whether a requirement forbids a tool by its name."""
+    names = {
+        folded_name(name) for each in requirements if each.kind == RequirementKind.MUST_AVOID for name in each.tools
+    }
+    return folded_name(tool) in names
+
+
 def _used(step: Step, tools: ToolSet | None) -> Iterator[str]:
     """Yield the names of a step's generator and guard, and of what they stand for."""
     if step.guard:
         yield step.guard
     yield step.generator
+    if step.undo and step.undo not in UNDO_WORDS:
+        yield step.undo
     if tools is None:
         return
     for use in (tools.guard_use(step), tools.generator_use(step)):

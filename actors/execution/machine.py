@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from actors.execution import replan_rules, requests, step_rules, trouble_rules
+from actors.execution import replan_rules, requests, step_rules, trouble_rules, undo_rules
 from actors.execution.events import (
     ExecutionCall,
     ExecutionCallReissued,
@@ -15,6 +15,7 @@ from actors.execution.events import (
     ProofRequested,
     ReplanReplied,
     ReplanRequested,
+    UndoDecided,
 )
 from actors.execution.evolve import applied, started
 from actors.execution.ids import proof_node
@@ -23,14 +24,16 @@ from actors.execution.state import ExecutionState, State
 from actors.handlers.briefs import JudgementBrief
 from actors.run.calls import CallRequested, ReplyFields
 from actors.run.ending import RunFinished, exhausted
+from actors.run.inbox import MailRefused, body_of
 from actors.run.machine import MODEL, CallPrompt, RunMachine
 from actors.run.messages import Judged
-from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope
+from actors.run.rules import AFTER_FAULT, EXPIRE, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.state import NotStarted, RunState
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import bounded
 from runtime.core.ledger import Limit
 from runtime.core.machine import Work
+from runtime.core.messages import Mailed
 
 PLANNER = "planner"
 """The address of the actor that drives the planning runs of replans."""
@@ -49,13 +52,14 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return (
             TAKE_OVER_TOOLS,
             EXPIRE,
+            Rule("settle an effect that is undone", Scope.RUN, undo_rules.settle),
             Rule("settle a step", Scope.RUN, step_rules.settle),
             Rule("decide about a trouble", Scope.RUN, trouble_rules.decide),
             Rule("withdraw a question", Scope.RUN, step_rules.withdraw),
             Rule("ask about a trouble", Scope.RUN, trouble_rules.ask),
             Rule("end", Scope.RUN, trouble_rules.finish),
             AFTER_FAULT,
-            KEEP_DEADLINE,
+            Rule("keep the deadline", Scope.RUN, undo_rules.keep_deadline),
             Rule("reissue", Scope.RUN, self.reissue),
             Rule("rest", Scope.RUN, step_rules.rest),
             Rule("try again", Scope.RUN, self.try_again),
@@ -114,6 +118,10 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         """Tell whether a request is for a planning run, which goes on by itself."""
         del state
         return isinstance(request, ReplanRequested)
+
+    def told(self, state: State, message: Mailed) -> UndoDecided | MailRefused | None:
+        """Return the event of a message that asks to undo everything."""
+        return undo_rules.told(state, body_of(message.body), message)
 
     def judgements(self, state: State) -> Mapping[str, ProofRequested]:
         """Return the open request for a proof of a new plan."""

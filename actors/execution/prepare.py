@@ -161,6 +161,7 @@ def _checked(request: ExecutionInput) -> str:
     if plan is None:
         errors = [finding for finding in findings if finding.severity == "error"]
         raise UsageProblem(errors[0].message, place="PLAN", hint="`replan check` shows all findings")
+    plan = read_plan(dict(request.tools.with_undo(request.plan)))[0] or plan
     unbound = request.tools.unbound(plan)
     if unbound:
         source = request.tools.source
@@ -168,7 +169,7 @@ def _checked(request: ExecutionInput) -> str:
         raise UsageProblem(f"no tool or check implements {', '.join(unbound)}", place="PLAN", hint=hint)
     if not request.workspace.is_dir():
         raise UsageProblem("there is no such folder", place=str(request.workspace), hint="give one with --workspace")
-    text = json.dumps(request.plan, sort_keys=True)
+    text = json.dumps(request.tools.with_undo(request.plan), sort_keys=True)
     if len(text) > PLAN_BYTES_MAX:
         cause = f"the plan has {counted(len(text), 'byte')}, and may have {PLAN_BYTES_MAX:,}"
         raise UsageProblem(cause, place="PLAN", hint="leave out what is no part of the plan")

@@ -22,6 +22,7 @@ from actors.execution.story import (
     shown_revisions,
     shown_steps,
 )
+from actors.execution.undo import ShownEffect, effect_text, shown_effects
 from actors.plans.constraints import with_constraints
 from actors.plans.formatting import printable
 from actors.plans.plan import Plan
@@ -60,6 +61,8 @@ class ExecutionResult(RunResult):
     """The ids of the first and the last snapshot of the workspace; None where none was taken."""
     not_compared: int
     """The snapshots of which nobody knows which paths have changed."""
+    undo: tuple[ShownEffect, ...]
+    """What was done and has become of it, the last call first; empty where nothing is undone."""
     plan_json: Any
     """The plan of the current revision as JSON."""
     workspace: str
@@ -99,7 +102,8 @@ class ExecutionResult(RunResult):
 
     def remarks(self) -> Sequence[str]:
         """Return a line for each requirement that a step has violated."""
-        lines = [f"violated: {finding.message}" for finding in self.violations]
+        lines = [f"{effect.step} (call {effect.call}): {effect_text(effect)}" for effect in self.undo]
+        lines += [f"violated: {finding.message}" for finding in self.violations]
         lines += [f"not checked: {item.kind}: {printable(item.text, 200)}" for item in self.not_checked]
         if self.not_compared:
             lines.append(f"not checked: which files changed, after {counted(self.not_compared, 'step')}")
@@ -120,6 +124,7 @@ class ExecutionResult(RunResult):
             "violations": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.violations],
             "not_checked": [requirement_to_json(item) for item in self.not_checked],
             "snapshots": None if self.snapshots is None else {"first": self.snapshots[0], "last": self.snapshots[1]},
+            **({"undo": [effect.to_json() for effect in self.undo]} if self.undo else {}),
             "plan_of": self.plan_of or None,
         }
 
@@ -142,6 +147,7 @@ def result_of(view: RunView) -> ExecutionResult:
         not_checked=not_comparable(state.constraints.requirements, snapshots=state.config.snapshots),
         snapshots=(state.first_snapshot, state.snapshot) if state.snapshot and state.first_snapshot else None,
         not_compared=state.not_compared,
+        undo=shown_effects(state.effects, state.ends) if state.undoing is not None else (),
         plan_json=state.plan.json,
         workspace=state.config.workspace,
         plan_of=state.plan_of,

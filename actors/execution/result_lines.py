@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from actors.execution.goals import GoalStatus
 from actors.execution.result import ExecutionResult
 from actors.execution.story import ShownGoal, ShownRevision, ShownStep, StepStatus
+from actors.execution.undo import effect_text
 from actors.plans.formatting import printable
 from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, used
@@ -61,6 +62,9 @@ def _current(result: ExecutionResult) -> Iterator[Line]:
     yield BLANK
     for goal in result.goals:
         yield indented(f"goal {goal.status}: {goal.text}")
+    for effect in result.undo:
+        style: Style = "dim" if effect.status in ("undone", "by_hand", "not_done") else "yellow"
+        yield indented(f"{effect.step} (call {effect.call}): {effect_text(effect)}", style)
     yield _tokens("holds", result.holds)
     if result.missing:
         yield _tokens("lacks", result.missing)

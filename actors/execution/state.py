@@ -13,6 +13,7 @@ from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import ExecutionCall, StepOutcome, TroubleCause
 from actors.execution.goals import PastGoal
 from actors.execution.ids import attempt_node, phase_node
+from actors.execution.undo import Effect, EffectEnd, Undoing
 from actors.plans.constraints import Constraints
 from actors.plans.semantics import Configuration
 from actors.policy.table import BacktrackLevel
@@ -86,6 +87,10 @@ class Attempt:
     """The back-off before it begins, until that is over."""
     since: float = 0.0
     """When its visit began, in UTC seconds since 1970."""
+    call: int = 0
+    """The number, in the execution, of its last call that may have an effect; 0 before it."""
+    arguments: str = "{}"
+    """The arguments of that call, a JSON object as text; of a file that a model writes, its path alone."""
 
     @property
     def node(self) -> str:
@@ -286,6 +291,16 @@ class State:
     """The protected paths that differ from the first snapshot, if the last event was that comparison; else None."""
     touched: frozenset[str] = frozenset()
     """The paths that have changed since the start, as far as snapshots say; none where no budget of files is stated."""
+    calls: int = 0
+    """The calls so far that may have had an effect."""
+    effects: dict[str, Effect] = field(default_factory=dict)
+    """What the calls of generators did, also under earlier plans, by node, in the order of the calls."""
+    undoing: Undoing | None = None
+    """The undoing of everything that was done; None until it is decided."""
+    ends: Mapping[str, EffectEnd] = field(default_factory=dict)
+    """What has become of the effects that were undone, by the node of the call."""
+    undo_calls: Mapping[str, int] = field(default_factory=dict)
+    """The calls of undo tools so far, by node."""
     told: int = 0
     """The user's requirements that the current plan takes into account, as their number."""
 
@@ -296,8 +311,9 @@ class State:
 
     @property
     def draining(self) -> bool:
-        """Whether nothing new begins: a replan, a question about a trouble, or the end is decided."""
-        return self.trouble is not None or self.replan is not None or self.ending is not None
+        """Whether nothing new begins: a replan, a question about a trouble, an undo, or the end is decided."""
+        decided = self.replan is not None or self.ending is not None or self.undoing is not None
+        return decided or self.trouble is not None
 
     @property
     def proving(self) -> bool:

@@ -1,6 +1,6 @@
 """The rules about steps: what is settled, what is attempted again, and which request comes next. Pure."""
 
-from actors.execution import faults
+from actors.execution import faults, undo_rules
 from actors.execution.attempts import person_use, phases_of, tool_use
 from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, StepSettled
 from actors.execution.execution_questions import ask_approval, ask_outcome, ask_person
@@ -133,6 +133,8 @@ def withdraw(state: State) -> ClarificationWithdrawn | None:
         node = question.node
         if node.startswith("tool:"):
             continue  # The common run asks what became of a call.
+        if node.startswith("undo/") and state.undoing is not None and state.undoing.question == name:
+            continue
         of_trouble = state.trouble is not None and state.trouble.question == name
         attempt = state.active.get(node.partition("/")[0])
         of_attempt = attempt is not None and attempt.open and node in (attempt.at_work, attempt.question_node)
@@ -144,6 +146,8 @@ def withdraw(state: State) -> ClarificationWithdrawn | None:
 def rest(state: State) -> WaitRequested | None:
     """Wait before an attempt that the policy delays."""
     run = state.run
+    if state.undoing is not None:
+        return undo_rules.rest(state)
     if run.parked:
         return None
     for attempt in state.active.values():
@@ -163,6 +167,8 @@ def request(state: State) -> StepRequest | RunFinished | None:
     While a failure waits to be handed over, and while a replan is decided, no step and no further attempt begins.
     """
     run = state.run
+    if state.undoing is not None:
+        return undo_rules.request(state)
     if run.parked or run.renewing:
         return None
     short: Limit | None = None

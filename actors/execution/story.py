@@ -17,7 +17,7 @@ from actors.plans.plan import RESERVED_OUTCOMES, Plan, Step
 from actors.tools.uses import ToolUse
 from actors.values.findings import Finding
 
-RunPhase = Literal["planning", "executing", "validating", "replanning", "asking"]
+RunPhase = Literal["planning", "executing", "validating", "replanning", "asking", "undoing"]
 """The phase of an execution (S118)."""
 
 
@@ -247,6 +247,8 @@ def run_phase(state: State) -> RunPhase:
     checks = (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE)
     if state.run.open_questions and not state.run.tools:
         return "asking"
+    if state.undoing is not None:
+        return "undoing"
     if state.draining and state.ending is None:
         return "replanning"
     if state.active and all(attempt.phase in checks for attempt in state.active.values()):

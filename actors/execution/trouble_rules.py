@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from actors.execution import faults
-from actors.execution.events import GOALS_FAILED, StepOutcome, StepSettled, TroubleCause, TroubleDecided
-from actors.execution.execution_questions import BY_HAND, LEVELS, question_of
+from actors.execution import faults, undo_rules
+from actors.execution.events import GOALS_FAILED, StepOutcome, StepSettled, TroubleCause, TroubleDecided, UndoDecided
+from actors.execution.execution_questions import BY_HAND, LEVELS, UNDO_ALL, question_of
 from actors.execution.forbidden import PATHS_SHOWN, constraints_told, forbidden_uses
 from actors.execution.ids import trouble_node
 from actors.execution.schedule import covers_again, missing_goal
@@ -14,6 +14,7 @@ from actors.execution.workspace_rules import last_snapshot
 from actors.guards import review
 from actors.plans.constraints import requirements_json
 from actors.plans.formatting import printable
+from actors.plans.plan import UNDO
 from actors.plans.semantics import Configuration, goal_holds, is_ready
 from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Policy, Row
 from actors.run.ending import Outcome, RunFinished
@@ -89,8 +90,12 @@ _ASKS_AT_ONCE = frozenset(
 """The troubles about which only a person knows more; a step that a person has refused is another one."""
 
 
-def decide(state: State) -> TroubleDecided | StepSettled | None:
-    """Decide about a trouble: by the policy, or by the answer to the question about it."""
+def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
+    """Decide about a trouble: by the plan, by the policy, or by the answer to the question about it."""
+    if state.undoing is not None:
+        return None
+    if state.trouble is not None and _undoes(state, state.trouble):
+        return UndoDecided(by="plan", why=state.trouble.why, step=state.trouble.step, findings=state.trouble.findings)
     requirements = state.run.texts_of("requirement")
     if len(requirements) > state.told:  # Whatever is decided or asked, the user has said something else since.
         finding = faults.requirements_changed(requirements[state.told :])
@@ -105,6 +110,13 @@ def decide(state: State) -> TroubleDecided | StepSettled | None:
     if trouble.number:
         return None if trouble.answer is None else _answered(trouble, trouble.answer)
     return _by_table(state, trouble)
+
+
+def _undoes(state: State, trouble: Trouble) -> bool:
+    """Return whether the plan says that everything is undone after a trouble: a failure of a step, and no other."""
+    if trouble.cause is not TroubleCause.ESCALATED or trouble.number:
+        return False
+    return state.plan.by_id[trouble.step].on_failure == UNDO
 
 
 def _forbidden(state: State) -> Trouble | None:
@@ -150,8 +162,11 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
     return _decided(trouble, level, rule, choice.finding.code, asks=asks, delay_seconds=delay)
 
 
-def _answered(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled:
+def _answered(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled | UndoDecided:
     """Return what a person's answer decides; without one nothing is left."""
+    if answer == UNDO_ALL:
+        question, found = trouble.question, trouble.findings
+        return UndoDecided(by="person", why=trouble.why, step=trouble.step, findings=found, question_id=question)
     if answer == BY_HAND and trouble.cause is not TroubleCause.PLANNER_ASKS:
         return StepSettled(step=trouble.step, node="", outcome=StepOutcome.OK)
     if trouble.cause is TroubleCause.PLANNER_ASKS:
@@ -230,6 +245,8 @@ def finish(state: State) -> RunFinished | ToolRequested | None:
 
     Where paths are protected, the workspace is compared with its start before: it is no success if one differs.
     """
+    if state.undoing is not None:
+        return undo_rules.finish(state)
     if state.active or state.run.tools:
         return None
     if state.ending is not None:

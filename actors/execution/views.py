@@ -7,6 +7,7 @@ from typing import Any
 from actors.demands.table import table_lines, table_texts
 from actors.execution.events import (
     AttemptDecided,
+    EffectSettled,
     ExecutionEvent,
     ExecutionStarted,
     FileRequested,
@@ -17,6 +18,7 @@ from actors.execution.events import (
     ReplanRequested,
     StepSettled,
     TroubleDecided,
+    UndoDecided,
 )
 from actors.execution.ids import attempt_node, parse_node, tool_node
 from actors.execution.machine import ExecutionMachine
@@ -24,6 +26,7 @@ from actors.execution.result import ExecutionResult, result_of
 from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of, result_lines, step_lines, step_states
 from actors.execution.state import AttemptPhase, State
 from actors.execution.story import shown_revisions
+from actors.execution.undo import ShownEffect, effect_text
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.plan_flow import plan_flow, plan_mermaid
 from actors.plans.plan_lines import plan_lines
@@ -82,6 +85,10 @@ def record_text(event: ExecutionEvent, state: State) -> str:
             return f"{event.node}: the new plan {how}"
         case PlanRevised():
             return f"revision {event.revision} begins: {event.why}"
+        case UndoDecided():
+            return f"everything that was done is undone ({event.by}): {event.why}"
+        case EffectSettled():
+            return f"{event.step}: {effect_text(ShownEffect(event.step, 0, 'its undo tool', event.end))}"
         case _:
             return records.record_text(event, state)
 
@@ -130,6 +137,8 @@ def log_fields(event: ExecutionEvent, state: State) -> Mapping[str, str | int]:
         return {"step": event.step} if event.step else {}
     if isinstance(event, PlanRevised):
         return {"revision": event.revision}
+    if isinstance(event, UndoDecided):
+        return {"step": event.step} if event.step else {}
     node = node_of_event(event, state)
     if not node:
         return {}
@@ -162,6 +171,10 @@ def _facts(event: ExecutionEvent) -> Sequence[Traced]:
         case TroubleDecided():
             fields: dict[str, Scalar] = {"cause": str(event.cause), "code": event.code, "asks": event.asks}
             return (Marked(f"decide {event.level}", "", fields, rule=event.rule, level=str(event.level)),)
+        case UndoDecided():
+            return (Marked("undo", "", {"by": event.by, "step": event.step}),)
+        case EffectSettled():
+            return (Marked(f"settle_effect {event.end}", event.node),)
         case PlanRevised():
             return (Marked(f"revise {event.level}", fields={"revision": event.revision}),)
         case _:

@@ -23,7 +23,9 @@ class Outcome(StrEnum):
     FAILED = "failed"  # a bug
 
 
-FINAL = frozenset({Outcome.SUCCESS, Outcome.CANCELLED})
+UNDONE = "undone"
+"""The outcome of a run that ended with everything undone that it had done: of an execution."""
+FINAL: frozenset[str] = frozenset({Outcome.SUCCESS, Outcome.CANCELLED, UNDONE})
 """The outcomes after which nothing follows. All others can be gone on with (docs/explanation/endings.md)."""
 
 

@@ -128,7 +128,7 @@ def accept_mail(
 ) -> InboxEvent:
     """Return the event that follows from a person's message: what they said, or why it cannot be taken."""
     try:
-        body = _body(message.body)
+        body = body_of(message.body)
         match body.get("kind"):
             case "change":
                 return change_of(ledger, body, message.at, message.mono, never_strict=never_strict)
@@ -208,7 +208,8 @@ def _check_open(questions: Questions, name: str, kind: str, via: str) -> None:
         raise ForPeopleOnly("only a person may answer this")
 
 
-def _body(text: str) -> dict[str, Any]:
+def body_of(text: str) -> dict[str, Any]:
+    """Return the object that the body of a message is; empty for one that cannot be read."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):  # A body of a hundred thousand brackets is no message either.

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
+from actors.plans.plan import UNDO_WORDS
 from actors.tools.output_parsing import ValueSource
 from actors.tools.parameters import first_problem, with_defaults
 from actors.tools.tools_file import (
@@ -33,6 +34,10 @@ class Uses:
     """The uses of guards, by their names."""
     steps: Mapping[str, StepUses]
     """The uses of single steps, by their ids."""
+    undos: Mapping[str, ToolUse | PersonUse]
+    """The tools that may undo a call, by their names, each with the defaults of its parameters as arguments."""
+    undo_of: Mapping[str, str]
+    """What tools say of the undoing of their calls, by their names."""
 
 
 def bound(file: ToolsFile, document: ParsedFile) -> Uses:
@@ -47,7 +52,35 @@ def bound(file: ToolsFile, document: ParsedFile) -> Uses:
     generators = {name: _use(file, each, document, ("generators", name)) for name, each in file.generators.items()}
     guards = {name: _check(file, each, document, ("guards", name)) for name, each in file.guards.items()}
     steps = {name: _step(file, each, document, ("steps", name)) for name, each in file.steps.items()}
-    return Uses(generators, guards, steps)
+    undos = {name: use for name, tool in file.tools.items() if (use := _undo_use(name, tool)) is not None}
+    undo_of = {name: tool.undo for name, tool in file.tools.items() if not isinstance(tool, HumanTool) and tool.undo}
+    for name, undo in undo_of.items():
+        if undo not in undos and undo not in UNDO_WORDS:
+            path: KeyPath = ("tools", name, "undo")
+            if undo in file.tools:
+                raise document.problem(f"the tool {undo!r} writes a file, so it undoes nothing", path)
+            hint = nearest(undo, (*undos, *UNDO_WORDS)) or f"name a tool, or {' or '.join(sorted(UNDO_WORDS))}"
+            raise document.problem(f"there is no tool {undo!r}", path, hint)
+    return Uses(generators, guards, steps, undos, undo_of)
+
+
+def _undo_use(name: str, tool: AnyTool) -> ToolUse | PersonUse | None:
+    """Return the call by which a tool undoes what another one did; None for a tool that writes a file."""
+    match tool:
+        case CommandTool() | PythonTool() | McpTool():
+            return ToolUse(
+                tool=name,
+                arguments=canonical(with_defaults(tool.parameters, {})),
+                repeatable=tool.repeatable,
+                risky=tool.risk == "risky",
+                timeout_seconds=tool.timeout_seconds,
+            )
+        case HumanTool():
+            return PersonUse(name=name, instructions=tool.human)
+        case ModelTool():
+            return None
+        case _:
+            assert_never(tool)
 
 
 def _step(file: ToolsFile, binding: StepBinding, document: ParsedFile, path: KeyPath) -> StepUses:
@@ -173,6 +206,7 @@ def unused(file: ToolsFile) -> tuple[str, ...]:
     bindings += [each for step in file.steps.values() for each in (step.generator, step.guard) if each is not None]
     checks = [tool.pre_check for tool in file.tools.values() if not isinstance(tool, HumanTool)]
     named = {binding.tool for binding in (*bindings, *checks) if binding is not None}
+    named |= {tool.undo for tool in file.tools.values() if not isinstance(tool, HumanTool) and tool.undo}
     servers = {tool.mcp.server for tool in file.tools.values() if isinstance(tool, McpTool)}
     idle = [f"the server {name}" for name in file.mcp_servers if name not in servers]
     return (*(name for name in file.tools if name not in named), *idle)

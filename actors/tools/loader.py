@@ -76,6 +76,8 @@ def load_tools(
         generators=uses.generators,
         guards=uses.guards,
         steps=uses.steps,
+        undos=uses.undos,
+        undo_of=uses.undo_of,
     )
     idle = unused(file)
     notices = (f"{document.source}: nothing is bound to {', '.join(idle)}",) if idle else ()

@@ -176,6 +176,8 @@ class _Called(Config):
     """Whether a person approves each call under `--approve risky`: `risky`, also where nothing is said."""
     pre_check: Bound | None = None
     """A command or Python tool that must succeed before each call."""
+    undo: ToolName | None = None
+    """The tool that undoes one successful call, `nothing`, or `irreversible`, for steps that do not say it."""
 
 
 class _Run(_Called):

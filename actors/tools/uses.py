@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, Union, assert_never
 
 from pydantic import Field
 
-from actors.plans.plan import Plan, Step, bound_names
+from actors.plans.plan import UNDO_WORDS, Plan, Step, bound_names
+from actors.plans.reader import read_draft
 from actors.tools.mcp_arguments import filled_in
 from actors.tools.output_parsing import ValueSource, arguments_with, values_in
 from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
@@ -145,6 +146,12 @@ class ToolSet(Value):
     """What each guard's name stands for; a name here means nothing among the generators."""
     steps: Mapping[str, StepUses] = {}
     """What single steps are bound to, by their ids (`bound_names`)."""
+    undos: Mapping[str, Annotated[ToolUse | PersonUse, Field(discriminator="kind")]] = Field(
+        default_factory=dict, exclude_if=operator.not_
+    )
+    """The tools that may undo a call, by their names; each call has the defaults of its parameters as arguments."""
+    undo_of: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
+    """What tools say of the undoing of their calls, by their names, for steps that do not say it."""
 
     def generator_use(self, step: Step) -> Use:
         """Return what executes a step. Raises `KeyError` where its generator is not bound, which `unbound` reports."""
@@ -187,10 +194,10 @@ class ToolSet(Value):
 
         `known` are the tokens that hold at the start and whose value is known then.
         """
-        return self.unbound_names(plan) or tuple(sorted(set(self._not_read(plan, known))))
+        return self.unbound_names(plan) or tuple(sorted({*self._not_read(plan, known), *self._undo_lacks(plan, known)}))
 
     def unbound_names(self, plan: Plan) -> tuple[str, ...]:
-        """Return the names of generators and guards in a plan that are not bound, sorted, each once."""
+        """Return the names of generators, guards and undo tools in a plan that are not bound, sorted, each once."""
         generators = {
             f"generator {step.generator!r}"
             for step in plan.steps
@@ -201,7 +208,74 @@ class ToolSet(Value):
             for step in plan.steps
             if step.guard and step.guard not in self.guards and self._own(step, "guard") is None
         }
-        return (*sorted(generators), *sorted(guards))
+        undos = {
+            f"undo {step.undo!r} of step {step.step_id!r}"
+            for step in plan.steps
+            if step.undo and step.undo not in UNDO_WORDS and step.undo not in self.undos
+        }
+        return (*sorted(generators), *sorted(guards), *sorted(undos))
+
+    def _undo_lacks(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
+        """Yield the parameters of undo tools for which there is no argument. Every name of the plan is bound.
+
+        A parameter has the argument of the same name in the call that is undone, or the value of the token of the same
+        name, which every success of the step reads or needs, or its default.
+        """
+        for step in plan.steps:
+            undo = self.undos.get(step.undo)
+            spec = self.tools.get(step.undo)
+            if not isinstance(undo, ToolUse) or spec is None:
+                continue
+            names = {*json.loads(undo.arguments), *self._known_after(plan, step, known)}
+            for name in spec.parameters:
+                if name not in names:
+                    yield f"the parameter {name!r} of undo {step.undo!r} for step {step.step_id!r}"
+
+    def _known_after(self, plan: Plan, step: Step, known: AbstractSet[str]) -> Iterator[str]:
+        """Yield the names that have an argument or a value after each success of a step."""
+        act = self.generator_use(step)
+        if isinstance(act, ModelUse):
+            yield "file"
+        if isinstance(act, ToolUse):
+            yield from json.loads(act.arguments)
+            yield from act.takes
+            each_time = [step.effects | item.effects for item in step.outcomes] or [step.effects]
+            yield from frozenset.intersection(*each_time) & act.values.keys()
+        for token in step.preconditions - (plan.initial_state - known):
+            makers = [other for other in plan.steps if token in other.may_add or token in other.failure_effects]
+            uses = [self.generator_use(other) for other in makers if token not in other.failure_effects]
+            if len(uses) == len(makers) and all(isinstance(use, ToolUse) and token in use.values for use in uses):
+                yield token
+
+    def with_undo(self, plan: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a plan's JSON, read already, in which steps say of their undo what their tools say of it."""
+        if not self.undo_of:
+            return plan
+        draft, _ = read_draft(dict(plan))
+        by_id = {} if draft is None else {step.step_id: step for step in draft.steps}
+        steps = [{**each, **self._declared(by_id[each["step_id"]])} for each in plan["steps"]]
+        return {**plan, "steps": steps}
+
+    def _declared(self, step: Step) -> dict[str, str]:
+        """Return the field `undo` that the tool of a step declares; empty for a step that has one, or for none."""
+        act = self._own(step, "generator") or self.generators.get(step.generator)
+        if act is None or step.undo:
+            return {}
+        undo = self.undo_of.get(act.tool if isinstance(act, ToolUse) else act.name)
+        return {} if undo is None else {"undo": undo}
+
+    def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
+        """Return the arguments of the call of an undo tool, as canonical text; None where one is not known.
+
+        `call` is the arguments of the call that is undone, `values` those of the tokens that were known after it.
+        """
+        undo, spec = self.undos[tool], self.tools.get(tool)
+        parameters = {} if spec is None else spec.parameters
+        assert isinstance(undo, ToolUse), "a person is asked"
+        given = {name: call[name] for name in parameters if name in call}
+        takes = {name: name for name in parameters if name not in given and name in values}
+        arguments = {**json.loads(undo.arguments), **arguments_with(given, takes, parameters, values)}
+        return canonical(arguments) if parameters.keys() <= arguments.keys() else None
 
     def _not_read(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
         """Yield the outcomes and the values of a plan that no binding reads. Every name of the plan is bound.
@@ -242,7 +316,7 @@ class ToolSet(Value):
     def names(self) -> frozenset[str]:
         """All names that a person may call a tool by: those of tools, and of the generators and guards they serve."""
         bound = {name.tool if isinstance(name, ToolUse) else name.name for name in self._uses()}
-        return frozenset((*self.tools, *self.generators, *self.guards, *bound))
+        return frozenset((*self.tools, *self.generators, *self.guards, *self.undos, *bound))
 
     def _uses(self) -> Iterator[ToolUse | ModelUse | PersonUse]:
         yield from self.generators.values()

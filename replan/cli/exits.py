@@ -35,6 +35,7 @@ class Exit(IntEnum):
     CANCELLED = 7
     NOT_FOUND = 8
     JOURNAL = 9
+    UNDONE = 10
     INTERRUPTED = 130
     UNREAD = 141
     TERMINATED = 143
@@ -53,6 +54,7 @@ MEANING = {
     Exit.CANCELLED: "the run was cancelled",
     Exit.NOT_FOUND: "no such run, or another process drives it",
     Exit.JOURNAL: "the journal cannot be read, is damaged, was moved while open, or is written by a newer release",
+    Exit.UNDONE: "an execution ended with everything undone that it had done",
     Exit.INTERRUPTED: "interrupted by Ctrl-C; the run is parked and can be resumed",
     Exit.UNREAD: "the reader of the output closed it before its end",
     Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
@@ -66,6 +68,7 @@ _OUTCOMES = {
     "backtrack_ceiling": Exit.UNSOLVED,
     "budget_exhausted": Exit.BUDGET,
     "cancelled": Exit.CANCELLED,
+    "undone": Exit.UNDONE,
 }
 
 

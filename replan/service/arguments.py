@@ -190,6 +190,6 @@ class PlanReport(Got):
     valid: bool
     assurance: str | None
     escalations: list[str]
-    undoes: list[str] = []
-    irreversible: list[str] = []
+    undoes: list[str] = Field(default_factory=list)
+    irreversible: list[str] = Field(default_factory=list)
     findings: list[dict[str, Any]]

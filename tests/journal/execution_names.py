@@ -15,6 +15,8 @@ from actors.execution.ids import (
     trouble_node,
 )
 from actors.execution.state import AttemptPhase
+from actors.execution.undo import EffectEnd, undo_node
+from actors.run.ending import UNDONE
 from actors.run.ids import child_run, try_id
 from actors.run.tools import ToolOutcome
 from actors.tools.uses import ToolSet
@@ -22,7 +24,12 @@ from tests.journal.list_stored_names import Names, keys_of, names_of_events, wor
 
 TOOL_SET = {ToolSet: "tool set"}
 """What a tools file is pinned as."""
-WORDS: dict[type[Enum], str] = {TroubleCause: "cause", StepOutcome: "step outcome", ToolOutcome: "tool outcome"}
+WORDS: dict[type[Enum], str] = {
+    TroubleCause: "cause",
+    StepOutcome: "step outcome",
+    ToolOutcome: "tool outcome",
+    EffectEnd: "effect end",
+}
 """The closed sets whose words only executions store."""
 
 
@@ -33,7 +40,7 @@ def execution_names(common):
     return {
         "events": names_of_events(events.EVENTS, names),
         "values": {"execution pinned": keys_of(ExecutionConfig, names)},
-        "words": words_of(WORDS) | {"outcome": [GOALS_FAILED]},
+        "words": words_of(WORDS) | {"outcome": [GOALS_FAILED, UNDONE]},
         "ids": {
             "attempt": attempt,
             "phases": {str(phase): phase_node(attempt, phase) for phase in AttemptPhase},
@@ -46,6 +53,10 @@ def execution_names(common):
             "replan": replan_node(2, 1),
             "run of a replan": child_run("k7m2x9qa", replan_node(2, 1)),
             "proof": proof_node(2, 1),
+            "undo of an effect": undo_node(3),
+            "call that undoes": try_id(f"tool:{undo_node(3)}", 1),
+            "question about an undo": f"{undo_node(3)}.ask",
+            "step done by hand": "s/r2.v1.hand",
             "question about a trouble": trouble_node(1),
             "question of a planning run": trouble_node(1, planner_asks=True),
         },

@@ -1,0 +1,202 @@
+"""What events do to the effects of an execution and to their undoing. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from actors.execution.attempts import Answer
+from actors.execution.events import EffectSettled, StepOutcome, StepSettled, UndoDecided
+from actors.execution.state import Attempt, State
+from actors.execution.undo import Effect, EffectEnd, Undoing, acts, to_undo, undo_node, with_effect
+from actors.execution.undo_questions import BY_HAND, ENDS
+from actors.plans.plan import NOTHING
+from actors.run import calls, tools, waits
+from actors.run.questions import ClarificationAnswered, ClarificationRequested
+from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
+from actors.tools.uses import ModelUse, canonical
+from runtime.core.copies import changed, without
+
+REST_SECONDS = 1.0
+"""The back-off after the first call of an undo tool that was cut short; each further one is twice as long."""
+REST_MAX = 60.0
+"""The longest such back-off, in seconds."""
+
+
+_WORDS: Mapping[ToolOutcome, str] = {
+    ToolOutcome.SUCCEEDED: "succeeded",
+    ToolOutcome.FAILED: "failed",
+    ToolOutcome.TRANSIENT: "did not get to its end",
+    ToolOutcome.PERMANENT: "cannot be called",
+    ToolOutcome.BROKEN: "broke off",
+    ToolOutcome.UNKNOWN: "may have done its work",
+}
+"""How a call of an undo tool ended, as a part of the reason why a person is asked."""
+
+
+def called(state: State, attempt: Attempt, request: ToolRequested | None) -> Attempt:
+    """Return an attempt after a request of its phase, with the number and the arguments of a call that has effects."""
+    use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
+    if attempt.phase is None or not acts(use, attempt.phase):
+        return attempt
+    arguments = "{}" if request is None else request.arguments
+    if isinstance(use, ModelUse):
+        arguments = canonical({"file": use.file})
+    return replace(attempt, call=state.calls + 1, arguments=arguments)
+
+
+def noted(
+    state: State, before: Attempt, after: Attempt, values: tuple[tuple[str, str], ...], *, may_have_run: bool
+) -> State:
+    """Return the state with the effect of an attempt's call that has ended, if it has one.
+
+    `before` is the attempt while the call was open, `after` the one after it, `values` what its output holds.
+    `may_have_run` says that nobody knows what the call did. A call that has succeeded takes the place of those before
+    it in the visit of which that was said.
+    """
+    use = state.config.tools.generator_use(state.plan.by_id[before.step])
+    if before.phase is None or not acts(use, before.phase) or not before.call:
+        return state
+    done = len(after.todo) < len(before.todo)
+    effects = without(state.effects, (before.at_work,)) if before.at_work in state.effects else state.effects
+    if not (done or may_have_run):
+        return state if effects is state.effects else changed(state, effects=effects)
+    if done:
+        visit = f"{before.name}/r{before.revision}.v{before.visit}."
+        doubtful = [each.node for each in effects.values() if not each.certain and each.node.startswith(visit)]
+        effects = without(effects, doubtful) if doubtful else effects
+    effect = effect_of(state, before, {**state.values, **dict(values)}, certain=done)
+    return changed(state, effects=with_effect(effects, effect))
+
+
+def withdrawn(state: State, attempts: Iterable[Attempt]) -> State:
+    """Return the state after attempts were dropped: of a call that is not over, nobody knows what it did."""
+    for attempt in attempts:
+        use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
+        is_open = attempt.call and (attempt.open or attempt.unsure)
+        if is_open and attempt.phase is not None and acts(use, attempt.phase):
+            effect = effect_of(state, attempt, state.values, certain=False)
+            state = changed(state, effects=with_effect(state.effects, effect))
+    return state
+
+
+def effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, certain: bool) -> Effect:
+    """Return the effect of the call of an attempt that is at work."""
+    step = state.plan.by_id[attempt.step]
+    return Effect(
+        node=attempt.at_work,
+        number=attempt.call,
+        step=attempt.step,
+        undo=step.undo,
+        attempts=step.retry_budget,
+        arguments=attempt.arguments,
+        values=values,
+        certain=certain,
+    )
+
+
+def settled_by_hand(state: State, event: StepSettled) -> State:
+    """Return the state after a person has said that a step is done: what that was is asked before it is undone."""
+    step, name = state.plan.by_id[event.step], state.plan.names[event.step]
+    visit = f"{name}/r{state.revision}.v{state.visits.get(name, 0)}."
+    known = any(not each.certain and each.node.startswith(visit) for each in state.effects.values())
+    if event.node or event.outcome is not StepOutcome.OK or step.undo == NOTHING or known:
+        return state
+    number = state.calls + 1
+    effect = Effect(f"{visit}hand", number, event.step, step.undo, step.retry_budget, certain=False)
+    return changed(state, calls=number, effects=with_effect(state.effects, effect))
+
+
+def decided(state: State, event: UndoDecided) -> State:
+    """Return the state after it was decided to undo everything: nothing else begins, and nothing else goes on.
+
+    A call that is not repeatable runs to its end, and what it did is undone too. An end of the run is undone when it is
+    driven next.
+    """
+    stopped = [attempt for attempt in state.active.values() if not _runs_on(state, attempt)]
+    state = withdrawn(state, stopped)
+    nodes = {node for attempt in stopped for node in (attempt.at_work, attempt.node)} | set(state.replan_nodes)
+    run = state.run
+    open_calls, ledger = calls.withdrawn(run.calls, run.ledger, nodes)
+    run = changed(
+        run,
+        calls=open_calls,
+        ledger=ledger,
+        tools=tools.withdrawn(run.tools, nodes),
+        waits=waits.withdrawn(run.waits, nodes),
+        reopening=run.reopening or run.finished is not None,
+    )
+    active = without(state.active, [attempt.name for attempt in stopped])
+    undoing = Undoing(event.why)
+    return changed(state, run=run, active=active, trouble=None, replan=None, ending=None, undoing=undoing)
+
+
+def _runs_on(state: State, attempt: Attempt) -> bool:
+    """Return whether an attempt has a call with effects that is brought to its end."""
+    use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
+    if attempt.phase is None or not acts(use, attempt.phase):
+        return False
+    open_tools = (tool.request for tool in state.run.tools.values())
+    return any(request.node == attempt.at_work and not request.repeatable for request in open_tools)
+
+
+def requested(state: State, request: ToolRequested) -> State:
+    """Return the state after a call of an undo tool was requested."""
+    if state.undoing is None:
+        return state
+    again = state.undoing.tool_open  # It is an earlier driver's call, made again.
+    tries = state.undoing.tries if again else state.undoing.tries + 1
+    undoing = replace(state.undoing, tries=tries, tool_open=True, rest_seconds=0.0)
+    calls_by_node = {**state.undo_calls, request.node: request.try_number}
+    return changed(state, undoing=undoing, undo_calls=calls_by_node)
+
+
+def tool_ended(state: State, event: ToolFinished, request: ToolRequested | None) -> State:
+    """Return the state after a call of an undo tool has ended."""
+    undoing, effect = state.undoing, to_undo(state.effects, state.ends)
+    if undoing is None or effect is None or request is None or request.node != undo_node(effect.number):
+        return state
+    undoing = replace(undoing, tool_open=False)
+    cause = f"the undo tool {_WORDS[event.outcome]}{f': {event.reason}' if event.reason else ''}"
+    tries_left = undoing.tries < effect.attempts
+    match event.outcome:
+        case ToolOutcome.SUCCEEDED:
+            undoing = replace(undoing, end=EffectEnd.UNDONE, end_question=event.question_id)
+        case ToolOutcome.FAILED if tries_left:
+            pass
+        case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN if request.repeatable and tries_left:
+            undoing = replace(undoing, rest_seconds=min(REST_MAX, REST_SECONDS * 2 ** (undoing.tries - 1)))
+        case _:
+            undoing = replace(undoing, asks=cause)
+    return changed(state, undoing=undoing)
+
+
+def asked(state: State, event: ClarificationRequested) -> State:
+    """Return the state after a question was asked that may be about the undoing of an effect."""
+    if state.undoing is None or not event.node.startswith("undo/"):
+        return state
+    return changed(state, undoing=replace(state.undoing, question=event.question_id))
+
+
+def answered(state: State, event: Answer) -> State:
+    """Return the state after a question was closed that may be about the undoing of an effect."""
+    undoing = state.undoing
+    if undoing is None or undoing.question != event.question_id:
+        return state
+    answer = event.answer if isinstance(event, ClarificationAnswered) else ""
+    end = ENDS.get(answer, None if answer else EffectEnd.LEFT)
+    if end is None:  # The tool is to be called, with all its attempts.
+        return changed(state, undoing=replace(Undoing(undoing.why), may_call=True, tries=0))
+    return changed(state, undoing=replace(undoing, question="", asks="", end=end, end_question=event.question_id))
+
+
+def rested(state: State) -> State:
+    """Return the state after the back-off before a call of an undo tool is over."""
+    return state if state.undoing is None else changed(state, undoing=replace(state.undoing, rest_seconds=0.0))
+
+
+def effect_settled(state: State, event: EffectSettled) -> State:
+    """Return the state after it was recorded what has become of an effect; the next one has its turn."""
+    assert state.undoing is not None, "an effect is settled while everything is undone"
+    return changed(state, ends={**state.ends, event.node: event.end}, undoing=Undoing(state.undoing.why))
+
+
+assert BY_HAND in ENDS, "the answers that end an effect include the one for what a person has undone"

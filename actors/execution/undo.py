@@ -1,0 +1,163 @@
+"""The effects of an execution, and how far they are undone: values that `evolve` keeps. Pure.
+
+An effect is a call of a generator that got to its end successfully, whether or not a check accepted it afterwards. A
+call of which nobody knows what it did is an uncertain effect: a person is asked before it is undone.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from actors.plans.plan import IRREVERSIBLE, NOTHING, UNDO_WORDS
+from actors.tools.uses import ModelUse, PersonUse, ToolUse
+
+if TYPE_CHECKING:
+    from actors.execution.state import State
+
+
+class EffectEnd(StrEnum):
+    """What has become of an effect that was to be undone."""
+
+    UNDONE = "undone"  # the undo tool has succeeded
+    BY_HAND = "by_hand"  # a person has undone it
+    LEFT = "left"  # a person leaves it, or nobody has answered
+    NOT_DONE = "not_done"  # there was nothing to undo, as a person knows
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one call of a generator did."""
+
+    node: str
+    """The node of the call."""
+    number: int
+    """The number of the call in the execution, from 1: the order in which calls were requested."""
+    step: str
+    """The id of its step in the plan of its time."""
+    undo: str
+    """What the step says of its undo: a tool, `nothing`, `irreversible`, or empty where it says nothing."""
+    attempts: int
+    """The calls of the undo tool that may fail before a person is asked: the step's `retry_budget`."""
+    arguments: str = "{}"
+    """The arguments of the call, a JSON object as text; of a file that a model wrote, its path alone."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """The values of tokens that were known after it."""
+    certain: bool = True
+    """Whether the call has succeeded; False where nobody knows what it did."""
+
+    @property
+    def call(self) -> Mapping[str, Any]:
+        """The arguments of the call."""
+        arguments: Mapping[str, Any] = json.loads(self.arguments)
+        return arguments
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is something to undo, or to ask about."""
+        return self.undo not in UNDO_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """The undoing of everything that was done, until it is over."""
+
+    why: str
+    """What led to it, in one line."""
+    tries: int = 0
+    """The calls of the undo tool for the effect whose turn it is."""
+    tool_open: bool = False
+    """Whether such a call is open."""
+    rest_seconds: float = 0.0
+    """The back-off before the next one."""
+    asks: str = ""
+    """Why a person is asked about the effect, as a clause; empty where nobody is."""
+    question: str = ""
+    """The id of that question; empty until it is asked."""
+    may_call: bool = False
+    """Whether a person has said that the undo tool is to be called."""
+    end: EffectEnd | None = None
+    """What has become of the effect, until that is recorded."""
+    end_question: str | None = None
+    """The question by which a person has said so."""
+
+
+def undo_node(number: int) -> str:
+    """Return the node of the undoing of an effect, by the number of its call."""
+    return f"undo/n{number}"
+
+
+def with_effect(effects: dict[str, Effect], effect: Effect) -> dict[str, Effect]:
+    """Return the effects with one more, or another one of the same call; they are in the order of the calls."""
+    listed = {**effects, effect.node: effect}
+    last = next(reversed(effects.values()), None)
+    if last is None or last.number < effect.number:
+        return listed
+    return {each.node: each for each in sorted(listed.values(), key=lambda each: each.number)}
+
+
+def to_undo(effects: dict[str, Effect], ends: Mapping[str, EffectEnd]) -> Effect | None:
+    """Return the effect that is undone next: the last one that counts and is not over; None where there is none."""
+    return next((each for each in reversed(effects.values()) if each.counts and each.node not in ends), None)
+
+
+def can_undo(state: "State") -> bool:
+    """Return whether some effect can be undone by a tool or a person that a step names."""
+    return any(each.counts and each.undo and each.node not in state.ends for each in state.effects.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEffect:
+    """An effect of an execution that is undone, as views show it."""
+
+    step: str
+    """The id of its step."""
+    call: int
+    """The number of the call in the execution."""
+    undo: str
+    """What undoes it; empty where nothing is declared."""
+    status: str
+    """One of `EffectEnd`, `irreversible`, or `open` where it is not undone."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the effect as plain data."""
+        return {"step": self.step, "call": self.call, "undo": self.undo or None, "status": self.status}
+
+
+def _status(effect: Effect, end: EffectEnd | None) -> str:
+    return str(end or (IRREVERSIBLE if effect.undo == IRREVERSIBLE else "open"))
+
+
+def shown_effects(effects: dict[str, Effect], ends: Mapping[str, EffectEnd]) -> tuple[ShownEffect, ...]:
+    """Return what was done and is more than nothing, in the order in which it is undone: the last call first."""
+    listed = (each for each in reversed(effects.values()) if each.undo != NOTHING)
+    return tuple(ShownEffect(each.step, each.number, each.undo, _status(each, ends.get(each.node))) for each in listed)
+
+
+_WORDS = {
+    "undone": "undone",
+    "by_hand": "undone by hand",
+    "left": "left as it is",
+    "not_done": "not done at all",
+    IRREVERSIBLE: "irreversible",
+    "open": "not undone",
+}
+"""What people read for each status, in the order in which they are counted."""
+
+
+def effect_text(effect: ShownEffect) -> str:
+    """Return what has become of an effect, in words."""
+    by = f" by {effect.undo}" if effect.status == EffectEnd.UNDONE else ""
+    return f"{_WORDS[effect.status]}{by}"
+
+
+def counted_ends(shown: Iterable[ShownEffect]) -> str:
+    """Return how many effects came to which end, as a clause; empty where there are none."""
+    statuses = [each.status for each in shown]
+    return ", ".join(f"{statuses.count(status)} {word}" for status, word in _WORDS.items() if status in statuses)
+
+
+def acts(use: ToolUse | ModelUse | PersonUse, phase: str) -> bool:
+    """Return whether a phase of an attempt, by its name, is the one whose success is an effect."""
+    return phase == ("write" if isinstance(use, ModelUse) else "act")

@@ -1,0 +1,139 @@
+"""The rules by which everything that an execution did is undone, the last call first. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.execution.events import EffectSettled, UndoDecided
+from actors.execution.forbidden import is_forbidden
+from actors.execution.state import State
+from actors.execution.undo import Effect, Undoing, can_undo, counted_ends, shown_effects, to_undo, undo_node
+from actors.execution.undo_questions import FORBIDDEN, undo_question
+from actors.run import rules
+from actors.run.ending import UNDONE, RunFinished
+from actors.run.inbox import MailRefused
+from actors.run.questions import ClarificationRequested, new_id
+from actors.run.texts import storable
+from actors.run.tools import ToolRequested
+from actors.run.waits import WaitRequested
+from actors.tools.uses import PersonUse
+from runtime.core.messages import Mailed
+
+BY_PERSON = "a person has asked for it"
+"""Why everything is undone, where a person wants it at any time."""
+
+
+def problem(state: State) -> str:
+    """Return why what an execution did cannot be undone now, as a sentence without its end; empty where it can."""
+    if state.undoing is not None and (state.run.finished is None or state.run.reopening):
+        return "it is being undone already"
+    if state.undoing is None and state.run.finished is None:
+        return ""  # Something may be at work; where nothing is to be undone in the end, the run just ends.
+    if state.undoing is not None and to_undo(state.effects, state.ends) is None:
+        return "everything that can be undone is undone already"
+    if not can_undo(state):
+        return "there is nothing to undo: no call that has succeeded has a tool that undoes it"
+    return ""
+
+
+def told(state: State, body: Mapping[str, Any], message: Mailed) -> UndoDecided | MailRefused | None:
+    """Return the event of a message that asks to undo everything; None for any other message."""
+    if body.get("kind") != "undo":
+        return None
+    cause = problem(state)
+    if cause:
+        return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=cause)
+    return UndoDecided(by="person", why=BY_PERSON, at=message.at)
+
+
+def settle(state: State) -> EffectSettled | None:
+    """Record what has become of the effect whose turn it was, once that is known."""
+    undoing, effect = state.undoing, to_undo(state.effects, state.ends)
+    if undoing is None or undoing.end is None or effect is None:
+        return None
+    return EffectSettled(node=effect.node, step=effect.step, end=undoing.end, question_id=undoing.end_question)
+
+
+def finish(state: State) -> RunFinished | None:
+    """End the run once everything is undone that is to be."""
+    undoing = state.undoing
+    if undoing is None or state.active or state.run.tools or to_undo(state.effects, state.ends) is not None:
+        return None
+    came_to = counted_ends(shown_effects(state.effects, state.ends))
+    return RunFinished(outcome=UNDONE, why=f"{undoing.why}; {came_to or 'nothing was done'}")
+
+
+def rest(state: State) -> WaitRequested | None:
+    """Wait before an undo tool that was cut short is called again."""
+    undoing, effect = state.undoing, to_undo(state.effects, state.ends)
+    if undoing is None or effect is None or not undoing.rest_seconds or state.run.parked:
+        return None
+    node = undo_node(effect.number)
+    name = f"rest:{node}.{undoing.tries}"
+    if name in state.run.waits:
+        return None
+    return WaitRequested(request_id=name, until=state.run.wall + undoing.rest_seconds, why="back-off", node=node)
+
+
+def request(state: State) -> ToolRequested | ClarificationRequested | None:
+    """Call the undo tool of the last effect that is not undone, or ask a person about it.
+
+    The calls of the plan that are still at work come to their end before. No limit of the run holds for what undoes.
+    """
+    run, undoing = state.run, state.undoing
+    effect = to_undo(state.effects, state.ends)
+    if undoing is None or effect is None or run.parked or run.renewing or state.active or run.tools:
+        return None
+    if undoing.tool_open or undoing.end is not None or undoing.rest_seconds or undoing.question:
+        return None
+    asks = undoing.asks or _reason_to_ask(state, effect, undoing)
+    node = undo_node(effect.number)
+    if asks:
+        form = undo_question(state, effect, asks, tried=bool(undoing.tries))
+        return ClarificationRequested(
+            **form.form,
+            question_id=new_id(run.questions),
+            node=f"{node}.ask",
+            why=f"{effect.step}: {asks}",
+            blocks=(effect.step,),
+            for_people=True,
+        )
+    use = state.config.tools.undos[effect.undo]
+    assert not isinstance(use, PersonUse), "a person is asked"
+    arguments = state.config.tools.undo_arguments(effect.undo, effect.call, effect.values)
+    assert arguments is not None, "a person is asked where an argument is not known"
+    return ToolRequested(
+        node=node,
+        tool=use.tool,
+        arguments=arguments,
+        repeatable=use.repeatable,
+        timeout_seconds=use.timeout_seconds,
+        try_number=_next_try(state, node),
+    )
+
+
+def _next_try(state: State, node: str) -> int:
+    """Return the number of the next call for a node; a person may have asked for further ones."""
+    return state.undo_calls.get(node, 0) + 1
+
+
+def _reason_to_ask(state: State, effect: Effect, undoing: Undoing) -> str:
+    """Return why a person is asked before the undo tool is called, as a clause; empty where it is just called."""
+    use = state.config.tools.undos.get(effect.undo)
+    if use is None:
+        return "nothing says how it is undone" if not effect.undo else f"there is no tool {effect.undo!r}"
+    if isinstance(use, PersonUse):
+        return "a person undoes it"
+    if is_forbidden(state.constraints.requirements, effect.undo):
+        return f"{FORBIDDEN} {effect.undo!r}"
+    if state.config.tools.undo_arguments(effect.undo, effect.call, effect.values) is None:
+        return "an argument of the undo tool is not known"
+    if undoing.may_call:
+        return ""
+    if not effect.certain:
+        return "nobody knows whether the call has done its work"
+    return "each call is approved first" if state.config.approval == "each" else ""
+
+
+def keep_deadline(state: State) -> Any:
+    """Keep the deadline, but while everything is undone."""
+    return None if state.undoing is not None else rules.keep_deadline(state.run)
