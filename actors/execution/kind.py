@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
+from actors.execution import undo_rules
 from actors.execution.events import EVENTS, ExecutionEvent, ReplanReplied
 from actors.execution.ids import parse_node
 from actors.execution.machine import ExecutionMachine
@@ -67,6 +68,7 @@ EXECUTION: Kind[State, ExecutionEvent] = Kind(
     children=_children,
     made_from=_made_from,
     purpose=_purpose,
+    undo_problem=undo_rules.problem,
     log_fields=log_fields,
     views=VIEWS,
 )

@@ -243,6 +243,8 @@ class Kind(Generic[S, E]):
     """Returns why a begun run cannot be forked, as a sentence without its end; empty where it can."""
     repinned: Callable[[S, str | None, str | None, Setup], Repinned] = _no_other_workflow
     """Returns the configuration of a fork under another workflow, another policy, or both. Raises `UsageProblem`."""
+    undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"
+    """Returns why what a run did cannot be undone, as a clause; empty where it can."""
     diagram: Callable[[str, Path], str | None] = lambda _, __: None
     """Returns the Mermaid diagram of a file that runs of this kind are started with, from its shipped name or its path
     and the folder of the shipped files; None for another kind's file. Raises `UsageProblem` for an unreadable one."""

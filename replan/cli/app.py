@@ -103,6 +103,7 @@ _GROUPS = {
         "resume": "Go on with a run.",
         "fork": "Start a new run from the middle of another one.",
         "cancel": "Cancel a run.",
+        "undo": "Undo what an execution did.",
     },
     "Operate": {
         "host": "Drive all runs of the home (the folder with runs and settings).",

@@ -29,6 +29,7 @@ from replan.runs.options import DETACHED, DriveOptions
 from replan.runs.reader import RunReader
 from replan.runs.run_ids import new_run_id
 from replan.runs.status import goes_on, status_at_rest
+from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
 from replan.setup.kinds import Kinds
@@ -224,6 +225,21 @@ class Engine(RunReader):
         if (await self.journal.row(run)).last_seq == 0:
             raise inbox.not_started(run)
         return await self.post_cancel(run)
+
+    async def undo(self, run: str) -> Posted:
+        """Post the message that has everything undone that an execution did, also after its end; it is driven next.
+
+        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a run of another kind, that is a step of another,
+        that never began, with nothing to undo, or that is undone already.
+        """
+        await check_own(self, run, "undo RUN")
+        loaded = await self.read(run)
+        if not loaded.started:
+            raise inbox.not_started(run)
+        problem = loaded.kind.undo_problem(await self.with_inbox(run, loaded))
+        if problem:
+            raise UsageProblem(problem, place=run, hint=f"`{program()} show {run}` shows what it did")
+        return await self._and_wake(inbox.post_undo(self.journal, run))
 
     async def post_cancel(self, run: str) -> Posted:
         """Post the message that cancels a run, also one that is a step of another."""

@@ -130,6 +130,11 @@ async def post_cancel(journal: Journal[Any], run: str) -> Posted:
     return await _post(journal, run, CANCEL, {"kind": "cancel"})
 
 
+async def post_undo(journal: Journal[Any], run: str) -> Posted:
+    """Post the message that has everything undone that an execution did."""
+    return await _post(journal, run, f"undo:{secrets.token_hex(8)}", {"kind": "undo"})
+
+
 def split(question: str) -> tuple[str, str]:
     """Return the run and the name in a question's id. Raises `UsageProblem` for a text that is no such id."""
     run, slash, name = question.rpartition("/")
