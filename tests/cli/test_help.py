@@ -150,6 +150,7 @@ def test_the_exit_codes_do_not_change():
         "CANCELLED": 7,
         "NOT_FOUND": 8,
         "JOURNAL": 9,
+        "UNDONE": 10,
         "INTERRUPTED": 130,
         "UNREAD": 141,
         "TERMINATED": 143,
