@@ -157,6 +157,8 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
             plan, findings = read_plan(dict(value))
             if plan is None:
                 return _rejected(state, replan, "it cannot be read", findings)
+            value = state.config.tools.with_undo(value)
+            plan = read_plan(dict(value))[0] or plan
             unbound = state.config.tools.unbound(plan, state.values.keys())
             if unbound:
                 return _rejected(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
