@@ -6,7 +6,7 @@ from dataclasses import replace
 from actors.execution.attempts import Answer
 from actors.execution.events import EffectSettled, StepOutcome, StepSettled, UndoDecided
 from actors.execution.state import Attempt, State
-from actors.execution.undo import Effect, EffectEnd, Undoing, acts, to_undo, undo_node, with_effect
+from actors.execution.undo import CallEffect, EffectEnd, Undoing, acts, to_undo, undo_node, with_effect
 from actors.execution.undo_questions import BY_HAND, ENDS
 from actors.plans.plan import NOTHING
 from actors.run import calls, tools, waits
@@ -78,10 +78,10 @@ def withdrawn(state: State, attempts: Iterable[Attempt]) -> State:
     return state
 
 
-def effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, certain: bool) -> Effect:
+def effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, certain: bool) -> CallEffect:
     """Return the effect of the call of an attempt that is at work."""
     step = state.plan.by_id[attempt.step]
-    return Effect(
+    return CallEffect(
         node=attempt.at_work,
         number=attempt.call,
         step=attempt.step,
@@ -101,7 +101,7 @@ def settled_by_hand(state: State, event: StepSettled) -> State:
     if event.node or event.outcome is not StepOutcome.OK or step.undo == NOTHING or known:
         return state
     number = state.calls + 1
-    effect = Effect(f"{visit}hand", number, event.step, step.undo, step.retry_budget, certain=False)
+    effect = CallEffect(f"{visit}hand", number, event.step, step.undo, step.retry_budget, certain=False)
     return changed(state, calls=number, effects=with_effect(state.effects, effect))
 
 

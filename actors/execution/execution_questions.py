@@ -81,7 +81,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
         lines.append(f"{counted(state.replans, 'attempt')} to plan anew so far.")
     if state.config.author_lacks:
         lines.append(f"No new plan can be made: {state.config.author_lacks}.")
-    listed = options(trouble, again=again, plan=plan, by_hand=by_hand, undo=can_undo(state))
+    listed = options(trouble, again=again, plan=plan, by_hand=by_hand, undo=can_undo(state.effects, state.ends))
     return asked_form(
         f"What follows, as {_what(trouble)}?",
         about=about,

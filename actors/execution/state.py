@@ -13,7 +13,7 @@ from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import ExecutionCall, StepOutcome, TroubleCause
 from actors.execution.goals import PastGoal
 from actors.execution.ids import attempt_node, phase_node
-from actors.execution.undo import Effect, EffectEnd, Undoing
+from actors.execution.undo import CallEffect, EffectEnd, Undoing
 from actors.plans.constraints import Constraints
 from actors.plans.semantics import Configuration
 from actors.policy.table import BacktrackLevel
@@ -293,7 +293,7 @@ class State:
     """The paths that have changed since the start, as far as snapshots say; none where no budget of files is stated."""
     calls: int = 0
     """The calls so far that may have had an effect."""
-    effects: dict[str, Effect] = field(default_factory=dict)
+    effects: dict[str, CallEffect] = field(default_factory=dict)
     """What the calls of generators did, also under earlier plans, by node, in the order of the calls."""
     undoing: Undoing | None = None
     """The undoing of everything that was done; None until it is decided."""

@@ -8,13 +8,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from actors.plans.plan import IRREVERSIBLE, NOTHING, UNDO_WORDS
 from actors.tools.uses import ModelUse, PersonUse, ToolUse
-
-if TYPE_CHECKING:
-    from actors.execution.state import State
 
 
 class EffectEnd(StrEnum):
@@ -27,7 +24,7 @@ class EffectEnd(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class CallEffect:
     """What one call of a generator did."""
 
     node: str
@@ -88,7 +85,7 @@ def undo_node(number: int) -> str:
     return f"undo/n{number}"
 
 
-def with_effect(effects: dict[str, Effect], effect: Effect) -> dict[str, Effect]:
+def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str, CallEffect]:
     """Return the effects with one more, or another one of the same call; they are in the order of the calls."""
     listed = {**effects, effect.node: effect}
     last = next(reversed(effects.values()), None)
@@ -97,14 +94,14 @@ def with_effect(effects: dict[str, Effect], effect: Effect) -> dict[str, Effect]
     return {each.node: each for each in sorted(listed.values(), key=lambda each: each.number)}
 
 
-def to_undo(effects: dict[str, Effect], ends: Mapping[str, EffectEnd]) -> Effect | None:
+def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> CallEffect | None:
     """Return the effect that is undone next: the last one that counts and is not over; None where there is none."""
     return next((each for each in reversed(effects.values()) if each.counts and each.node not in ends), None)
 
 
-def can_undo(state: "State") -> bool:
+def can_undo(effects: Mapping[str, CallEffect], ends: Mapping[str, EffectEnd]) -> bool:
     """Return whether some effect can be undone by a tool or a person that a step names."""
-    return any(each.counts and each.undo and each.node not in state.ends for each in state.effects.values())
+    return any(each.counts and each.undo and each.node not in ends for each in effects.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +122,11 @@ class ShownEffect:
         return {"step": self.step, "call": self.call, "undo": self.undo or None, "status": self.status}
 
 
-def _status(effect: Effect, end: EffectEnd | None) -> str:
+def _status(effect: CallEffect, end: EffectEnd | None) -> str:
     return str(end or (IRREVERSIBLE if effect.undo == IRREVERSIBLE else "open"))
 
 
-def shown_effects(effects: dict[str, Effect], ends: Mapping[str, EffectEnd]) -> tuple[ShownEffect, ...]:
+def shown_effects(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> tuple[ShownEffect, ...]:
     """Return what was done and is more than nothing, in the order in which it is undone: the last call first."""
     listed = (each for each in reversed(effects.values()) if each.undo != NOTHING)
     return tuple(ShownEffect(each.step, each.number, each.undo, _status(each, ends.get(each.node))) for each in listed)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from actors.execution.state import State
-from actors.execution.undo import Effect, EffectEnd
+from actors.execution.undo import CallEffect, EffectEnd
 from actors.tools.uses import PersonUse, use_text
 from actors.values.format import shortened
 from actors.values.question_form import AskedForm, asked_form, one_line
@@ -35,7 +35,7 @@ _DOES: Mapping[str, str] = {
 _TEXT_MAX = 2_000
 
 
-def undo_question(state: State, effect: Effect, asks: str, *, tried: bool) -> AskedForm:
+def undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -> AskedForm:
     """Return the question about an effect; `asks` says why a person is asked, `tried` whether the tool was called."""
     use = state.config.tools.undos.get(effect.undo)
     options = [BY_HAND, LEAVE]

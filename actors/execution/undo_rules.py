@@ -6,7 +6,7 @@ from typing import Any
 from actors.execution.events import EffectSettled, UndoDecided
 from actors.execution.forbidden import is_forbidden
 from actors.execution.state import State
-from actors.execution.undo import Effect, Undoing, can_undo, counted_ends, shown_effects, to_undo, undo_node
+from actors.execution.undo import CallEffect, Undoing, can_undo, counted_ends, shown_effects, to_undo, undo_node
 from actors.execution.undo_questions import FORBIDDEN, undo_question
 from actors.run import rules
 from actors.run.ending import UNDONE, RunFinished
@@ -30,7 +30,7 @@ def problem(state: State) -> str:
         return ""  # Something may be at work; where nothing is to be undone in the end, the run just ends.
     if state.undoing is not None and to_undo(state.effects, state.ends) is None:
         return "everything that can be undone is undone already"
-    if not can_undo(state):
+    if not can_undo(state.effects, state.ends):
         return "there is nothing to undo: no call that has succeeded has a tool that undoes it"
     return ""
 
@@ -116,7 +116,7 @@ def _next_try(state: State, node: str) -> int:
     return state.undo_calls.get(node, 0) + 1
 
 
-def _reason_to_ask(state: State, effect: Effect, undoing: Undoing) -> str:
+def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
     """Return why a person is asked before the undo tool is called, as a clause; empty where it is just called."""
     use = state.config.tools.undos.get(effect.undo)
     if use is None:
