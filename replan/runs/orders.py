@@ -27,6 +27,7 @@ from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.attaching import check_sizes, uploaded
 from replan.runs.changes import Changes
 from replan.runs.executing import ExecutionOptions, PlanToExecute, prepare_to_execute
+from replan.runs.forks import ForkRequest
 from replan.runs.prepare import Prepared, prepare
 from replan.setup.settings import ModelChoice, UserConfig, choose_model
 from runtime.core.errors import UsageProblem
@@ -88,6 +89,16 @@ class ExecutionOrder(Limited):
     """The plan."""
     tools: str
     """The name of a tool set."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForkOrder(Limited):
+    """The fork that a client wants; the model `default` is the run's own."""
+
+    at: str = ""
+    """The place, as in `ForkRequest`."""
+    workflow: str | None = None
+    """The name of another workflow; None for the run's own."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +191,16 @@ class Offer:
             prepared = prepare(order.problem, options, **prepare_with)  # type: ignore[arg-type]
         prepared.check_model()
         return prepared
+
+    def fork_of(self, order: ForkOrder, environment: Mapping[str, str] = os.environ) -> ForkRequest:
+        """Return the fork that a client has ordered, with the usual limits of clients where the order has none.
+
+        Raises `UsageProblem`, whose place is the field.
+        """
+        limits = self.limits_of(order, self.config.clients.ceilings["max_calls"])
+        workflow = None if order.workflow is None else self.workflow_path(order.workflow)
+        model = None if order.model == DEFAULT else self.choice_of(order.model, environment).text
+        return ForkRequest(order.at, workflow, None, Changes(limits, model))
 
     def choice_of(self, name: str, environment: Mapping[str, str] = os.environ) -> ModelChoice:
         """Return the model behind a name. Raises `UsageProblem`."""

@@ -12,7 +12,7 @@ from actors.run.open_question import OpenQuestion
 from actors.values.answers import ANSWER_MAX
 from actors.values.attachments import ATTACHMENT_BYTES_MAX
 from replan.runs.orders import DEFAULT, UPLOADS_MAX
-from replan.service.bodies import ChangedLimits, Got, Name, SentBody
+from replan.service.bodies import ChangedLimits, Got, Name, SentBody, StartFork
 from replan.setup.limit_fields import with_limits
 
 WAIT_SECONDS_MAX = 50.0
@@ -151,6 +151,17 @@ class ChangeLimits(ChangedLimits):
     """The id of the run."""
     idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A repeated call with the same key posts nothing more."""
+
+
+class Fork(StartFork):
+    """A run to start from the middle of another one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    id: RunId
+    """The id of the other run."""
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """A repeated call with the same key starts nothing more."""
 
 
 class CheckPlan(Arguments):

@@ -39,6 +39,19 @@ class ChangedLimits(SentBody):
 
 
 @with_limits()
+class StartFork(SentBody):
+    """A run to start from the middle of another one; limits that are missing are the usual ones of clients."""
+
+    at: Annotated[str, Field(max_length=200)] = ""
+    """The number of the last shared record, an attempt, or `before:` and an attempt; empty for the last place before
+    the end."""
+    workflow: Name | None = None
+    """The name of another workflow, with the same steps."""
+    model: Name = DEFAULT
+    """The name of another model; `default` is that of the run."""
+
+
+@with_limits()
 class StartRun(SentBody):
     """A run to start."""
 

@@ -327,6 +327,23 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
     ),
     Operation(
+        name="fork",
+        scope="control",
+        summary="Start a run from the middle of another one, which is only read.",
+        gives=bodies.StartedBody,
+        function=write_operations.fork,
+        http=HttpAddress(method="POST", path=f"{RUN}/fork", body=bodies.StartFork),
+        mcp=McpOperation(
+            name="fork",
+            title="Fork a run",
+            description="Start a new run that begins with the first records of another one, up to a record or an "
+            "attempt, with another workflow, model or limits from there on. The other run is only read. Returns the "
+            "new run's id at once. Then call `wait`.",
+            takes=arguments.Fork,
+            repeats=False,
+        ),
+    ),
+    Operation(
         name="resume",
         scope="control",
         summary="Go on with a run that is parked, or that has ended and may go on.",

@@ -1,11 +1,13 @@
 """Starting runs for clients: as many at once and in a day as the settings allow, and each order once."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
 from actors.run.kind import PreparedRun
+from replan.runs.engine import Engine
+from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
 from replan.runs.run_ids import new_run_id
 from replan.service.access import Principal
@@ -20,6 +22,10 @@ UNDER_WAY = ("running",)
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 ID_LETTERS = 16
 """Letters of the id of a run that is started with an idempotency key: enough that no two keys lead to one id."""
+
+
+Begin = Callable[[Engine, str], Awaitable[str]]
+"""Records the start of a run under an id, and returns the id."""
 
 
 async def start(service: Service, who: Principal, order: Order) -> str:
@@ -39,12 +45,34 @@ async def start_prepared(
 
     Raises `RunExists` for an id that is taken, and `RequestRefused` for a client that has started too many.
     """
+    return await _start(service, who, lambda engine, name: engine.admit(prepared, run=name), run=run, mark=mark)
+
+
+async def start_fork(service: Service, who: Principal, origin: str, wanted: ForkRequest, *, key: str, mark: str) -> str:
+    """Record a fork that a client has ordered; return its id. `key` is a hashed idempotency key, empty for none.
+
+    Raises as `replan.runs.forks.fork_run` and `start_prepared` do, and `RequestRefused` where the key came with another
+    order.
+    """
+
+    def fork(engine: Engine, name: str) -> Awaitable[str]:
+        return fork_run(engine, origin, wanted, engine.environment, name=name)
+
+    if not key:
+        return await _start(service, who, fork)
+    async with service.repeating:
+        earlier = await _earlier_start(service, who, key, mark)
+        return earlier or await _start(service, who, fork, run=_run_of_key(key), mark=mark)
+
+
+async def _start(service: Service, who: Principal, begin: Begin, *, run: str = "", mark: str = "") -> str:
+    """Record the start of a run, if the client may start one more."""
     name = run or new_run_id()
     async with service.starting:  # So that two requests at a time do not both find room for one.
         await _check_room(service, who)
         await _check_busy(service, who)
         await service.change(partial(_noted, client=who.client, start=Start(run=name, at=service.now(), order=mark)))
-        return await replace(service.engine, by=who.client).admit(prepared, run=name)
+        return await begin(replace(service.engine, by=who.client), name)
 
 
 async def start_once(

@@ -9,10 +9,10 @@ from typing import Any
 from actors.run.kind import PreparedRun
 from replan.runs.changes import Changes
 from replan.runs.executing import plan_of_run
-from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
+from replan.runs.orders import AcquisitionOrder, ExecutionOrder, ForkOrder, Order
 from replan.service import messages
 from replan.service.requests import ProgramRequest
-from replan.service.starting import acquired, executed, mark_of, planned, start_once, start_prepared
+from replan.service.starting import acquired, executed, mark_of, planned, start_fork, start_once, start_prepared
 from replan.setup.limit_fields import limits_in
 from runtime.core.errors import UsageProblem
 
@@ -74,6 +74,16 @@ async def change_limits(request: ProgramRequest) -> Mapping[str, Any]:
     changes = Changes(limits_in(request.body), strict=request.body.strict)
     posted = await messages.change_limits(request.service, request.who, request.run, changes, key=request.key)
     return {"run_id": request.run, "result": posted.result}
+
+
+async def fork(request: ProgramRequest) -> Mapping[str, Any]:
+    """Start a run from the middle of another one."""
+    body, service = request.body, request.service
+    order = ForkOrder(at=body.at.strip(), workflow=body.workflow, model=body.model, limits=limits_in(body))
+    wanted = service.offer.fork_of(order, service.engine.environment)
+    mark = mark_of(f"{request.run}\n{body.model_dump_json()}")
+    run = await start_fork(service, request.who, request.run, wanted, key=request.key, mark=mark)
+    return {"run_id": run, "result": "accepted"}
 
 
 async def resume(request: ProgramRequest) -> Mapping[str, Any]:

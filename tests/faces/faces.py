@@ -82,6 +82,7 @@ class Http:
         "tell": lambda run, text, kind="note": (f"runs/{run}/messages", {"text": text, "kind": kind}),
         "cancel": lambda run: (f"runs/{run}/cancel", {}),
         "resume": lambda run: (f"runs/{run}/resume", {}),
+        "fork": lambda run, more: (f"runs/{run}/fork", more),
         "limit": lambda run, name, value: (f"runs/{run}/limits", {name: value}),
     }
 
@@ -148,6 +149,7 @@ class Mcp:
         "tell": lambda run, text, kind="note": ("tell", {"id": run, "text": text, "kind": kind}),
         "cancel": lambda run: ("cancel", {"id": run}),
         "resume": lambda run: ("resume", {"id": run}),
+        "fork": lambda run, more: ("fork", {"id": run, **more}),
         "limit": lambda run, name, value: ("limits", {"id": run, name: value}),
     }
 

@@ -11,6 +11,7 @@ from actors.run.inbox import MESSAGE_MAX
 from actors.values.answers import ANSWER_MAX
 from replan.cli.app import app
 from replan.runs.options import DriveOptions
+from replan.runs.run_ids import ALL
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct
 from tests.faces.faces import FACES, MISSING, REFUSED, house
@@ -183,3 +184,22 @@ async def test_a_parked_run_and_one_that_is_spent_go_on_when_a_client_says_so(fa
         assert (await home.do("resume", parked))[0] == (await home.do("limit", spent, "max_calls", 9))[0] == OK
         for run in (parked, spent):
             await home.settled(run, "success")
+
+
+@pytest.mark.parametrize("face", ["HTTP", "MCP"])
+async def test_a_run_is_forked_and_a_host_drives_the_fork(face, tmp_path, monkeypatch, settings):
+    async with house(face, tmp_path, monkeypatch, hosts=True, **settings) as home:
+        ended = await home.run(model="plans")
+        before = await home.engine.journal.read(ended)
+        for wrong in ({"at": "99"}, {"at": ""}, {"at": "1", "model": "nope"}, {"at": "1", "max_calls": 10**6}):
+            assert (await home.do("fork", ended, wrong))[0] == REFUSED
+        assert (await home.do("fork", "zzzzzzzz", {"at": "1"}))[0] == MISSING
+        known = {row.run for row in await home.engine.journal.runs(ALL)}
+        assert known == {ended}, "what is refused starts nothing"
+        at = {"at": "before:g_plan/v1.a1", "model": "rules", "max_calls": 3}
+        assert (await home.do("fork", ended, at))[0] == OK
+        (fork,) = {row.run for row in await home.engine.journal.runs(ALL)} - known
+        await home.settled(fork, "success")
+        assert await home.engine.journal.read(ended) == before, "the other run is only read"
+        result = await home.engine.result(fork)
+        assert (result.calls, result.fork.origin) == (1, ended)
