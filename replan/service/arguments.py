@@ -153,7 +153,7 @@ class ChangeLimits(ChangedLimits):
     """A repeated call with the same key posts nothing more."""
 
 
-class Fork(StartFork):
+class ForkRun(StartFork):
     """A run to start from the middle of another one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)

@@ -339,7 +339,7 @@ OPERATIONS: tuple[Operation, ...] = (
             description="Start a new run that begins with the first records of another one, up to a record or an "
             "attempt, with another workflow, model or limits from there on. The other run is only read. Returns the "
             "new run's id at once. Then call `wait`.",
-            takes=arguments.Fork,
+            takes=arguments.ForkRun,
             repeats=False,
         ),
     ),
