@@ -336,9 +336,8 @@ OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="fork",
             title="Fork a run",
-            description="Start a new run that begins with the first records of another one, up to a record or an "
-            "attempt, with another workflow, model or limits from there on. The other run is only read. Returns the "
-            "new run's id at once. Then call `wait`.",
+            description="Start a new run with the first records of another one, which is only read, and with another "
+            "workflow, model or limits from there on. Returns its id at once. Then call `wait`.",
             takes=arguments.ForkRun,
             repeats=False,
         ),
