@@ -61,6 +61,15 @@ class ReplaySpec:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannerSpec:
+    """A planner of the library unified-planning, for problems in PDDL."""
+
+    engine: str
+    """The library's name of the planner; empty for any that fits the problem."""
+    reads_text: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
 class RecordingSpec:
     """The replies of a recording in a file."""
 
@@ -72,10 +81,11 @@ class RecordingSpec:
     reads_text: ClassVar[bool] = True
 
 
-ModelSpec = Named | RulesSpec | SimulatedSpec | Scripted | ReplaySpec | RecordingSpec
+ModelSpec = Named | RulesSpec | SimulatedSpec | Scripted | ReplaySpec | RecordingSpec | PlannerSpec
 
 GRAMMAR = (
-    "NAME, anthropic:NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE, replay:RUN[?lenient] or "
+    "NAME, anthropic:NAME, rules, planner:[ENGINE], simulated:PROFILE[?seed=N], scripted:FILE, "
+    "replay:RUN[?lenient] or "
     "recorded:FILE[?lenient|?record=MODEL]"
 )
 """The accepted forms, for help texts."""
@@ -83,10 +93,11 @@ GRAMMAR = (
 NAME_MAX = 200
 """Characters of a model's name."""
 
-_PREFIXES = ("anthropic", "simulated", "scripted", "replay", "recorded")
+_PREFIXES = ("anthropic", "planner", "simulated", "scripted", "replay", "recorded")
 _SERVERS = ("openai", "ollama", "vllm", "llamacpp", "lmstudio")
 _FORMS = ("rules", "simulated:PROFILE", "scripted:FILE", "replay:RUN", "recorded:FILE")
 _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS}
+_ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
 _SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
 
 
@@ -130,7 +141,7 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
 
 def is_deterministic(model: str) -> bool:
     """Return whether a model, as after `--model`, always writes the same for the same prompt."""
-    return model.strip() == "rules"
+    return model.strip() == "rules" or model.strip().startswith("planner:")
 
 
 def reads_text(model: str) -> bool:
@@ -156,7 +167,7 @@ def shown_model(model: str) -> str:
         spec = parse_model_spec(model)
     except UsageProblem:  # What a journal holds may be any text.
         spec = None
-    return model if isinstance(spec, Named | SimulatedSpec) else model.partition(":")[0]
+    return model if isinstance(spec, Named | SimulatedSpec | PlannerSpec) else model.partition(":")[0]
 
 
 def near_built_in(name: str) -> str:
@@ -180,6 +191,10 @@ def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
         return ReplaySpec(run, lenient)
     if prefix == "recorded":
         return _recording(rest, place)
+    if prefix == "planner":
+        if _ENGINE.fullmatch(rest) is None:
+            raise UsageProblem("`planner:` takes the name of an engine", place=place, hint="such as planner:pyperplan")
+        return PlannerSpec(rest)
     matched = _SIMULATED.fullmatch(rest)
     if matched is None:
         raise UsageProblem(

@@ -9,6 +9,7 @@ from typing import Any
 from actors.config.loader import LoadedWorkflow
 from actors.config.model_spec import (
     ModelSpec,
+    PlannerSpec,
     RecordingSpec,
     ReplaySpec,
     Scripted,
@@ -164,9 +165,13 @@ def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
     if given and loaded.workflow.strict:
         cause = "the demands of a problem in PDDL are its goal, which every plan reaches"
         raise UsageProblem(cause, place="strict", hint="leave it out")
-    if given and not parse_model_spec(setup.model).reads_text:
+    spec = parse_model_spec(setup.model)
+    if given and not spec.reads_text:
         cause = f"the model `{setup.model}` reads no PDDL"
-        raise UsageProblem(cause, place="model", hint="name a language model, or scripted:FILE")
+        raise UsageProblem(cause, place="model", hint="name a language model, a planner by planner:, or scripted:FILE")
+    if isinstance(spec, PlannerSpec) and not given:
+        cause = f"the model `{setup.model}` plans for problems in PDDL alone"
+        raise UsageProblem(cause, place="model", hint="name the domain by --pddl, or another model")
 
 
 def planning_config(options: RunOptions, setup: Setup) -> RunConfig:

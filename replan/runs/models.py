@@ -12,6 +12,7 @@ import trio
 from actors.config.model_spec import (
     ModelSpec,
     Named,
+    PlannerSpec,
     RecordingSpec,
     ReplaySpec,
     RulesSpec,
@@ -86,6 +87,10 @@ async def open_model(
         case Named():
             async with open_named(spec, environment, clock) as model:
                 yield model
+        case PlannerSpec(engine):
+            from replan.runs.planner_model import PlannerModel  # noqa: PLC0415 - few runs need it
+
+            yield PlannerModel(engine)
         case SimulatedSpec(profile, seed):
             from actors.simulated.author import SimulatedModel  # noqa: PLC0415
             from actors.simulated.profile import load_profile  # noqa: PLC0415
@@ -169,6 +174,10 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
                 check_model(parse_model_spec(spec.missing), environment)
                 file.check_writable()
             file.read(may_be_missing=bool(spec.missing))
+        case PlannerSpec(engine):
+            from replan.runs.planner_model import check_planner  # noqa: PLC0415 - few runs need it
+
+            check_planner(engine)
         case SimulatedSpec(profile):
             from actors.simulated.profile import load_profile  # noqa: PLC0415
 

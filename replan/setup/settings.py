@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 from actors.config.model_spec import (
     ModelSpec,
     Named,
+    PlannerSpec,
     RecordingSpec,
     ReplaySpec,
     RulesSpec,
@@ -280,7 +281,7 @@ def price_of(
     match spec:
         case RecordingSpec() if spec.missing:
             return price_of(parse_model_spec(spec.missing), base_url=base_url, own=own, at=at)
-        case RulesSpec() | SimulatedSpec() | Scripted() | ReplaySpec() | RecordingSpec():
+        case RulesSpec() | PlannerSpec() | SimulatedSpec() | Scripted() | ReplaySpec() | RecordingSpec():
             return FREE
         case Named():
             own_price = (own or {}).get(spec.text)

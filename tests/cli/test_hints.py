@@ -33,7 +33,8 @@ def test_the_last_run_is_shown_and_logged(replan, problem):
 
 
 def test_the_hint_about_models_names_the_supported_forms(replan, problem):
-    assert_refused(replan("run", problem, "-m", ""), "scripted:FILE, replay:RUN[?lenient] or recorded:FILE")
+    forms = "planner:[ENGINE], simulated:PROFILE[?seed=N], scripted:FILE, replay:RUN[?lenient] or recorded:FILE"
+    assert_refused(replan("run", problem, "-m", ""), forms)
 
 
 def test_hints_use_the_program_name_of_the_call(tmp_path, monkeypatch):

@@ -6,7 +6,15 @@ import random
 import pytest
 from pydantic import ValidationError
 
-from actors.config.model_spec import Named, ReplaySpec, RulesSpec, Scripted, SimulatedSpec, parse_model_spec
+from actors.config.model_spec import (
+    Named,
+    PlannerSpec,
+    ReplaySpec,
+    RulesSpec,
+    Scripted,
+    SimulatedSpec,
+    parse_model_spec,
+)
 from replan.setup.settings import PriceEntry, price_of
 from runtime.core.ledger import FREE, Price, Usage
 from runtime.models.prices import find_price
@@ -127,7 +135,9 @@ def test_the_users_own_table_goes_first():
     assert price_of(Named("mine"), base_url="http://localhost:1", own={"mine": own}, at=AT) is own
 
 
-@pytest.mark.parametrize("spec", [RulesSpec(), SimulatedSpec("typical"), Scripted("f"), ReplaySpec("r")])
+@pytest.mark.parametrize(
+    "spec", [RulesSpec(), PlannerSpec(""), SimulatedSpec("typical"), Scripted("f"), ReplaySpec("r")]
+)
 def test_what_runs_here_is_free(spec):
     """No provider, no bill."""
     assert price_of(spec, at=AT) == FREE

@@ -2,7 +2,15 @@
 
 import pytest
 
-from actors.config.model_spec import Named, ReplaySpec, RulesSpec, Scripted, SimulatedSpec, parse_model_spec
+from actors.config.model_spec import (
+    Named,
+    PlannerSpec,
+    ReplaySpec,
+    RulesSpec,
+    Scripted,
+    SimulatedSpec,
+    parse_model_spec,
+)
 from runtime.core.errors import UsageProblem
 from runtime.models.base_url import (
     CALL_SECONDS,
@@ -26,6 +34,8 @@ from runtime.models.base_url import (
         ("anthropic:eu.claude:1", Named("eu.claude:1", "anthropic")),
         ("anthropic/claude-sonnet-5", Named("anthropic/claude-sonnet-5")),
         ("rules", RulesSpec()),
+        ("planner:pyperplan", PlannerSpec("pyperplan")),
+        ("planner:", PlannerSpec("")),
         ("simulated:typical", SimulatedSpec("typical")),
         ("simulated:typical?seed=7", SimulatedSpec("typical", 7)),
         ("scripted:my replies.yaml", Scripted("my replies.yaml")),
@@ -34,7 +44,7 @@ from runtime.models.base_url import (
     ],
 )
 def test_what_a_name_means(text, spec):
-    """Only the four prefixes and one word are special."""
+    """Only the five prefixes and one word are special."""
     assert parse_model_spec(text) == spec
 
 
@@ -47,6 +57,7 @@ def test_what_a_name_means(text, spec):
         ("bell\x07", "control characters"),
         ("x" * 201, "longer than 200"),
         ("rules:", "just rules"),
+        ("planner:a b", "such as planner:pyperplan"),
         ("simulated:", "simulated:base"),
         ("simulated:Typical", "profile"),
         ("simulated:typical?seed=-1", "seed"),

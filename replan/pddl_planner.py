@@ -1,0 +1,73 @@
+"""The program that asks a planner of unified-planning for actions: `python -m replan.pddl_planner ENGINE`.
+
+It reads the domain and the problem as JSON from standard input, and prints `{"actions": [...]}` or `{"problem": WHY}`.
+An empty ENGINE is any installed one that fits. It is a process of its own, since a planner cannot be stopped otherwise.
+"""
+
+import json
+import sys
+import warnings
+from contextlib import redirect_stdout
+from typing import Any
+
+from unified_planning.engines import CompilationKind
+from unified_planning.exceptions import UPException
+from unified_planning.io import PDDLReader
+from unified_planning.plans import SequentialPlan
+from unified_planning.shortcuts import Compiler, OneshotPlanner, get_environment
+
+COMPILED = (
+    ("EQUALITIES", CompilationKind.GROUNDING),
+    ("CONDITIONAL_EFFECTS", CompilationKind.CONDITIONAL_EFFECTS_REMOVING),
+    ("NEGATIVE_CONDITIONS", CompilationKind.NEGATIVE_CONDITIONS_REMOVING),
+    ("DISJUNCTIVE_CONDITIONS", CompilationKind.DISJUNCTIVE_CONDITIONS_REMOVING),
+)
+"""What many planners do not take, and what the library turns into something that they do."""
+
+
+def find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
+    """Return the actions that a planner finds, or why there are none."""
+    get_environment().credits_stream = None
+    try:
+        read = PDDLReader().parse_problem_string(domain, problem)
+        plan = _solved(engine, read)
+    except Exception as error:  # noqa: BLE001 -- its reader raises what its parser raises, and engines what they want
+        kind = "" if isinstance(error, UPException) else f"{type(error).__name__}: "
+        return {"problem": f"{kind}{' '.join(str(error).split())}"[:500]}
+    if plan is None:
+        return {"problem": "the planner found no plan"}
+    return {"actions": [_text(each) for each in plan.actions]}
+
+
+def _solved(engine: str, problem: Any) -> Any:
+    """Return the plan for a problem, without the parts that the planner does not take; None where it finds none."""
+    back: list[Any] = []
+    for feature, kind in COMPILED:
+        if feature in problem.kind.features:
+            with Compiler(problem_kind=problem.kind, compilation_kind=kind) as compiler:
+                compiled = compiler.compile(problem, kind)
+            problem, back = compiled.problem, [*back, compiled.map_back_action_instance]
+    wanted = {"name": engine} if engine else {"problem_kind": problem.kind}
+    with OneshotPlanner(**wanted) as planner:
+        plan = planner.solve(problem).plan
+    for each in reversed(back):
+        plan = plan and plan.replace_action_instances(each)
+    return plan if isinstance(plan, SequentialPlan) else None
+
+
+def _text(action: Any) -> str:
+    names = [action.action.name, *(str(each.object().name) for each in action.actual_parameters)]
+    return f"({' '.join(names)})"
+
+
+def main() -> None:
+    """Read the task, and print the answer; what planners print goes to standard error."""
+    task = json.load(sys.stdin)
+    with warnings.catch_warnings(), redirect_stdout(sys.stderr):
+        warnings.simplefilter("ignore")
+        answer = find_actions(sys.argv[1], task["domain"], task["problem"])
+    print(json.dumps(answer))  # noqa: T201 -- this is the answer
+
+
+if __name__ == "__main__":
+    main()

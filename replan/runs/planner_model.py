@@ -1,0 +1,76 @@
+"""The model `planner:ENGINE`: a planner of the library unified-planning names the actions for a problem in PDDL."""
+
+import sys
+from importlib.util import find_spec
+from subprocess import CalledProcessError
+
+import orjson
+import trio
+
+from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
+from runtime.core.ledger import Usage
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
+
+LIBRARY = "unified_planning"
+EXTRA = "unified-planning"
+
+
+def check_planner(engine: str) -> None:
+    """Raise `UsageProblem` where the library is missing, or has no such engine."""
+    if find_spec(LIBRARY) is None:
+        raise UsageProblem("a planner needs the extra unified-planning", place="--model", hint=install_command(EXTRA))
+    from unified_planning.shortcuts import get_environment  # noqa: PLC0415 - an extra
+
+    factory = get_environment().factory
+    found = sorted(name for name in factory.engines if factory.engine(name).is_oneshot_planner())
+    if not found:
+        cause, hint = "no planner of unified-planning is installed", "such as: pip install up-fast-downward"
+        raise UsageProblem(cause, place="--model", hint=hint)
+    if engine and engine not in found:
+        raise UsageProblem(f"there is no planner {engine!r}", place="--model", hint=f"installed: {', '.join(found)}")
+
+
+class PlannerModel:
+    """Asks a planner in a process of its own, which ends with the request.
+
+    It answers the role `actions` of a run that was given a problem in PDDL; anything else, and a problem that the
+    planner does not take or solve, is the fault `BAD_REQUEST`, which says why.
+    """
+
+    def __init__(self, engine: str) -> None:
+        self._engine = engine
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return f"planner:{self._engine}"
+
+    async def aclose(self) -> None:
+        """Do nothing: each planner ends with its request."""
+        await trio.lowlevel.checkpoint()
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Return the actions as JSON text, with a usage of no tokens."""
+        texts = (request.material.get("given") or {}).get("pddl")
+        if request.material.get("role") != "actions" or texts is None:
+            return _refused("a planner only names the actions for a problem in PDDL (`replan run --pddl`)")
+        command = [sys.executable, "-m", "replan.pddl_planner", self._engine]
+        with trio.move_on_after(request.timeout_seconds) as timer:
+            try:
+                done = await trio.run_process(
+                    command, stdin=orjson.dumps(texts), capture_stdout=True, capture_stderr=True
+                )
+            except CalledProcessError as error:
+                return _refused(f"the planner ended with {error.returncode}: {error.stderr.decode()[-300:]}")
+        if timer.cancelled_caught:
+            message = f"the planner found nothing in {request.timeout_seconds:g} s"
+            return Fault(kind=FaultKind.TIMEOUT, message=message)
+        answer = orjson.loads(done.stdout)
+        if "problem" in answer:
+            return _refused(answer["problem"])
+        return Reply(text=orjson.dumps(answer).decode(), usage=Usage(), model=self.name)
+
+
+def _refused(message: str) -> Fault:
+    return Fault(kind=FaultKind.BAD_REQUEST, message=message)
