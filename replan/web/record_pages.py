@@ -89,6 +89,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
         "others": [(other, in_words(other)) for other in others[-200:]],
         "beside": beside,
         "pairs": pairs,
+        "models": [] if loaded.kind.why_unforkable(loaded.state) else [*site.offer.models],
     }
     return page(site, who, "attempt.html", {**values, **compared, "here": "runs"})
 

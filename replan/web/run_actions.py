@@ -9,8 +9,10 @@ from actors.run.limits import LIMITS, RunLimits, checked_limits
 from actors.values.model_settings import words_of
 from replan.runs import cancelling
 from replan.runs.changes import Changes
+from replan.runs.orders import DEFAULT, ForkOrder
 from replan.service import messages
 from replan.service.access import Principal
+from replan.service.starting import start_fork
 from replan.web.requests import FormFields, back_to
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
@@ -60,6 +62,15 @@ async def go_on(site: Site, request: Request, who: Principal, form: FormFields) 
     run = request.path_params["run"]
     await messages.resume(site, who, run)
     return back_to(f"/runs/{run}", "resumed")
+
+
+async def fork(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Start a run with the first records of this one, up to an attempt, and show it."""
+    run = request.path_params["run"]
+    order = ForkOrder(at=form.text("at").strip(), model=form.text("model") or DEFAULT, limits=limits_in_form(form))
+    wanted = site.offer.fork_of(order, site.engine.environment)
+    started = await start_fork(site, who, run, wanted, key="", mark="")
+    return back_to(f"/runs/{started}", "started")
 
 
 async def cancel(site: Site, request: Request, who: Principal, form: FormFields) -> Response:

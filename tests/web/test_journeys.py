@@ -236,6 +236,19 @@ async def test_a_run_is_forked_with_another_text(person):
     assert (await person.web.settled(forked, "finished")).outcome == "success"
 
 
+async def test_a_run_is_forked_at_an_attempt_of_its_tree(person):
+    run = await finished(person)
+    await person.go(f"/runs/{run}/attempts/g_plan/v1.a1")
+    await person.click("#fork-here summary")
+    await person.click("#fork-here [value='before:g_plan/v1.a1']")
+    await person.replace("#fork-calls", "7")
+    await person.evaluate("document.querySelector('#fork-model').value = 'rules'")
+    await person.click("#fork-here button.main")
+    await person.sees("every guard passed")
+    assert "1 spent of 7 calls" in await person.text()
+    assert f"forked from run {run}" in await person.text()
+
+
 async def test_a_run_is_started_again_with_other_limits_which_its_page_shows(person):
     run = await finished(person)
     await person.go(f"/runs/{run}")
