@@ -10,6 +10,7 @@ from typing import Any
 
 from actors.planning.state import State as PlanningState
 from actors.run.calls import Replied
+from actors.run.forked import Forked
 from actors.run.kind import Kind
 from actors.run.parking import RunResumed
 from actors.search.progress import Phase
@@ -74,9 +75,14 @@ class Fold:
 
     def _fold(self) -> RunComparison:
         events, leading, begins = self._run.events, True, True
+        shared = self._shared()
         for position, placed in enumerate(events):
             self._seq = placed.seq
-            if begins and position > 0 and not self._only_started(position):
+            if position < shared:
+                first = self._edit.first(placed.event) if position == 0 else placed.event
+                self._state = self._machine.evolve(self._state, first)
+                continue
+            if begins and position > shared and not self._only_started(position):
                 more = self._decision()
                 if more is not None and not self._held_back(more, position):
                     return self._differs(None, more)
@@ -95,6 +101,11 @@ class Fold:
                 return difference
             begins = placed.ends
         return self._at_end()
+
+    def _shared(self) -> int:
+        """Return how many records were copied from another run, which is compared by itself; 0 without a fork."""
+        places = [place for place, each in enumerate(self._run.events, 1) if isinstance(each.event, Forked)]
+        return places[-1] if places else 0
 
     def _decision(self) -> Any:
         return self._machine.advance(self._state)
@@ -153,7 +164,7 @@ class Fold:
 
     def _at_end(self) -> RunComparison:
         self._seq += 1
-        more = self._decision() if len(self._run.events) > 1 else None
+        more = self._decision() if len(self._run.events) > max(1, self._shared()) else None
         if more is None:
             return RunComparison(self._run.run, FoldOutcome.SAME, self._run.status)
         return self._differs(None, more)

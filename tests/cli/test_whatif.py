@@ -137,6 +137,13 @@ def test_a_guard_that_is_edited_judges_the_recorded_artifacts(replan, problem, s
     assert whatif(*asked)[1]["runs"][0]["reason"] == "the process that folds it has ended"
 
 
+def test_a_fork_is_compared_from_where_it_began(planned, whatif, replan, scripted):
+    run = planned()
+    replan("fork", run, "--at", "10", "-m", scripted(SCRIPT), "--no-input")
+    code, report = whatif()
+    assert (code, report["counts"]["same"]) == (0, 2), report["runs"]
+
+
 def test_a_damaged_run_harms_no_other(planned, whatif, home):
     planned()
     damaged = planned()
