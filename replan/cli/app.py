@@ -115,6 +115,7 @@ _GROUPS = {
         "telemetry": "Send traces that the OpenTelemetry collector has not taken yet.",
         "archive": "Move finished runs into compressed files.",
         "restore": "Bring archived runs back.",
+        "attest": "Write what a run did into one signed file.",
         "delete": "Delete a run for good.",
         "prune": "Delete old runs that never go on.",
         "doctor": "Show what this installation uses, and what is wrong with it.",

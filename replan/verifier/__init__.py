@@ -1,0 +1,1 @@
+"""The verifier of attestations: one program that needs the standard library and `cryptography`, nothing of ours."""

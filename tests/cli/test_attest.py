@@ -1,0 +1,89 @@
+"""`attest`: a key is made, a run is attested, the file verified; each mistake is one line."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from replan.runs.attesting import signed
+from replan.verifier.verify_attestation import verify
+from tests.api.test_child_commands import assert_refused
+from tests.attestation.simulated_runs import KEY, PUBLIC, attestation, rebuilt
+
+
+@pytest.fixture
+def run(replan, problem):
+    """The id of a finished run."""
+    return json.loads(replan("run", problem, "-m", "rules", "--json").stdout)["run_id"]
+
+
+@pytest.fixture
+def public(replan, home):
+    """The public key of the home."""
+    return replan("attest", "--new-key").stdout.strip()
+
+
+def test_a_run_is_attested_and_verified(replan, home, run, public, tmp_path):
+    file = tmp_path / "run.json"
+    made = json.loads(replan("attest", run, "-o", file, "--json").stdout)
+    assert made == {"run_id": run, "file": str(file), "bytes": file.stat().st_size, "public_key": public}
+    assert (home / "attest-key.pem").stat().st_mode & 0o777 == 0o600
+    shown = replan("attest", "--verify", file, "--public-key", public)
+    assert shown.exit_code == 0, shown.stdout
+    assert {line.split()[0] for line in shown.stdout.splitlines()} == {"proved", "claimed"}
+    assert verify(file.read_bytes(), public).wrong == []
+
+
+def test_a_changed_file_and_another_key_are_found(replan, run, public, tmp_path):
+    file, key = tmp_path / "run.json", tmp_path / "other.pem"
+    other = replan("attest", "--new-key", "--key", key).stdout.strip()
+    replan("attest", run, "-o", file)
+    wrong = replan("attest", "--verify", file, "--public-key", other)
+    assert (wrong.exit_code, wrong.stdout) == (9, f"WRONG    signature: it is by the key {public}, not by {other}\n")
+    file.write_bytes(file.read_bytes().replace(b"success", b"succes5", 1))
+    wrong = replan("attest", "--verify", file, "--public-key", public, "--json")
+    found = json.loads(wrong.stdout)
+    assert (wrong.exit_code, found["ok"], found["wrong"]) == (9, False, ["signature: the file is not what was signed"])
+
+
+def test_what_cannot_be_attested_is_one_line(replan, home, problem, run, tmp_path):
+    assert_refused(replan("attest", run), "there is no key to sign with", "attest --new-key` makes one")
+    public = replan("attest", "--new-key").stdout
+    assert_refused(replan("attest", "--new-key"), "there is a key already", "move it away first")
+    waiting = json.loads(replan("run", problem, "-m", "rules", "-d", "--json").stdout)["run_id"]
+    assert_refused(replan("attest", waiting), f"run {waiting} has not ended", "cancel")
+    (home / "attest-key.pem").chmod(0o644)
+    assert_refused(replan("attest", run), "other users may read the key", "chmod 600")
+    (home / "attest-key.pem").chmod(0o600)
+    no_key = tmp_path / "no.pem"
+    no_key.write_text(public, encoding="utf-8")
+    no_key.chmod(0o600)
+    assert_refused(replan("attest", run, "--key", no_key), "not the private key of Ed25519", "attest --new-key")
+    assert_refused(replan("attest", run, "-o", tmp_path), "is a directory", "name a file")
+    assert_refused(replan("attest", "--verify", tmp_path / "gone"), "no such file", "attest")
+
+
+DAMAGES = (
+    ("UPDATE runs SET kind = 'other'", 2, "other"),
+    ("UPDATE events SET at = at - 60 WHERE seq = 5", 9, "record 5"),
+)
+
+
+@pytest.mark.usefixtures("public")
+@pytest.mark.parametrize("damage", DAMAGES, ids=["kind", "record"])
+def test_a_damaged_run_and_one_of_an_unknown_kind_are_one_line(replan, home, run, damage):
+    statement, code, cause = damage
+    with closing(sqlite3.connect(home / "journal.sqlite3")) as journal:
+        journal.execute(statement)
+        journal.commit()
+    refused = replan("attest", run)
+    assert (refused.exit_code, refused.stderr.count("\n")) == (code, 1), refused.stderr
+    assert cause in refused.stderr
+
+
+def test_the_verifier_names_a_kind_that_it_does_not_know():
+    made = json.loads(json.dumps(attestation("planning", 1)))
+    made["runs"][0]["kind"] = "cooking"
+    [cause] = verify(signed(rebuilt(made), KEY), PUBLIC).wrong
+    assert cause.endswith("its kind cooking is not known here")
