@@ -26,7 +26,7 @@ FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError, struct.erro
 Json = dict[str, Any]
 
 
-class Report:
+class Audit:
     """The result: `wrong` contradicts the file, `proved` follows from it, `claimed` is what only its author says."""
 
     def __init__(self) -> None:
@@ -47,58 +47,58 @@ def sha256(*parts: bytes) -> bytes:
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def verify(data: bytes, public_key: str | None = None) -> Report:
+def verify(data: bytes, public_key: str | None = None) -> Audit:
     """Verify the bytes of a file; `public_key` is the signer's in hex, from another source than the file."""
-    report = Report()
+    audit = Audit()
     try:
         document = json.loads(data)
         signed, signature = document["attestation"], document["signature"]
         key, value = bytes.fromhex(signature["key"]), bytes.fromhex(signature["value"])
         form = {"attestation": signed, "signature": {"algorithm": "Ed25519", "key": key.hex(), "value": value.hex()}}
-        report.check(canonical(form) == data, "file: it is not written in the one form that it may have")
+        audit.check(canonical(form) == data, "file: it is not written in the one form that it may have")
         Ed25519PublicKey.from_public_bytes(key).verify(value, canonical(signed))
-        report.check(public_key in (None, key.hex()), f"signature: it is by the key {key.hex()}, not by {public_key}")
-        if not report.wrong:
+        audit.check(public_key in (None, key.hex()), f"signature: it is by the key {key.hex()}, not by {public_key}")
+        if not audit.wrong:
             owner = "" if public_key else "; nobody has said whose key that is"
-            report.proved.append(f"the file is, byte for byte, what the key {key.hex()} has signed{owner}")
-            _attestation(signed, report)
+            audit.proved.append(f"the file is, byte for byte, what the key {key.hex()} has signed{owner}")
+            _attestation(signed, audit)
     except InvalidSignature:
-        report.wrong.append("signature: the file is not what was signed")
+        audit.wrong.append("signature: the file is not what was signed")
     except FORM as error:
-        report.wrong.append(f"file: it has not the form of an attestation: {type(error).__name__}: {error}"[:200])
-    return report
+        audit.wrong.append(f"file: it has not the form of an attestation: {type(error).__name__}: {error}"[:200])
+    return audit
 
 
-def _attestation(signed: Json, report: Report) -> None:
+def _attestation(signed: Json, audit: Audit) -> None:
     texts, named = signed["texts"], set[str]()
-    report.check(sorted(signed) == ["made", "release", "runs", "texts", "version"], "file: it has other parts")
-    report.check(signed["version"] == 1, f"file: its version is {signed['version']}, and only 1 is known")
-    report.check(all(sha256(text.encode()).hex() == name for name, text in texts.items()), "texts: one was changed")
+    audit.check(sorted(signed) == ["made", "release", "runs", "texts", "version"], "file: it has other parts")
+    audit.check(signed["version"] == 1, f"file: its version is {signed['version']}, and only 1 is known")
+    audit.check(all(sha256(text.encode()).hex() == name for name, text in texts.items()), "texts: one was changed")
     ids = [run["run"] for run in signed["runs"]]
-    report.check(all(name.rpartition(".")[0] in ids for name in ids[1:]), "file: a run is no step of the first")
+    audit.check(all(name.rpartition(".")[0] in ids for name in ids[1:]), "file: a run is no step of the first")
     for run in signed["runs"]:
         where = f"run {run['run']}"
         events = [(f"{where}, record {row['seq']}", json.loads(row["body"])) for row in run["records"]]
-        report.check(" ".join(sorted(run)) == RUN_KEYS, f"{where}: it has other parts")
+        audit.check(" ".join(sorted(run)) == RUN_KEYS, f"{where}: it has other parts")
         known = STARTS.get(events[0][1]["kind"]) == run["kind"]
-        report.check(known, f"{where}: its kind {run['kind']} is not known here")
-        _chain_and_times(run, where, signed["made"], report)
-        named |= _texts_and_messages(run, where, events, report)
-        if not report.wrong:
-            sums = _budget(where, events, report)
-            summary = _decisions(where, events, run, texts, report)
+        audit.check(known, f"{where}: its kind {run['kind']} is not known here")
+        _chain_and_times(run, where, signed["made"], audit)
+        named |= _texts_and_messages(run, where, events, audit)
+        if not audit.wrong:
+            sums = _budget(where, events, audit)
+            summary = _decisions(where, events, run, texts, audit)
             ends = [event["outcome"] for _, event in events if event["kind"] == "run_finished"]
-            report.check(ends and run["outcome"] == ends[-1], f"{where}: its outcome is not that of its last records")
-            report.check(run["summary"] == sums | summary, f"{where}: the summary is not what follows from the records")
-    report.check(report.wrong or set(texts) == named, "texts: one is missing, or is named by no record")
-    report.claimed += [
+            audit.check(ends and run["outcome"] == ends[-1], f"{where}: its outcome is not that of its last records")
+            audit.check(run["summary"] == sums | summary, f"{where}: the summary is not what follows from the records")
+    audit.check(audit.wrong or set(texts) == named, "texts: one is missing, or is named by no record")
+    audit.claimed += [
         f"release {signed['release']} wrote the records and the file, at the times that its clocks told",
         "models, tools and people said what is recorded, and providers counted the tokens so",
         "the key's owner has not made up the records as a whole: a time stamp, or a copy kept elsewhere, shows when",
     ]
 
 
-def _chain_and_times(run: Json, where: str, made: float, report: Report) -> None:
+def _chain_and_times(run: Json, where: str, made: float, audit: Audit) -> None:
     kind, name, hashes = run["kind"].encode(), run["run"].encode(), list[bytes]()
     previous = sha256(bytes(32), struct.pack(">QB", run["format"], len(kind)), kind)
     at, epoch, mono = run["created"], 0, 0.0
@@ -107,18 +107,18 @@ def _chain_and_times(run: Json, where: str, made: float, report: Report) -> None
         place = struct.pack(">QdQqQ", row["seq"], row["at"], row["epoch"], inbox, len(body))
         previous = sha256(previous, struct.pack(">B", len(name)), name, place, body)
         follows = (row["seq"], row["hash"], len(row)) == (number, previous.hex(), 6)
-        report.check(follows or report.wrong, f"{where}, record {number}: it does not follow from the one before it")
+        audit.check(follows or audit.wrong, f"{where}, record {number}: it does not follow from the one before it")
         hashes.append(previous)
         event, mono = json.loads(body), mono if row["epoch"] == epoch else 0.0
         second = None if event["kind"] in ("settings_changed", *STARTS) else event.get("mono")
         forward = row["at"] >= at - CLOCK_SECONDS and row["epoch"] >= epoch and (second or mono) >= mono - CLOCK_SECONDS
-        report.check(forward, f"{where}, record {number}: a clock was set back before it")
+        audit.check(forward, f"{where}, record {number}: a clock was set back before it")
         at, epoch, mono = max(at, row["at"]), row["epoch"], max(mono, second or 0.0)
-    report.check(made >= at - CLOCK_SECONDS, f"{where}: its last record is later than the file")
-    report.check(merkle_root(hashes).hex() == run["merkle_root"], f"{where}: the Merkle root is that of other records")
+    audit.check(made >= at - CLOCK_SECONDS, f"{where}: its last record is later than the file")
+    audit.check(merkle_root(hashes).hex() == run["merkle_root"], f"{where}: the Merkle root is that of other records")
     tip = {"seq": len(hashes), "hash": previous.hex()}
-    report.check(run["anchor"] == tip, f"{where}: its anchor is not its last record")
-    report.proved.append(f"{where}: its {len(hashes)} records are complete and in the order of their times")
+    audit.check(run["anchor"] == tip, f"{where}: its anchor is not its last record")
+    audit.proved.append(f"{where}: its {len(hashes)} records are complete and in the order of their times")
 
 
 def merkle_root(hashes: list[bytes]) -> bytes:
@@ -127,14 +127,14 @@ def merkle_root(hashes: list[bytes]) -> bytes:
     return sha256(b"\1", merkle_root(hashes[:half]), merkle_root(hashes[half:])) if half else sha256(b"\0", hashes[0])
 
 
-def _texts_and_messages(run: Json, where: str, events: list[tuple[str, Json]], report: Report) -> set[str]:
+def _texts_and_messages(run: Json, where: str, events: list[tuple[str, Json]], audit: Audit) -> set[str]:
     for item in run["messages"]:
         parts = [part.encode() for part in (run["run"], item["key"], item["body"])]
         seal = sha256(struct.pack(">qd3Q", item["inbox"], item["at"], *map(len, parts)), *parts).hex()
-        report.check(seal == item["seal"] and len(item) == 5, f"{where}, message {item['inbox']}: it was changed")
+        audit.check(seal == item["seal"] and len(item) == 5, f"{where}, message {item['inbox']}: it was changed")
     taken = [row["inbox"] for row in run["records"] if row["inbox"] is not None]
     once = len(set(taken)) == len(taken) and set(taken) <= {item["inbox"] for item in run["messages"]}
-    report.check(once, f"{where}: a message is missing, or taken twice")
+    audit.check(once, f"{where}: a message is missing, or taken twice")
     named = {_text(event, name) for _, event in events for name in TEXTS.split()} - {""}
     return named | {each["text"] for each in run["summary"]["plans"]}
 
@@ -145,7 +145,7 @@ def _text(event: Json, name: str) -> str:
     return base64.b64decode(f"{value}=", b"-_", validate=True).hex() if isinstance(value, str) else ""
 
 
-def _budget(where: str, events: list[tuple[str, Json]], report: Report) -> Json:
+def _budget(where: str, events: list[tuple[str, Json]], audit: Audit) -> Json:
     limits, now, charged, pending, late = Json(), 0.0, dict[str, list[int]](), set[str](), set[str]()
 
     def sums() -> dict[str, int]:
@@ -160,27 +160,27 @@ def _budget(where: str, events: list[tuple[str, Json]], report: Report) -> Json:
         asked = event if "prompt_hash" in event else event["again"] if "replaces" in event else {}
         if "prompt_hash" in asked:
             old, again, second = event.get("replaces"), asked.get("try_number", 1), "rule" in asked
-            report.check(old is None or old in pending, f"{place}: it replaces a request that is not open")
+            audit.check(old is None or old in pending, f"{place}: it replaces a request that is not open")
             name = asked["node"] + "/c" * second + f".t{again}" * (again > 1)
-            report.check(name not in charged, f"{place}: {name} was asked for before")
+            audit.check(name not in charged, f"{place}: {name} was asked for before")
             charged[name] = [asked.get("calls", 1), asked.get("tokens_max", 0), asked.get("micro_usd_max", 0)]
             pending, late = pending - {old} | {name}, late | ({old} if old else set())
             over = [unit for unit, total in sums().items() if total > limits.get(unit, total)]
-            report.check(not over and now < limits.get("deadline", now + 1), f"{place}: it is over a limit {over}")
+            audit.check(not over and now < limits.get("deadline", now + 1), f"{place}: it is over a limit {over}")
         elif kind in ("settled", "generation_failed") or ("content" in event and name):
-            report.check(name in (pending | late if kind == "settled" else pending), f"{place}: {name} is not open")
+            audit.check(name in (pending | late if kind == "settled" else pending), f"{place}: {name} is not open")
             tokens = sum((event.get("usage") or {}).get(f"{side}_tokens", 0) for side in ("input", "output"))
             used, late = event.get("used", {"calls": 1, "tokens": tokens} | event), late - {name}
             if kind == "generation_failed" and "used" not in event:
                 free = event.get("unpaid") or event["fault"]["kind"] in (*FREE.split(), "rate_limited")
                 used, late = ({}, late) if free else (dict(zip(UNITS, charged[name], strict=True)), late | {name})
             pending, charged[name] = pending - {name}, [used.get(unit, 0) for unit in UNITS]
-            report.check(min(charged[name]) >= 0, f"{place}: it books a negative amount")
-    report.proved.append(f"{where}: its requests and replies add up to {sums()}; none was over a limit")
+            audit.check(min(charged[name]) >= 0, f"{place}: it books a negative amount")
+    audit.proved.append(f"{where}: its requests and replies add up to {sums()}; none was over a limit")
     return {"limits": limits, "committed": sums()}
 
 
-def _decisions(where: str, events: list[tuple[str, Json]], run: Json, texts: Json, report: Report) -> Json:
+def _decisions(where: str, events: list[tuple[str, Json]], run: Json, texts: Json, audit: Audit) -> Json:
     pinned = json.loads(texts[_text(events[0][1], "pinned")])
     plans, planning = {each["seq"]: each for each in run["summary"]["plans"]}, run["kind"] == "planning"
     pairs, old, nodes, made = pinned["workflow"]["action_pairs"] if planning else {}, set[str](), set[str](), set[str]()
@@ -193,8 +193,8 @@ def _decisions(where: str, events: list[tuple[str, Json]], run: Json, texts: Jso
         nodes |= {node} if kind == "generation_requested" else set()
         if kind == "verdict_reached" and planning:
             verdict = verdicts[node] = event["verdict"]
-            report.check(node in made, f"{place}: it judges {node}, which nobody has made")
-            report.check(not (verdict.get("passed") and _errors(verdict)), f"{place}: it passes what has errors")
+            audit.check(node in made, f"{place}: it judges {node}, which nobody has made")
+            audit.check(not (verdict.get("passed") and _errors(verdict)), f"{place}: it passes what has errors")
             if any(part["guard"] in LEVELS for part in (verdict, *verdict.get("parts", ()))) and seq in plans:
                 judged.append({"seq": seq, "node": node, "text": plans[seq]["text"]})
         elif kind == "decided":
@@ -204,19 +204,19 @@ def _decisions(where: str, events: list[tuple[str, Json]], run: Json, texts: Jso
             shared = pinned["workflow"]["search"] != "depth_first"
             history = (0 if shared else streak, came_again)
             cause = _decision(event, verdict, pinned, *history) if verdict else "nobody has judged it"
-            report.check(not cause and not verdict.get("passed"), f"{place}: {cause or 'it was not rejected'}")
+            audit.check(not cause and not verdict.get("passed"), f"{place}: {cause or 'it was not rejected'}")
             failures[step], decided = past if node in old else [*past, (node, mark)], decided + 1
         elif kind == "revised":
             gone = set(event["targets"])
             for _ in pairs:
                 gone |= {each for each in pairs if gone & set(pairs[each]["requires"])}
-            report.check(gone == set(event["cleared"]), f"{place}: it clears others than require its targets")
+            audit.check(gone == set(event["cleared"]), f"{place}: it clears others than require its targets")
             failures, old = ({}, old | nodes) if event.get("new_round") else (failures, old)
         elif kind == "run_finished" and event["outcome"] == "success" and planning:
             passed = {each.partition("/")[0] for each in verdicts if verdicts[each].get("passed")}
-            report.check(passed >= set(pairs), f"{place}: a step of it was never accepted")
-    report.proved += [f"{where}: its {decided} decisions follow from its policy"] if planning else []
-    report.claimed.append(f"{where}: the odds of weighed moves; which moves budgets allowed; what other guards say")
+            audit.check(passed >= set(pairs), f"{place}: a step of it was never accepted")
+    audit.proved += [f"{where}: its {decided} decisions follow from its policy"] if planning else []
+    audit.claimed.append(f"{where}: the odds of weighed moves; which moves budgets allowed; what other guards say")
     return {"plans": judged, "verdicts": len(verdicts), "decisions": decided}
 
 
@@ -268,22 +268,22 @@ def _decision(event: Json, verdict: Json, pinned: Json, streak: int, came_again:
     return "" if fits else f"its rule {rule} does not match first; these may: {', '.join(rows)}"
 
 
-def lines(report: Report) -> list[str]:
+def lines(audit: Audit) -> list[str]:
     """Return what was found as lines for people: what is wrong; or what is proved, and what is only claimed."""
-    if report.wrong:
-        return [f"WRONG    {cause}" for cause in report.wrong]
-    return [f"proved   {each}" for each in report.proved] + [f"claimed  {each}" for each in report.claimed]
+    if audit.wrong:
+        return [f"WRONG    {cause}" for cause in audit.wrong]
+    return [f"proved   {each}" for each in audit.proved] + [f"claimed  {each}" for each in audit.claimed]
 
 
 def main(arguments: list[str]) -> int:
     """Verify the file that the first argument names, by the key that the second one is; print the result."""
     try:
-        report = verify(Path(arguments[0]).read_bytes(), *arguments[1:2])
+        audit = verify(Path(arguments[0]).read_bytes(), *arguments[1:2])
     except (OSError, IndexError) as error:
-        report = Report()
-        report.wrong.append(f"usage: verify_attestation.py FILE [PUBLIC_KEY] ({error})")
-    sys.stdout.write("\n".join(lines(report)) + "\n")
-    return 9 if report.wrong else 0
+        audit = Audit()
+        audit.wrong.append(f"usage: verify_attestation.py FILE [PUBLIC_KEY] ({error})")
+    sys.stdout.write("\n".join(lines(audit)) + "\n")
+    return 9 if audit.wrong else 0
 
 
 if __name__ == "__main__":

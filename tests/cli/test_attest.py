@@ -47,11 +47,12 @@ def test_a_changed_file_and_another_key_are_found(replan, run, public, tmp_path)
     assert (wrong.exit_code, found["ok"], found["wrong"]) == (9, False, ["signature: the file is not what was signed"])
 
 
-def test_what_cannot_be_attested_is_one_line(replan, home, problem, run, tmp_path):
+def test_what_cannot_be_attested_is_one_line(replan, home, planned, tmp_path):
+    run = planned()
     assert_refused(replan("attest", run), "there is no key to sign with", "attest --new-key` makes one")
     public = replan("attest", "--new-key").stdout
     assert_refused(replan("attest", "--new-key"), "there is a key already", "move it away first")
-    waiting = json.loads(replan("run", problem, "-m", "rules", "-d", "--json").stdout)["run_id"]
+    waiting = planned({**SCRIPT, "g_analysis": [ASKING, ANALYSIS]})
     assert_refused(replan("attest", waiting), f"run {waiting} has not ended", "cancel")
     (home / "attest-key.pem").chmod(0o644)
     assert_refused(replan("attest", run), "other users may read the key", "chmod 600")
