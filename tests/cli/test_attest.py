@@ -8,8 +8,10 @@ import pytest
 
 from replan.runs.attesting import signed
 from replan.verifier.verify_attestation import verify
-from tests.api.test_child_commands import assert_refused
 from tests.attestation.simulated_runs import KEY, PUBLIC, attestation, rebuilt
+from tests.cli.conftest import SCRIPT
+from tests.cli.samples import ANALYSIS, ASKING
+from tests.cli.test_bad_input import assert_refused
 
 
 @pytest.fixture
