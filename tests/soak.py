@@ -38,6 +38,7 @@ SUITES = {
     "workers": (["tests/dispatch/test_fleet.py", "tests/dispatch/test_placing.py"], {"REPLAN_WORKER_ROUNDS": 11}),
     "attestations": (["tests/attestation"], {"REPLAN_ATTESTATIONS": 1_000, "REPLAN_ATTESTATION_EDITS": 10_000}),
     "traces": (["tests/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
+    "undos": (["tests/execution/test_undo_simulation.py"], {"REPLAN_UNDOS": 100_000}),
     "prohibitions": (["tests/execution/test_forbidden_simulation.py"], {"REPLAN_PROHIBITIONS": 3_000}),
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
     "copies": (["tests/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),

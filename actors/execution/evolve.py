@@ -62,7 +62,7 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
             ended = evolve_undo.tool_ended(after, event, None if opened is None else opened.request)
             return evolve_steps.tool_ended(ended, event)
         case ToolReissued():
-            return evolve_steps.requested(after, event.again.node, event.again)
+            return evolve_undo.reissued(evolve_steps.requested(after, event.again.node, event.again), event.again)
         case StepSettled():
             return evolve_steps.settled(after, event)
         case AttemptDecided():

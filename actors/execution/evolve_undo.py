@@ -43,6 +43,14 @@ def called(state: State, attempt: Attempt, request: ToolRequested | None) -> Att
     return replace(attempt, call=state.calls + 1, arguments=arguments)
 
 
+def reissued(state: State, request: ToolRequested) -> State:
+    """Return the state after a call was made again: one that is repeatable may have done its work before a crash."""
+    attempt = state.attempt_at(request.node)
+    if attempt is None or not request.repeatable:
+        return state
+    return changed(state, active={**state.active, attempt.name: replace(attempt, doubtful=True)})
+
+
 def noted(
     state: State, before: Attempt, after: Attempt, values: tuple[tuple[str, str], ...], *, may_have_run: bool
 ) -> State:
@@ -57,7 +65,7 @@ def noted(
         return state
     done = len(after.todo) < len(before.todo)
     effects = without(state.effects, (before.at_work,)) if before.at_work in state.effects else state.effects
-    if not (done or may_have_run):
+    if not (done or may_have_run or before.doubtful):
         return state if effects is state.effects else changed(state, effects=effects)
     if done:
         visit = f"{before.name}/r{before.revision}.v{before.visit}."
@@ -125,7 +133,10 @@ def decided(state: State, event: UndoDecided) -> State:
         reopening=run.reopening or run.finished is not None,
     )
     active = without(state.active, [attempt.name for attempt in stopped])
-    undoing = Undoing(event.why)
+    # A cancel may have stopped an undoing after its last call, whose result counts.
+    at_work = any(tool.request.node.startswith("undo/") for tool in run.tools.values())
+    before = state.undoing or Undoing(event.why)
+    undoing = replace(before, why=event.why, question="", tool_open=before.tool_open and at_work)
     return changed(state, run=run, active=active, trouble=None, replan=None, ending=None, undoing=undoing)
 
 

@@ -91,6 +91,8 @@ class Attempt:
     """The number, in the execution, of its last call that may have an effect; 0 before it."""
     arguments: str = "{}"
     """The arguments of that call, a JSON object as text; of a file that a model writes, its path alone."""
+    doubtful: bool = False
+    """Whether that call was made again after a crash, so that the first one may have done its work."""
 
     @property
     def node(self) -> str:

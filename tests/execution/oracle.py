@@ -54,14 +54,14 @@ class Oracle:
             return
         self._change(step.get("failure_effects", ()), step.get("failure_delete_effects", ()))
         word = step.get("on_failure", "escalate")
-        target = word if word not in {"escalate", "continue", "never"} else None
+        target = word if word not in {"escalate", "continue", "never", "undo"} else None
         if not self.policy:
             self.pending.discard(event.step)
             if target is not None:
                 self.pending |= self._below(target)
         if event.late:
             return
-        must = word in {"escalate", "never"}
+        must = word in {"escalate", "never", "undo"}
         assert not must or event.handed_over, f"the failure of {event.step} was not handed over"
         assert event.handed_over <= (must or (target is not None and not self.policy)), f"{event.step} must go on"
         self.handed_over = event.handed_over

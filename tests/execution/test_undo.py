@@ -4,7 +4,7 @@ import pytest
 
 from actors.run.inbox import MailRefused
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
-from actors.run.tools import Begun
+from actors.run.tools import Begun, Ended, ToolOutcome
 from actors.tools.output_parsing import ValueSource
 from actors.tools.parameters import StringParameter
 from actors.tools.specs import CommandSpec
@@ -351,8 +351,6 @@ def test_a_message_undoes_everything_while_a_tool_works():
     stage.send(Begun(stage.only("tool:do_flight"), stage.now))
     stage.post(kind="undo")
     assert undo_request(stage) is None
-    from actors.run.tools import Ended, ToolOutcome
-
     stage.send(Ended(stage.only("tool:do_flight"), stage.now, 1.0, ToolOutcome.SUCCEEDED, "", ""))
     assert undo_request(stage)[0] == "cancel_flight"
     stage.tool("cancel_flight")
@@ -414,6 +412,18 @@ def test_a_cancel_stops_the_undoing_and_a_further_message_goes_on_with_it():
     stage.resume()
     stage.tool("cancel_hotel")
     assert (stage.end, [name for name, _ in undone(stage)]) == ("undone", ["flight", "hotel"])
+
+
+def test_an_undo_call_that_ends_after_a_cancel_counts():
+    """It was found by the simulation: the call was made again."""
+    stage = failed(stage_of(repeatable=False))
+    stage.send(Begun(stage.only("tool:cancel_flight"), stage.now))
+    stage.post(kind="cancel")
+    stage.send(Ended(stage.only("tool:cancel_flight"), stage.now, 1.0, ToolOutcome.SUCCEEDED, "", ""))
+    stage.post(kind="undo")
+    stage.resume()
+    assert undone(stage) == [("flight", "undone")]
+    assert undo_request(stage)[0] == "cancel_hotel"
 
 
 def test_a_step_that_a_person_does_is_undone_by_a_person():
