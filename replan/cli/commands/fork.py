@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _FORK = examples(
     "replan fork k7m2x9qa --at g_strategy/v1.a1 -m gpt-5-mini",
-    "replan fork k7m2x9qa --at before:g_plan/v1.a1 -w my-search.yaml",
+    "replan fork k7m2x9qa --at before:g_plan/v1.a1 -w search",
     "replan fork k7m2x9qa --at 14 --policy belief --max-calls 20",
-    "replan fork --last --max-calls 60 --json",
+    "replan fork --last --at 1 --max-calls 60 --json",
 )
 
 
