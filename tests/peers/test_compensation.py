@@ -81,3 +81,69 @@ def test_a_finished_step_is_compensated_once_for_each_time_that_it_was_done(nth,
         code, result = work.resume()
     assert (code, (result or {}).get("outcome")) == (Exit.OK, "success"), (result, case.error())
     assert in_order(work.log()) == {"credit": 3, "withdraw": 3, "uncredit": 2, "other_bank": 2}
+
+
+TRANSFER = plan(
+    [
+        step("credit", ["start"], ["credited"], undo="uncredit"),
+        step(
+            "withdraw",
+            ["credited"],
+            ["done"],
+            dependencies=["credit"],
+            retry_budget=2,
+            undo="deposit",
+            on_failure="undo",
+        ),
+    ],
+    ["done"],
+)
+"""Where the withdrawal is refused twice, everything is undone."""
+TRANSFER_TOOLS = {"credit": {}, "withdraw": {}, "uncredit": {}, "deposit": {}}
+ONCE = """
+mkdir "$1.$2.tried" 2>/dev/null || exec /bin/sh "$4" "$1" "$2" "$3"
+echo "begin $2" >> "$1"
+exit 1
+"""
+"""Its arguments: those of a tool, and the script that carries it out; the first call fails."""
+
+
+def test_an_error_that_a_further_attempt_mends_undoes_nothing(open_case):
+    """langchain4j/langchain4j#5823: a tool error that the agent recovers from took back what earlier agents had done.
+
+    The run then ended with a success, and nothing was there. Here only the failure of the last attempt undoes.
+    """
+    case = open_case(lambda *_: None)
+    script = case.folder / "once.sh"
+    script.write_text(ONCE)
+    words = ["/bin/sh", str(script), str(case.folder / "log"), "withdraw", "0", str(case.folder / "work.sh")]
+    work = ExecutionCase(case, TRANSFER, {**TRANSFER_TOOLS, "withdraw": {"command": words}})
+    code, result = work.begin()
+    assert (code, result["outcome"]) == (Exit.OK, "success"), case.error()
+    assert [line.split()[1] for line in work.log() if line.startswith("begin")] == ["credit", "withdraw", "withdraw"]
+
+
+@pytest.mark.parametrize("nth", [None, *range(7, 10)])
+def test_what_was_undone_is_not_undone_again_by_a_kill_or_by_asking_again(nth, open_case):
+    """langchain4j/langchain4j#5171: compensations were kept once made, and made again after the next failure.
+
+    The driver is killed at each call from the withdrawal on; then everything is to be undone once more.
+    """
+    case = open_case(lambda *_: None)
+    work = ExecutionCase(case, TRANSFER, TRANSFER_TOOLS)
+    (case.folder / "log.withdraw.fails").touch()
+    code, result = work.begin(**({} if nth is None else {"kill": {"label": "tool.after", "nth": nth}}))
+    for _ in range(ROUNDS_MAX):
+        if code == Exit.UNDONE:
+            break
+        if code == Exit.WAITING:
+            name = next(
+                name for name in sorted(TRANSFER_TOOLS, key=len, reverse=True) if name in result["question"]["text"]
+            )
+            last = [line.split()[0] for line in work.log() if line.endswith(f" {name}")]
+            work.answer(result, TRUTH[last[-1]] if last else NOT_RUN)
+        code, result = work.resume()
+    assert (code, (result or {}).get("outcome")) == (Exit.UNDONE, "undone"), (result, case.error())
+    assert case.replan("undo", "--last", "--no-input")[0] == Exit.USAGE
+    assert work.log().count("begin uncredit") == 1
+    assert "begin deposit" not in work.log()
