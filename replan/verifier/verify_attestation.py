@@ -20,8 +20,7 @@ TEXTS = "specification pinned attachments goal task answer content arguments out
 STARTS = {"run_started": "planning", "acquisition_started": "acquisition", "execution_started": "execution"}
 FREE = "unresolved_host auth not_found content_refused prompt_too_long bad_request refused_connection no_api"
 LEVELS = ("plan_minimal", "plan_medium", "plan_expansive")
-CLOCK_SECONDS = 1.0
-UNITS = ("calls", "tokens", "micro_usd")
+UNITS, CLOCK_SECONDS = ("calls", "tokens", "micro_usd"), 1.0
 FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError, struct.error, RecursionError, OverflowError)
 Json = dict[str, Any]
 
@@ -133,7 +132,7 @@ def _texts_and_messages(run: Json, where: str, events: list[tuple[str, Json]], a
         seal = sha256(struct.pack(">qd3Q", item["inbox"], item["at"], *map(len, parts)), *parts).hex()
         audit.check(seal == item["seal"] and len(item) == 5, f"{where}, message {item['inbox']}: it was changed")
     taken = [row["inbox"] for row in run["records"] if row["inbox"] is not None]
-    once = len(set(taken)) == len(taken) and set(taken) <= {item["inbox"] for item in run["messages"]}
+    once = sorted(taken) == sorted({item["inbox"] for item in run["messages"]} & set(taken))
     audit.check(once, f"{where}: a message is missing, or taken twice")
     named = {_text(event, name) for _, event in events for name in TEXTS.split()} - {""}
     return named | {each["text"] for each in run["summary"]["plans"]}
@@ -195,15 +194,17 @@ def _decisions(where: str, events: list[tuple[str, Json]], run: Json, texts: Jso
             verdict = verdicts[node] = event["verdict"]
             audit.check(node in made, f"{place}: it judges {node}, which nobody has made")
             audit.check(not (verdict.get("passed") and _errors(verdict)), f"{place}: it passes what has errors")
-            if any(part["guard"] in LEVELS for part in (verdict, *verdict.get("parts", ()))) and seq in plans:
+            guards = {part["guard"]: part.get("passed") for part in (verdict, *verdict.get("parts", ()))}
+            if guards.keys() & set(LEVELS) and seq in plans:
                 judged.append({"seq": seq, "node": node, "text": plans[seq]["text"]})
+                fault = _fault(texts[plans[seq]["text"]]) if any(map(guards.get, LEVELS[1:])) else ""
+                audit.check(not fault, f"{place}: it passes a plan, although {fault}")
         elif kind == "decided":
             mark = sorted({(each["code"], each.get("where", "")) for each in _errors(verdict)})
             past = [each for each in failures.get(step, []) if each[0] != node]
             streak = next((n for n, each in enumerate(reversed(past), 1) if each[1] != mark), len(past) + 1)
             shared = pinned["workflow"]["search"] != "depth_first"
-            history = (0 if shared else streak, came_again)
-            cause = _decision(event, verdict, pinned, *history) if verdict else "nobody has judged it"
+            cause = _decision(event, verdict, pinned, 0 if shared else streak, came_again) if verdict else "unjudged"
             audit.check(not cause and not verdict.get("passed"), f"{place}: {cause or 'it was not rejected'}")
             failures[step], decided = past if node in old else [*past, (node, mark)], decided + 1
         elif kind == "revised":
@@ -220,16 +221,25 @@ def _decisions(where: str, events: list[tuple[str, Json]], run: Json, texts: Jso
     return {"plans": judged, "verdicts": len(verdicts), "decisions": decided}
 
 
+def _fault(text: str) -> str:
+    """Return what is never reached in a plan, even if nothing were deleted, so that it is valid at no level above 0."""
+    plan, reached = json.loads(text[text.find("{") : text.rfind("}") + 1]), set[str]()
+    steps, tokens = plan["steps"], set(plan["initial_state"])
+    for step in [each for _ in steps for each in steps]:
+        if tokens >= set(step.get("preconditions", ())) and reached >= set(step.get("dependencies", ())):
+            reached.add(step["step_id"])
+            for made in (step, *step.get("outcomes", ())):
+                tokens |= {*made.get("effects", ()), *made.get("failure_effects", ())}
+    idle = {step["step_id"] for step in steps if not step.get("repeatable")} - reached
+    return ", ".join(f"{each} is never reached" for each in sorted(idle | (set(plan["goal_state"]) - tokens)))
+
+
 def _errors(verdict: Json) -> list[Json]:
     return [each for each in verdict.get("findings", ()) if each.get("severity", "error") == "error"]
 
 
 def _decision(event: Json, verdict: Json, pinned: Json, streak: int, came_again: bool) -> str:
-    """Return what is wrong with a decision, or nothing.
-
-    `streak` counts equal rejections in a row, and is 0 where branches have a common history; `came_again` says whether
-    some artifact was word for word an earlier one.
-    """
+    """Return what is wrong with a decision; `streak`: equal rejections in a row, or 0 where branches share them."""
     workflow, belief, rule, rows = pinned["workflow"], pinned["policy"].get("belief") or {}, event["rule"], Json()
     step, level, targets = event["node"].partition("/")[0], event.get("level", "local_retry"), event.get("targets", [])
     pair, errors, table = workflow["action_pairs"][step], _errors(verdict), pinned["policy"]["rows"]

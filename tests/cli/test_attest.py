@@ -7,7 +7,9 @@ from contextlib import closing
 import pytest
 
 from replan.runs.attesting import signed
+from replan.setup.attest_key import read_key
 from replan.verifier.verify_attestation import verify
+from runtime.core.events import text_hash
 from tests.attestation.simulated_runs import KEY, PUBLIC, attestation, rebuilt
 from tests.cli.conftest import SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING
@@ -47,6 +49,22 @@ def test_a_changed_file_and_another_key_are_found(replan, run, public, tmp_path)
     wrong = replan("attest", "--verify", file, "--public-key", public, "--json")
     found = json.loads(wrong.stdout)
     assert (wrong.exit_code, found["ok"], found["wrong"]) == (9, False, ["signature: the file is not what was signed"])
+
+
+def test_a_verdict_that_passes_a_plan_whose_goal_nothing_makes_is_found(replan, home, run, tmp_path):
+    """Also where the owner of the key signs it, and the plan stands by its own hash."""
+    replan("attest", "--new-key")
+    file, key = tmp_path / "run.json", read_key(home / "attest-key.pem")
+    replan("attest", run, "-o", file)
+    made = json.loads(file.read_bytes())["attestation"]
+    [judged] = made["runs"][0]["summary"]["plans"]
+    plan = json.loads(made["texts"][judged["text"]])
+    plan["goal_state"].append("never_made")
+    text = json.dumps(plan)
+    judged["text"] = text_hash(text)
+    made["texts"][judged["text"]] = text
+    wrong = verify(signed(made, key)).wrong
+    assert any(cause.endswith("it passes a plan, although never_made is never reached") for cause in wrong), wrong
 
 
 def test_what_cannot_be_attested_is_one_line(replan, home, planned, tmp_path):
