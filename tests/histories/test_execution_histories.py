@@ -13,7 +13,7 @@
     started NODE · ended NODE OUTCOME · gone      a call is about to begin; it ends; its process has ended
     reply TEXT · planned · nothing WHY · asks TEXT    the model; the planning run, with the steps written since
     proved · answer TEXT [QUESTION] · decline [QUESTION] · woken    the guard, a person, the clock
-    tell TEXT · note TEXT · cancel · limits N     messages of the user
+    tell TEXT · note TEXT · cancel · undo · limits N    messages of the user
     park · resume · work · story                  the driver leaves, another one comes; what is open; the result
 
 The lines of the transcript are those of `replan log`.
@@ -26,6 +26,7 @@ import pytest
 from actors.execution.result import result_of
 from actors.execution.result_lines import result_lines
 from actors.execution.views import record_text
+from actors.plans.plan import UNDO_WORDS
 from actors.run.result import RunView
 from runtime.core.ledger import Limits
 from tests.execution.stage import Stage, person, plan, step, tool, toolset, writer
@@ -108,7 +109,7 @@ class ExecutionInterpreter(StageInterpreter):
         generators = {name: self.uses.get(name.removeprefix("do_"), tool(name)) for name in names}
         self.stage = Stage(
             value,
-            toolset(generators, {"syntax": self.guard}),
+            toolset(generators, {"syntax": self.guard}).model_copy(update={"undos": self._undos(value)}),
             limits=Limits(calls=int(options.get("calls", 90))),
             level=options.get("level", "plan_expansive"),
             replans="without-planner" not in words,
@@ -117,6 +118,14 @@ class ExecutionInterpreter(StageInterpreter):
             questions_max=int(options.get("questions", 5)),
             snapshots="snapshots" in words,
         )
+
+    def _undos(self, value):
+        """Return what undoes steps: the tool or person of `use`, else a repeatable tool."""
+        names = {each.get("undo", "") for each in value["steps"]} - {"", *UNDO_WORDS}
+        return {name: self.uses.get(name, tool(name)) for name in names}
+
+    def _undo(self):
+        self.stage.post(kind="undo")
 
     def _run(self, name):
         [act] = [node for node in self.stage.requests("tool:") if node.startswith(f"tool:{name}/")]
