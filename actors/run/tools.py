@@ -348,7 +348,7 @@ def _again(tool: OpenTool) -> ToolReissued:
 
 
 def _ask(tool: OpenTool, request_id: str, question_id: str) -> ClarificationRequested:
-    step = f"the step '{step_of(tool.request.node)}'"
+    step = _purpose(tool.request.node)
     asked = outcome_question(tool.request.tool, step, lives=not tool.certain, forked=tool.forked)
     return ClarificationRequested(
         **asked.form,
@@ -357,6 +357,12 @@ def _ask(tool: OpenTool, request_id: str, question_id: str) -> ClarificationRequ
         why=f"{tool.request.node}: {'made before the fork' if tool.forked else 'the outcome is unknown'}",
         blocks=(tool.request.node,),
     )
+
+
+def _purpose(node: str) -> str:
+    """Return what a call was for, in words: the step of its node, or what it was to undo."""
+    step, _, place = node.partition("/")
+    return f"the undo of call {place.removeprefix('n')}" if step == "undo" else f"the step '{step_of(node)}'"
 
 
 def _answered(request_id: str, tool: OpenTool, questions: Questions, now: float) -> ToolReissued | ToolFinished | None:
