@@ -20,6 +20,7 @@
     down KIND [retry_after=S]       the provider that is waited for was asked at the time, and is down
     below REQUEST KIND until=S      the child run of a request waits for its provider until then
     crash REQUEST [halted=plugin]   the actor of a request has crashed
+    fork SEQ                        go on as a fork that shares the first records; `resume` gives it a driver
     show · prompt STEP
 
 Time passes by one second with each message.
@@ -28,6 +29,7 @@ Time passes by one second with each message.
 import json
 import shlex
 
+from actors.run.forked import Forked
 from actors.run.ids import node_of
 from actors.run.messages import Faulted, Generated, Judged
 from actors.values.answers import NUMBER, YES_NO, choice
@@ -262,6 +264,14 @@ class Interpreter:
 
     def crash(self, request, halted=""):
         return self.send(Crashed(request, self.tick(), f"{request} crashed", halted))
+
+    def fork(self, seq):
+        """Go on as a fork of the run that has been written so far."""
+        shared = self.world.events[: int(seq)]
+        forked = Forked(at=self.tick(), origin="other", seq=int(seq), hash="00" * 32, limits=self.world.limits)
+        self.world.events[:] = [*shared, forked]
+        self.world.state = fold(self.world.machine, self.world.events)
+        return [self.transcript.line(forked, self.state)]
 
     def cancel(self):
         return self.mail('{"kind": "cancel"}')

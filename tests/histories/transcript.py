@@ -27,6 +27,9 @@ class Transcript:
             limits["deadline"] -= self.start
         return f"started, with {', '.join(f'{name} {value:g}' for name, value in limits.items())}"
 
+    def _forked(self, event):
+        return f"forked    from {event.origin} after record {event.seq}"
+
     def _run_resumed(self, event):
         return f"resumed by driver {event.epoch}{', at once' if event.at_once else ''}"
 
