@@ -154,8 +154,10 @@ def _budget(where: str, events: list[tuple[str, Json]], audit: Audit) -> Json:
         kind, name = event["kind"], event.get("request_id", "")
         if kind != "settings_changed" or event.get("mono") is not None:
             now = max(now, event.get("at") or 0.0)
-        if kind in ("settings_changed", *STARTS) and event.get("limits"):
+        if kind in ("settings_changed", "forked", *STARTS) and event.get("limits"):
             limits = {"calls": 30} | {key: value for key, value in event["limits"].items() if value is not None}
+        if kind == "forked":  # What the other run has spent does not count.
+            charged = {each: [0, 0, 0] for each in charged}
         asked = event if "prompt_hash" in event else event["again"] if "replaces" in event else {}
         if "prompt_hash" in asked:
             old, again, second = event.get("replaces"), asked.get("try_number", 1), "rule" in asked
@@ -187,6 +189,7 @@ def _decisions(where: str, events: list[tuple[str, Json]], run: Json, texts: Jso
     for seq, (place, event) in enumerate(events, 1):
         kind, node = event["kind"], event.get("node") or ""
         step, verdict = node.partition("/")[0], verdicts.get(node, {})
+        pinned = json.loads(texts[_text(event, "pinned")]) if kind == "forked" and event.get("pinned") else pinned
         made |= {event["request_id"].partition(".t")[0]} if kind == "artifact_produced" else set()
         came_again = came_again or event.get("repeats") is not None
         nodes |= {node} if kind == "generation_requested" else set()
@@ -250,11 +253,8 @@ def _decision(event: Json, verdict: Json, pinned: Json, streak: int, came_again:
         again = row["repeated"] and errors and (not streak or streak >= (pair["r_patience"] or workflow["r_patience"]))
         always = not (words or row["fatal"] or row["repeated"] or row["repeats"])
         sure = hits or always or (row["fatal"] and verdict.get("fatal")) or (again and streak and not belief)
-        rows |= (
-            {row["id"]: [*hits, *errors, {"code": ""}][0]["code"]}
-            if sure or again or (row["repeats"] and came_again)
-            else {}
-        )
+        if sure or again or (row["repeats"] and came_again):
+            rows[row["id"]] = [*hits, *errors, {"code": ""}][0]["code"]
         if sure:
             break
     if event.get("classified"):

@@ -14,6 +14,7 @@ from tests.attestation.simulated_runs import KEY, PUBLIC, attestation, rebuilt
 from tests.cli.conftest import SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING
 from tests.cli.test_bad_input import assert_refused
+from tests.cli.test_fork import BACK
 
 
 @pytest.fixture
@@ -37,6 +38,19 @@ def test_a_run_is_attested_and_verified(replan, home, run, public, tmp_path):
     assert shown.exit_code == 0, shown.stdout
     assert {line.split()[0] for line in shown.stdout.splitlines()} == {"proved", "claimed"}
     assert verify(file.read_bytes(), public).wrong == []
+
+
+def test_forks_at_every_record_are_attested(replan, problem, scripted, public, tmp_path):
+    """Also under another policy: charges begin anew, and decisions follow from the configuration from there on."""
+    done = replan("run", problem, "-m", scripted(BACK), "--no-input", "--json", "-q")
+    origin, file = json.loads(done.stdout)["run_id"], tmp_path / "fork.json"
+    last = int(replan("log", origin).stdout.splitlines()[-1].split()[0]) - 1
+    for seq in range(2, last + 1):
+        policy = ("--policy", "belief") if seq % 2 else ()
+        made = replan("fork", origin, "--at", seq, *policy, "-m", "rules", "--no-input", "--json", "-q")
+        run = json.loads(made.stdout)["run_id"]
+        assert replan("attest", run, "-o", file).exit_code == 0
+        assert verify(file.read_bytes(), public).wrong == [], (seq, policy)
 
 
 def test_a_changed_file_and_another_key_are_found(replan, run, public, tmp_path):
