@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from replan.api.handle import Run
     from replan.api.inbox import aanswer, adecline, alimits, answer, atell, decline, limits, tell
     from replan.api.options import MEMORY
-    from replan.api.runs import afork, aresume, asolve, drive, fork, resume, solve, start
+    from replan.api.runs import afork, aresume, asolve, aundo, drive, fork, resume, solve, start, undo
     from replan.api.stored import RunSummary, acancel, adelete, aruns, ashow, cancel, delete, runs, show
     from replan.runs.inbox import AnswerReceipt
     from runtime.core.errors import Held, ReplanError, RunNotFound, UsageProblem
@@ -84,6 +84,7 @@ __all__ = [
     "ashow",
     "asolve",
     "atell",
+    "aundo",
     "cancel",
     "check",
     "decline",
@@ -102,6 +103,7 @@ __all__ = [
     "start",
     "start_execution",
     "tell",
+    "undo",
 ]
 
 _HOMES = {
@@ -148,6 +150,7 @@ _HOMES = {
     "ashow": "replan.api.stored",
     "asolve": "replan.api.runs",
     "atell": "replan.api.inbox",
+    "aundo": "replan.api.runs",
     "cancel": "replan.api.stored",
     "check": "replan.api.check",
     "decline": "replan.api.inbox",
@@ -166,6 +169,7 @@ _HOMES = {
     "start": "replan.api.runs",
     "start_execution": "replan.api.executing",
     "tell": "replan.api.inbox",
+    "undo": "replan.api.runs",
 }
 """The module that each public name lives in."""
 

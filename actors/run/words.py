@@ -8,6 +8,7 @@ _EXECUTED = re.compile(
     r"(?:\btool:)?\b([A-Za-z0-9_][\w-]*)/r(\d+)\.(?:v(\d+)\.a|n)(\d+)(?:\.(?!t\d)([a-z_]+))?(?:\.t(\d+))?"
 )
 _NUMBERED = re.compile(r"(?:\btool:)?\b(?:trouble|planner)/n(\d+)\b")
+_UNDO = re.compile(r"(?:\btool:)?\bundo/n(\d+)\b")
 _WORKSPACE = re.compile(r"(?:\btool:)?\bworkspace/(start|end)\b")
 _MOVE = re.compile(
     r"(^| )=> (local_retry|partial_replan|full_replan|clarify|give_up)(?: to ([a-z0-9_, ]+?))?"
@@ -47,6 +48,7 @@ def in_words(text: str) -> str:
     text = _REQUEST.sub(_attempt, text)
     text = _EXECUTED.sub(_executed, text)
     text = _NUMBERED.sub(lambda match: f"trouble {match[1]}", text)
+    text = _UNDO.sub(lambda match: f"undo of call {match[1]}", text)
     return _WORKSPACE.sub(lambda match: f"the workspace at the {match[1]}", text)
 
 

@@ -29,7 +29,7 @@ from replan.setup.settings import UserConfig
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
-__all__ = ["afork", "aresume", "asolve", "drive", "fork", "resume", "solve", "start"]
+__all__ = ["afork", "aresume", "asolve", "aundo", "drive", "fork", "resume", "solve", "start", "undo"]
 
 T = TypeVar("T")
 
@@ -146,6 +146,34 @@ async def aresume(run: str, **options: Any) -> RunResult:
 def resume(run: str, **options: Any) -> RunResult:
     """Resume a run, as `aresume` does, outside of a trio or asyncio program."""
     return blocking("resume", partial(aresume, run, **options))
+
+
+async def aundo(
+    run: str,
+    *,
+    guards: Mapping[str, AnyGuard] | None = None,
+    generators: Mapping[str, Generate] | None = None,
+    home: Home = None,
+    ask: Ask | None = None,
+) -> RunResult:
+    """Undo what an execution did, the last call first, also after its end, and return its result.
+
+    Its outcome is `undone` once nothing is left; where an undo fails, or nobody knows what a call did, `ask` is asked.
+    The keywords are those of `drive`. Raises `UsageProblem` for a run of another kind, with nothing to undo, or that is
+    undone already, and as `aresume` does.
+    """
+
+    async def post(engine: Engine) -> None:
+        await engine.undo(await run_named(engine.journal, run))
+
+    await at_home(home, post)
+    return await aresume(run, guards=guards, generators=generators, home=home, ask=ask)
+
+
+@same_parameters(aundo)
+def undo(run: str, **options: Any) -> RunResult:
+    """Undo what an execution did, as `aundo` does, outside of a trio or asyncio program."""
+    return blocking("undo", partial(aundo, run, **options))
 
 
 @named_limits

@@ -78,6 +78,16 @@ async def resume(service: Service, who: Principal, run: str) -> None:
         raise RequestRefused("this server drives no runs: it was started with --no-host", "conflict")
 
 
+async def undo(service: Service, who: Principal, run: str) -> Posted:
+    """Have everything undone that an execution did, the last call first, also after its end.
+
+    Raises `RequestRefused` where the run does not go on yet, and as `Engine.undo` does.
+    """
+    posted = await service.engine.undo(run)
+    await _go_on_where_reopened(service, who, run)
+    return posted
+
+
 async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
     """Cancel a run; return whether it has ended. One that is cancelled already stays so.
 

@@ -357,6 +357,23 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
     ),
     Operation(
+        name="undo",
+        scope="control",
+        summary="Undo what an execution did, the last call first, where the server was started with `--allow-execute`.",
+        gives=bodies.Receipt,
+        function=write_operations.undo,
+        http=HttpAddress(method="POST", path=f"{RUN}/undo", body=bodies.Nothing),
+        mcp=McpOperation(
+            name="undo",
+            title="Undo an execution",
+            description="Undo what an execution did, the last call first, also after its end. Then call `wait`.",
+            takes=arguments.RunArguments,
+            destroys=True,
+            repeats=False,
+        ),
+        executes=True,
+    ),
+    Operation(
         name="cancel",
         scope="control",
         summary="Cancel a run.",

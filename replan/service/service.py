@@ -171,6 +171,8 @@ def at_rest(service: Service, shown: ShownRun) -> bool:
     """Tell whether nothing happens to a run before a person or a program does something."""
     common = shown.common
     match shown.status:
+        case "finished" if common is not None and common.reopening:  # A message lets it go on: it is driven next.
+            return service.waiting is None and not shown.hosted
         case "finished" | "moved":
             return True
         case "waiting":

@@ -92,6 +92,12 @@ async def resume(request: ProgramRequest) -> Mapping[str, Any]:
     return {"run_id": request.run, "result": "accepted"}
 
 
+async def undo(request: ProgramRequest) -> Mapping[str, Any]:
+    """Have everything undone that an execution did."""
+    posted = await messages.undo(request.service, request.who, request.run)
+    return {"run_id": request.run, "result": posted.result}
+
+
 async def cancel(request: ProgramRequest) -> Mapping[str, Any]:
     """Cancel a run; one that is cancelled already stays so."""
     shown_by = request.terms.result.format(run=request.run)

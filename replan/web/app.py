@@ -80,6 +80,7 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/runs/{run}/limits", writing(site, run_actions.limits), methods=["POST"]),
         Route("/runs/{run}/resume", writing(site, run_actions.go_on), methods=["POST"]),
         Route("/runs/{run}/fork", writing(site, run_actions.fork), methods=["POST"]),
+        Route("/runs/{run}/undo", writing(site, run_actions.undo), methods=["POST"]),
         Route("/runs/{run}/cancel", writing(site, run_actions.cancel), methods=["POST"]),
         Route(question, reading(site, inbox.show_question)),
         Route(question, writing(site, inbox.answer, "answer"), methods=["POST"]),

@@ -1,4 +1,4 @@
-"""What a person does to a run on its page: tell it something, change its limits, go on with it, cancel it."""
+"""What a person does to a run on its page: tell it something, change its limits, go on with it, undo it, cancel it."""
 
 from typing import Any, cast
 
@@ -71,6 +71,16 @@ async def fork(site: Site, request: Request, who: Principal, form: FormFields) -
     wanted = site.offer.fork_of(order, site.engine.environment)
     started = await start_fork(site, who, run, wanted, key="", mark="")
     return back_to(f"/runs/{started}", "started")
+
+
+async def undo(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Have everything undone that an execution did, once the box for that is ticked."""
+    run = request.path_params["run"]
+    site.check_execute()
+    if form.text("sure") != "yes":
+        raise UsageProblem("nothing is undone", hint="tick the box beside the button: the undo tools are called")
+    await messages.undo(site, who, run)
+    return back_to(f"/runs/{run}", "undoing")
 
 
 async def cancel(site: Site, request: Request, who: Principal, form: FormFields) -> Response:

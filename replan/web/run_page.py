@@ -111,6 +111,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "takes_messages": not final and shown.moved_to is None,
         "limits_reopen": shown.moved_to is None and shown.result.reopened_by == "limits",
         "can_resume": shown.moved_to is None and site.hosts and (interrupted or (over and goes_on(common))),
+        "may_undo": site.allow_execute and shown.moved_to is None and not loaded.kind.undo_problem(shown.with_inbox),
         "may_cancel": not over and shown.moved_to is None,
         "again": _again(run, loaded.kind.name, executes=site.allow_execute),
         "here": "runs",

@@ -35,7 +35,11 @@ async def test_every_tool_is_described_with_schemas_and_hints(tmp_path, monkeypa
             "result",
             "check_plan",
         }
-        assert {name for name, tool in listed.items() if tool.annotations.destructive_hint} == {"cancel", "execute"}
+        assert {name for name, tool in listed.items() if tool.annotations.destructive_hint} == {
+            "cancel",
+            "execute",
+            "undo",
+        }
 
 
 async def test_without_the_option_there_is_no_tool_that_executes(tmp_path, monkeypatch):

@@ -20,8 +20,9 @@ PHASES = "examples,coverage,fuzzing,stateful" if EXAMPLES else "coverage"
 SEED = os.environ.get("REPLAN_API_SEED", "1")
 SECONDS_MAX = 7_000
 UNLIMITED = 10**9
-NEVER_DONE = {"read_attempt", "start_execution"}
-"""Schemathesis asks for no address with a slash in a part, and there are no tools to execute with."""
+NEVER_DONE = {"read_attempt", "start_execution", "undo"}
+"""Schemathesis asks for no address with a slash in a part, and there are no tools to execute
+and undo with."""
 BODIES = {
     "start_run": {"problem": PROBLEM, "model": "plans"},
     "ag_ui": {
