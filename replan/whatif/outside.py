@@ -72,7 +72,8 @@ def message_of(
     event = placed.event
     if placed.inbox is not None:
         item = mail.get(placed.inbox)
-        return None if item is None else Mailed(item.inbox, item.key, item.body, event.at, mono=event.mono)
+        mono = getattr(event, "mono", None)  # The event that begins an undoing has none.
+        return None if item is None else Mailed(item.inbox, item.key, item.body, event.at, mono=mono)
     match event:
         case Started():
             return event

@@ -26,10 +26,10 @@ from runtime.core.ledger import MICRO
 from tests.cli.conftest import ROOT
 from tests.cli.samples import PROBLEM
 
-COMMANDS = ("run", "do", "execute", "acquire", "resume")
+COMMANDS = ("run", "do", "execute", "acquire", "resume", "fork")
 FUNCTIONS = ("start", "solve", "drive", "resume", "limits", "start_execution", "execute", "do", "acquire")
-BODIES = ("StartRun", "StartAcquisition", "StartExecution", "ChangedLimits")
-TOOLS = ("plan", "acquire", "execute", "limits")
+BODIES = ("StartRun", "StartAcquisition", "StartExecution", "StartFork", "ChangedLimits")
+TOOLS = ("plan", "acquire", "execute", "fork", "limits")
 EARLIER = re.compile(r"max_cost_usd|\w+_seconds|output_tokens")
 """Names that a face had for a limit beside the one name of all faces."""
 VALUES = {
@@ -58,6 +58,10 @@ HELD = {
 """What the run is held to after each: a field of the ledger's limits, and its value."""
 
 
+FORKS = ("fork", "afork")
+"""Functions that record a run and do not drive it: they take no plug-ins."""
+
+
 def keywords(name):
     return inspect.signature(getattr(replan, name)).parameters
 
@@ -68,7 +72,7 @@ def test_a_limit_has_its_name_in_every_face(name):
     for command in COMMANDS:
         options = [option for param in app.get_command(None, command).params for option in param.opts]
         assert flag(name) in options, command
-    for function in FUNCTIONS:
+    for function in (*FUNCTIONS, *FORKS):
         assert name in keywords(function), function
     schemas = openapi()["components"]["schemas"]
     for body in BODIES:

@@ -267,7 +267,8 @@ class Interpreter:
 
     def fork(self, seq):
         """Go on as a fork of the run that has been written so far."""
-        shared = self.world.events[: int(seq)]
+        first, *rest = self.world.events[: int(seq)]
+        shared = [first.model_copy(update={"shared": int(seq)}), *rest]
         forked = Forked(at=self.tick(), origin="other", seq=int(seq), hash="00" * 32, limits=self.world.limits)
         self.world.events[:] = [*shared, forked]
         self.world.state = fold(self.world.machine, self.world.events)
