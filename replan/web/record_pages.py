@@ -1,6 +1,7 @@
 """The pages below a run: the prompt and replies of an attempt, the records, the documents."""
 
 import json
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
         "beside": beside,
         "pairs": pairs,
         "models": [] if loaded.kind.why_unforkable(loaded.state) else [*site.offer.models],
+        "key": secrets.token_urlsafe(),
     }
     return page(site, who, "attempt.html", {**values, **compared, "here": "runs"})
 

@@ -95,6 +95,10 @@ class FormFields:
         return digest.hexdigest()
 
 
+IDEMPOTENCY_KEY = "idempotency_key"
+"""The field of a form that starts a run, by which the same form sent again is known."""
+
+
 def status_of_error(error: ReplanError) -> int:
     """Return the HTTP status of an error."""
     match error:

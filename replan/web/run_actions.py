@@ -13,7 +13,7 @@ from replan.runs.orders import DEFAULT, ForkOrder
 from replan.service import messages
 from replan.service.access import Principal
 from replan.service.starting import start_fork
-from replan.web.requests import FormFields, back_to
+from replan.web.requests import IDEMPOTENCY_KEY, FormFields, back_to
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
 
@@ -65,11 +65,16 @@ async def go_on(site: Site, request: Request, who: Principal, form: FormFields) 
 
 
 async def fork(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Start a run with the first records of this one, up to an attempt, and show it."""
+    """Start a run with the first records of this one, up to an attempt, and show it.
+
+    A form that is sent again leads to the fork that it has started. One that was changed in between starts another.
+    """
     run = request.path_params["run"]
     order = ForkOrder(at=form.text("at").strip(), model=form.text("model") or DEFAULT, limits=limits_in_form(form))
     wanted = site.offer.fork_of(order, site.engine.environment)
-    started = await start_fork(site, who, run, wanted, key="", mark="")
+    mark = await form.mark()
+    key = messages.hashed_key(form.text(IDEMPOTENCY_KEY), who, f"web fork {run} {mark}", place=IDEMPOTENCY_KEY)
+    started = await start_fork(site, who, run, wanted, key=key, mark=mark)
     return back_to(f"/runs/{started}", "started")
 
 

@@ -17,14 +17,13 @@ from replan.service.access import Principal
 from replan.service.messages import hashed_key
 from replan.service.starting import acquired, executed, planned, start_once
 from replan.views.errors import line_of_error
-from replan.web.requests import FormFields, page
+from replan.web.requests import IDEMPOTENCY_KEY, FormFields, page
 from replan.web.run_actions import limits_in_form
 from replan.web.site import Site
 from replan.web.start_costs import models_named, start_cost, workflows_explained
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO, Limits
 
-KEY = "idempotency_key"
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "planning": ("problem", "workflow", "strict", "model", *LIMITS),
     "acquisition": ("profile", "goal", "documents", "given", "model", *LIMITS),
@@ -107,7 +106,7 @@ async def _started(
     """
     try:
         mark = await form.mark()
-        key = hashed_key(form.text(KEY), who, f"web {kind} {mark}", place=KEY)
+        key = hashed_key(form.text(IDEMPOTENCY_KEY), who, f"web {kind} {mark}", place=IDEMPOTENCY_KEY)
         prepared = await prepare()
         run, _ = await start_once(site, who, key, mark, lambda: prepared)
     except UsageProblem as error:

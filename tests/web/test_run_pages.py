@@ -158,6 +158,34 @@ async def test_a_form_that_is_sent_twice_starts_one_run_and_a_changed_one_anothe
         assert key_in(refused.text) != fields["idempotency_key"]
 
 
+async def test_a_form_that_forks_starts_one_fork_when_sent_twice_and_a_changed_one_another(tmp_path):
+    async with served(tmp_path) as web:
+        run = await web.start("plans")
+        await web.settled(run, "finished")
+        attempt, places = f"/runs/{run}/attempts/g_plan/v1.a1", []
+        key = key_in((await web.browser.get(attempt)).text)
+        fields = {"at": "before:g_plan/v1.a1", "model": "default", "idempotency_key": key}
+
+        async def send():
+            places.append((await web.post(f"/runs/{run}/fork", fields)).headers["location"])
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(send)
+            nursery.start_soon(send)
+        await send()
+        assert len({*places}) == 1
+        assert len(await web.engine.journal.runs(RunFilter())) == 2
+        fields["max_calls"] = "9"
+        await send()
+        fields["idempotency_key"] = key_in((await web.browser.get(attempt)).text)
+        await send()
+        assert len({*places}) == 3
+        assert len(await web.engine.journal.runs(RunFilter())) == 4
+        refused = await web.post(f"/runs/{run}/fork", {**fields, "idempotency_key": ""})
+        assert refused.status_code == 422
+        assert len(await web.engine.journal.runs(RunFilter())) == 4
+
+
 def key_in(page):
     """Return the key of the form on a page."""
     return re.search(r'name="idempotency_key" value="([\w-]{20,})"', page)[1]
