@@ -1,7 +1,6 @@
 """Verifies the attestation of a run: `python verify_attestation.py FILE [PUBLIC_KEY]`. Exit code 0, or 9 for a finding.
 
-It needs Python 3.11 and `cryptography`, and nothing of the program that wrote the file. docs/reference/attestation.md
-describes the file and each check in the order of the functions below.
+It needs Python 3.11 and `cryptography` alone. docs/reference/attestation.md describes the file and each check in order.
 """
 
 import base64
@@ -28,8 +27,8 @@ Json = dict[str, Any]
 class Audit:
     """The result: `wrong` contradicts the file, `proved` follows from it, `claimed` is what only its author says."""
 
-    def __init__(self) -> None:
-        self.wrong, self.proved, self.claimed = list[str](), list[str](), list[str]()
+    def __init__(self, *wrong: str) -> None:
+        self.wrong, self.proved, self.claimed = list(wrong), list[str](), list[str]()
 
     def check(self, holds: object, cause: str) -> None:
         """Note what is wrong unless it holds."""
@@ -79,8 +78,7 @@ def _attestation(signed: Json, audit: Audit) -> None:
         where = f"run {run['run']}"
         events = [(f"{where}, record {row['seq']}", json.loads(row["body"])) for row in run["records"]]
         audit.check(" ".join(sorted(run)) == RUN_KEYS, f"{where}: it has other parts")
-        known = STARTS.get(events[0][1]["kind"]) == run["kind"]
-        audit.check(known, f"{where}: its kind {run['kind']} is not known here")
+        audit.check(STARTS.get(events[0][1]["kind"]) == run["kind"], f"{where}: its kind {run['kind']} is unknown")
         _chain_and_times(run, where, signed["made"], audit)
         named |= _texts_and_messages(run, where, events, audit)
         if not audit.wrong:
@@ -156,8 +154,7 @@ def _budget(where: str, events: list[tuple[str, Json]], audit: Audit) -> Json:
             now = max(now, event.get("at") or 0.0)
         if kind in ("settings_changed", "forked", *STARTS) and event.get("limits"):
             limits = {"calls": 30} | {key: value for key, value in event["limits"].items() if value is not None}
-        if kind == "forked":  # What the other run has spent does not count.
-            charged = {each: [0, 0, 0] for each in charged}
+        charged = {each: [0, 0, 0] for each in charged} if kind == "forked" else charged
         asked = event if "prompt_hash" in event else event["again"] if "replaces" in event else {}
         if "prompt_hash" in asked:
             old, again, second = event.get("replaces"), asked.get("try_number", 1), "rule" in asked
@@ -184,18 +181,20 @@ def _budget(where: str, events: list[tuple[str, Json]], audit: Audit) -> Json:
 def _decisions(where: str, events: list[tuple[str, Json]], run: Json, texts: Json, audit: Audit) -> Json:
     pinned = json.loads(texts[_text(events[0][1], "pinned")])
     plans, planning = {each["seq"]: each for each in run["summary"]["plans"]}, run["kind"] == "planning"
-    pairs, old, nodes, made = pinned["workflow"]["action_pairs"] if planning else {}, set[str](), set[str](), set[str]()
-    failures, verdicts, decided, judged, came_again = Json(), Json(), 0, list[Json](), False
+    pairs, old, asked, made = pinned["workflow"]["action_pairs"] if planning else {}, set[str](), set[str](), set[str]()
+    failures, verdicts, decided, judged, came_again, due = Json(), Json(), 0, list[Json](), False, None
     for seq, (place, event) in enumerate(events, 1):
         kind, node = event["kind"], event.get("node") or ""
         step, verdict = node.partition("/")[0], verdicts.get(node, {})
         pinned = json.loads(texts[_text(event, "pinned")]) if kind == "forked" and event.get("pinned") else pinned
         made |= {event["request_id"].partition(".t")[0]} if kind == "artifact_produced" else set()
         came_again = came_again or event.get("repeats") is not None
-        nodes |= {node} if kind == "generation_requested" else set()
+        asked |= {node} if kind == "judgement_requested" or event.get("review") else set()
+        asked |= {node} if "'review.unanswered'" in str(event.get("verdict")) else set()
+        audit.check(not due or kind != "generation_requested", f"{place}: a replan was decided that cleared nothing")
         if kind == "verdict_reached" and planning:
             verdict = verdicts[node] = event["verdict"]
-            audit.check(node in made, f"{place}: it judges {node}, which nobody has made")
+            audit.check(node in made & asked, f"{place}: it judges {node}, which nobody has made, or asked about")
             audit.check(not (verdict.get("passed") and _errors(verdict)), f"{place}: it passes what has errors")
             guards = {part["guard"]: part.get("passed") for part in (verdict, *verdict.get("parts", ()))}
             if guards.keys() & set(LEVELS) and seq in plans:
@@ -210,12 +209,14 @@ def _decisions(where: str, events: list[tuple[str, Json]], run: Json, texts: Jso
             cause = _decision(event, verdict, pinned, 0 if shared else streak, came_again) if verdict else "unjudged"
             audit.check(not cause and not verdict.get("passed"), f"{place}: {cause or 'it was not rejected'}")
             failures[step], decided = past if node in old else [*past, (node, mark)], decided + 1
+            due = event.get("targets") if str(event.get("level")).endswith("replan") else None
         elif kind == "revised":
             gone = set(event["targets"])
             for _ in pairs:
                 gone |= {each for each in pairs if gone & set(pairs[each]["requires"])}
-            audit.check(gone == set(event["cleared"]), f"{place}: it clears others than require its targets")
-            failures, old = ({}, old | nodes) if event.get("new_round") else (failures, old)
+            fits = gone == set(event["cleared"]) and due in (None, event["targets"])
+            audit.check(fits, f"{place}: it clears others than were decided, or than require its targets")
+            failures, old, due = ({}, old | made, None) if event.get("new_round") else (failures, old, None)
         elif kind == "run_finished" and event["outcome"] == "success" and planning:
             passed = {each.partition("/")[0] for each in verdicts if verdicts[each].get("passed")}
             audit.check(passed >= set(pairs), f"{place}: a step of it was never accepted")
@@ -290,8 +291,7 @@ def main(arguments: list[str]) -> int:
     try:
         audit = verify(Path(arguments[0]).read_bytes(), *arguments[1:2])
     except (OSError, IndexError) as error:
-        audit = Audit()
-        audit.wrong.append(f"usage: verify_attestation.py FILE [PUBLIC_KEY] ({error})")
+        audit = Audit(f"usage: verify_attestation.py FILE [PUBLIC_KEY] ({error})")
     sys.stdout.write("\n".join(lines(audit)) + "\n")
     return 9 if audit.wrong else 0
 

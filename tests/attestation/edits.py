@@ -103,17 +103,24 @@ def _places(events, *kinds, where=lambda _: True):
     return [place for place, event in enumerate(events) if event["kind"] in kinds and where(event)]
 
 
-def _drop(rows, events, place):
+def _drop(part, rows, events, place):
     del rows[place]
     del events[place]
+    _renumber_plans(part, place, -1)
     return True
+
+
+def _renumber_plans(part, place, by):
+    """Keep the summary in step with records that were left out or added, as a careful liar would."""
+    for each in part["summary"]["plans"]:
+        each["seq"] += by if each["seq"] > place + 1 else 0
 
 
 def request_left_out(dice, part, rows, events):
     """The reply to a request that nobody made."""
     replied = {event["request_id"] for event in events if "content" in event and "request_id" in event}
     places = [place for place, event in enumerate(events) if "prompt_hash" in event and event["node"] in replied]
-    return bool(places) and _drop(rows, events, dice.choice(places))
+    return bool(places) and _drop(part, rows, events, dice.choice(places))
 
 
 def reply_twice(dice, part, rows, events):
@@ -124,6 +131,7 @@ def reply_twice(dice, part, rows, events):
     place = dice.choice(places)
     rows.insert(place + 1, copy.deepcopy(rows[place]))
     events.insert(place + 1, copy.deepcopy(events[place]))
+    _renumber_plans(part, place, 1)
     return True
 
 
@@ -158,6 +166,24 @@ def another_sum(dice, part, rows, events):
     """A smaller sum in the summary."""
     part["summary"]["committed"]["calls"] -= 1
     return True
+
+
+def guard_not_asked(dice, part, rows, events):
+    """A verdict of a guard that nobody asked."""
+    nodes = {event["node"] for event in events if event["kind"] == "verdict_reached"}
+    places = _places(events, "judgement_requested", where=lambda event: event["node"] in nodes)
+    return bool(places) and _drop(part, rows, events, dice.choice(places))
+
+
+def nothing_cleared(dice, part, rows, events):
+    """A decision to go back that clears nothing."""
+    places = [
+        place
+        for place in _places(events[:-1], "revised")
+        if str(events[place - 1].get("level")).endswith("replan")
+        and events[place + 1]["kind"] == "generation_requested"
+    ]
+    return bool(places) and _drop(part, rows, events, dice.choice(places))
 
 
 def another_rule(dice, part, rows, events):
@@ -273,7 +299,8 @@ def failed_steps_succeed(dice, part, rows, events):
 
 LIES = (
     request_left_out, reply_twice, over_the_limit, lower_limit, negative_usage, another_sum, another_rule, another_code,
-    worse_move, passes_errors, verdict_about_nothing, other_steps_cleared, clock_set_back, earlier_driver,
+    guard_not_asked, nothing_cleared, worse_move, passes_errors, verdict_about_nothing, other_steps_cleared,
+    clock_set_back, earlier_driver,
     message_left_out, another_outcome, failed_steps_succeed,
 )  # fmt: skip
 """What the owner of the key may try; each contradicts other records, so each is found."""

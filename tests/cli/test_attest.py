@@ -121,4 +121,4 @@ def test_the_verifier_names_a_kind_that_it_does_not_know():
     made = json.loads(json.dumps(attestation("planning", 1)))
     made["runs"][0]["kind"] = "cooking"
     [cause] = verify(signed(rebuilt(made), KEY), PUBLIC).wrong
-    assert cause.endswith("its kind cooking is not known here")
+    assert cause.endswith("its kind cooking is unknown")
