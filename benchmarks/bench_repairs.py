@@ -188,7 +188,7 @@ class SimulatedAuthor:
             self.plan = [*self.plan[:place], self.chance.choice(self.task.actions), *self.plan[place:]]
 
     def _named(self, text):
-        """Return the action of a suggestion; any object of its type for what it leaves open."""
+        """Return an action that a suggestion describes; where it leaves an object open, one is drawn."""
         name, *terms = text.strip("()").split()
         fits = [
             each

@@ -211,7 +211,7 @@ class UndoDecided(Event):
 
 
 class EffectSettled(Event):
-    """It is known what has become of an effect that was to be undone; each effect has one such record at most."""
+    """The undoing of an effect has ended, as `end` says; there is at most one such record for each effect."""
 
     kind: Literal["effect_settled"] = "effect_settled"
     node: str

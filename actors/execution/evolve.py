@@ -22,6 +22,7 @@ from actors.execution.events import (
     UndoDecided,
 )
 from actors.execution.state import State
+from actors.execution.undo import is_undo_node
 from actors.plans.constraints import constraints_of
 from actors.plans.semantics import ready_steps
 from actors.run.ending import RunFinished
@@ -51,9 +52,9 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
         return common(state, run, event)
     after = changed(state, run=run)
     match event:
-        case ToolRequested() if event.node.startswith("undo/"):
+        case ToolRequested() if is_undo_node(event.node):
             return evolve_undo.requested(after, event)
-        case ToolReissued() if event.again.node.startswith("undo/"):
+        case ToolReissued() if is_undo_node(event.again.node):
             return evolve_undo.requested(after, event.again)
         case ToolRequested() | FileRequested():
             return evolve_steps.requested(after, event.node, event if isinstance(event, ToolRequested) else None)

@@ -29,8 +29,8 @@ from actors.plans.constraints import Constraints, constraints_of, with_constrain
 from actors.plans.reader import read_plan
 from actors.plans.semantics import Configuration, ready_steps
 from actors.policy.table import BacktrackLevel
-from actors.run import calls, tools, waits
 from actors.run.questions import ClarificationAnswered, ClarificationRequested
+from actors.run.withdrawal import without_work
 from actors.values.findings import Finding
 from actors.values.requirements import requirements_in
 from runtime.core.copies import changed
@@ -97,18 +97,9 @@ def _without_revocable(state: State) -> State:
     if not nodes:
         return state
     state = evolve_undo.withdrawn(state, revocable)
-    run = state.run
-    open_calls, ledger = calls.withdrawn(run.calls, run.ledger, nodes)
-    run = changed(
-        run,
-        calls=open_calls,
-        ledger=ledger,
-        tools=tools.withdrawn(run.tools, nodes),
-        waits=waits.withdrawn(run.waits, nodes),
-    )
     names = {attempt.name for attempt in revocable}
     active = {name: attempt for name, attempt in state.active.items() if name not in names}
-    return changed(state, run=run, active=active)
+    return changed(state, run=without_work(state.run, nodes), active=active)
 
 
 def _stays(attempt: Attempt) -> bool:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from actors.execution.attempts import Answer
 from actors.execution.events import EffectSettled, StepOutcome, StepSettled, UndoDecided
 from actors.execution.state import Attempt, State
-from actors.execution.undo import CallEffect, EffectEnd, Undoing, acts, to_undo, undo_node, with_effect
-from actors.execution.undo_questions import BY_HAND, ENDS
+from actors.execution.undo import CallEffect, EffectEnd, Undoing, acts, is_undo_node, to_undo, undo_node, with_effect
+from actors.execution.undo_questions import ENDS
 from actors.plans.plan import NOTHING
-from actors.run import calls, tools, waits
 from actors.run.questions import ClarificationAnswered, ClarificationRequested
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
+from actors.run.withdrawal import without_work
 from actors.tools.uses import ModelUse, canonical
 from runtime.core.copies import changed, without
 
@@ -122,19 +122,11 @@ def decided(state: State, event: UndoDecided) -> State:
     stopped = [attempt for attempt in state.active.values() if not _runs_on(state, attempt)]
     state = withdrawn(state, stopped)
     nodes = {node for attempt in stopped for node in (attempt.at_work, attempt.node)} | set(state.replan_nodes)
-    run = state.run
-    open_calls, ledger = calls.withdrawn(run.calls, run.ledger, nodes)
-    run = changed(
-        run,
-        calls=open_calls,
-        ledger=ledger,
-        tools=tools.withdrawn(run.tools, nodes),
-        waits=waits.withdrawn(run.waits, nodes),
-        reopening=run.reopening or run.finished is not None,
-    )
+    run = without_work(state.run, nodes)
+    run = changed(run, reopening=run.reopening or run.finished is not None)
     active = without(state.active, [attempt.name for attempt in stopped])
     # A cancel may have stopped an undoing after its last call, whose result counts.
-    at_work = any(tool.request.node.startswith("undo/") for tool in run.tools.values())
+    at_work = any(is_undo_node(tool.request.node) for tool in run.tools.values())
     before = state.undoing or Undoing(event.why)
     undoing = replace(before, why=event.why, question="", tool_open=before.tool_open and at_work)
     return changed(state, run=run, active=active, trouble=None, replan=None, ending=None, undoing=undoing)
@@ -182,7 +174,7 @@ def tool_ended(state: State, event: ToolFinished, request: ToolRequested | None)
 
 def asked(state: State, event: ClarificationRequested) -> State:
     """Return the state after a question was asked that may be about the undoing of an effect."""
-    if state.undoing is None or not event.node.startswith("undo/"):
+    if state.undoing is None or not is_undo_node(event.node):
         return state
     return changed(state, undoing=replace(state.undoing, question=event.question_id))
 
@@ -208,6 +200,3 @@ def effect_settled(state: State, event: EffectSettled) -> State:
     """Return the state after it was recorded what has become of an effect; the next one has its turn."""
     assert state.undoing is not None, "an effect is settled while everything is undone"
     return changed(state, ends={**state.ends, event.node: event.end}, undoing=Undoing(state.undoing.why))
-
-
-assert BY_HAND in ENDS, "the answers that end an effect include the one for what a person has undone"

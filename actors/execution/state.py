@@ -294,7 +294,7 @@ class State:
     touched: frozenset[str] = frozenset()
     """The paths that have changed since the start, as far as snapshots say; none where no budget of files is stated."""
     calls: int = 0
-    """The calls so far that may have had an effect."""
+    """The number of calls of generators so far; it numbers the effects."""
     effects: dict[str, CallEffect] = field(default_factory=dict)
     """What the calls of generators did, also under earlier plans, by node, in the order of the calls."""
     undoing: Undoing | None = None

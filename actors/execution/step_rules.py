@@ -8,6 +8,7 @@ from actors.execution.requests import file_request
 from actors.execution.schedule import covers, is_spent, next_step
 from actors.execution.state import Attempt, AttemptPhase, State
 from actors.execution.trouble_rules import choose
+from actors.execution.undo import is_undo_node
 from actors.execution.workspace_rules import first_snapshot
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO
 from actors.policy.table import BacktrackLevel
@@ -133,7 +134,7 @@ def withdraw(state: State) -> ClarificationWithdrawn | None:
         node = question.node
         if node.startswith("tool:"):
             continue  # The common run asks what became of a call.
-        if node.startswith("undo/") and state.undoing is not None and state.undoing.question == name:
+        if is_undo_node(node) and state.undoing is not None and state.undoing.question == name:
             continue
         of_trouble = state.trouble is not None and state.trouble.question == name
         attempt = state.active.get(node.partition("/")[0])

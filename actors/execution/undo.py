@@ -85,6 +85,11 @@ def undo_node(number: int) -> str:
     return f"undo/n{number}"
 
 
+def is_undo_node(node: str) -> bool:
+    """Return whether a node is that of the undoing of an effect, or of a question about it."""
+    return node.startswith("undo/")
+
+
 def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str, CallEffect]:
     """Return the effects with one more, or another one of the same call; they are in the order of the calls."""
     listed = {**effects, effect.node: effect}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from actors.execution.forbidden import is_forbidden
 from actors.execution.state import State
 from actors.execution.undo import CallEffect, EffectEnd
 from actors.tools.uses import PersonUse, use_text
@@ -39,7 +40,11 @@ def undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -
     """Return the question about an effect; `asks` says why a person is asked, `tried` whether the tool was called."""
     use = state.config.tools.undos.get(effect.undo)
     options = [BY_HAND, LEAVE]
-    if use is not None and not isinstance(use, PersonUse) and not asks.startswith(FORBIDDEN):
+    if (
+        use is not None
+        and not isinstance(use, PersonUse)
+        and not is_forbidden(state.constraints.requirements, effect.undo)
+    ):
         options.insert(0, CALL_AGAIN if tried else CALL)
     if not effect.certain:
         options.append(NOT_DONE)
@@ -57,7 +62,3 @@ def undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -
         otherwise="it is left as it is, and the next one is undone.",
         priority="high",
     )
-
-
-FORBIDDEN = "a requirement forbids the tool"
-"""The beginning of the reason where the undo tool may not be called."""

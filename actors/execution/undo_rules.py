@@ -7,7 +7,7 @@ from actors.execution.events import EffectSettled, UndoDecided
 from actors.execution.forbidden import is_forbidden
 from actors.execution.state import State
 from actors.execution.undo import CallEffect, Undoing, can_undo, counted_ends, shown_effects, to_undo, undo_node
-from actors.execution.undo_questions import FORBIDDEN, undo_question
+from actors.execution.undo_questions import undo_question
 from actors.run import rules
 from actors.run.ending import UNDONE, RunFinished
 from actors.run.inbox import MailRefused
@@ -124,7 +124,7 @@ def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
     if isinstance(use, PersonUse):
         return "a person undoes it"
     if is_forbidden(state.constraints.requirements, effect.undo):
-        return f"{FORBIDDEN} {effect.undo!r}"
+        return f"a requirement forbids the tool {effect.undo!r}"
     if state.config.tools.undo_arguments(effect.undo, effect.call, effect.values) is None:
         return "an argument of the undo tool is not known"
     if undoing.may_call:

@@ -1,4 +1,4 @@
-"""A planning domain and a planning problem as frozen values: types, predicates, actions, objects, initial state, goal.
+"""The frozen values of a planning domain (types, predicates, actions) and of a problem (objects, initial state, goal).
 
 They cover typed STRIPS with negative preconditions, conditional effects and non-deterministic effects (`oneof`).
 `actors.pddl.domain_reader` reads them from PDDL.

@@ -25,9 +25,8 @@ from actors.planning.events import (
 )
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State, with_branch
-from actors.run import calls, waits
 from actors.run.calls import CallFailed, Settled
-from actors.run.forked import Forked
+from actors.run.fork_event import Forked
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
@@ -39,6 +38,7 @@ from actors.run.questions import (
 )
 from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
+from actors.run.withdrawal import without_work
 from actors.search.progress import BranchProgress, Phase, Slot, cleared, mark, new_round, redo, start
 from runtime.core.copies import changed, without
 
@@ -213,11 +213,9 @@ def used_elsewhere(state: State, branch: Branch) -> frozenset[str]:
 
 def drop_work(state: State, dead: Collection[str]) -> State:
     """Return the state without any open work on these nodes; its reservations are charged as unknown."""
-    run = state.run
-    open_calls, ledger = calls.withdrawn(run.calls, run.ledger, dead)
     return changed(
         state,
-        run=changed(run, calls=open_calls, ledger=ledger, waits=waits.withdrawn(run.waits, dead)),
+        run=without_work(state.run, dead),
         judgements={name: request for name, request in state.judgements.items() if request.node not in dead},
         reviews=without(state.reviews, dead),
         unjudged=tuple(name for name in state.unjudged if name not in dead),

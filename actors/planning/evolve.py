@@ -44,7 +44,7 @@ from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, Settled, charged
 from actors.run.evolve import CommonEvent
-from actors.run.forked import Forked
+from actors.run.fork_event import Forked
 from actors.run.inbox import NoteTold, RequirementTold
 from actors.run.parking import RunResumed
 from actors.run.questions import (

@@ -18,7 +18,7 @@ from runtime.core.events import Codec
 
 if TYPE_CHECKING:
     from actors.handlers.registry import Registry
-    from actors.run.kind import PreparedRun, Repinned, Setup
+    from actors.run.kind import ForkConfig, PreparedRun, Setup
     from runtime.drive.actor import Actor
 
 CODEC: Codec[PlanningEvent] = Codec(EVENTS)
@@ -77,10 +77,10 @@ def _drift(started: PlanningEvent, _: State, resources: Resources) -> str:
     return "; ".join(filter(None, (edits, changed)))
 
 
-def _repinned(state: State, workflow: str | None, policy: str | None, setup: "Setup") -> "Repinned":
-    from actors.planning.repinning import repinned  # noqa: PLC0415 -- as above
+def _fork_config(state: State, workflow: str | None, policy: str | None, setup: "Setup") -> "ForkConfig":
+    from actors.planning.fork_config import fork_config  # noqa: PLC0415 -- as above
 
-    return repinned(state, workflow, policy, setup)
+    return fork_config(state, workflow, policy, setup)
 
 
 PLANNING: Kind[State, PlanningEvent] = Kind(
@@ -96,7 +96,7 @@ PLANNING: Kind[State, PlanningEvent] = Kind(
     purpose=_purpose,
     missing=_missing,
     drift=_drift,
-    repinned=_repinned,
+    fork_config=_fork_config,
     log_fields=log_fields,
     views=VIEWS,
 )

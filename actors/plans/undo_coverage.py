@@ -1,8 +1,7 @@
-"""Which steps may have been called before a failure by which everything is undone, and do not say how they are undone.
+"""Finds the steps without an `undo` that may have been called before a failure with `on_failure: undo`.
 
-The search visits every interleaving of the steps, since the reductions of `actors.plans.exploration` keep how traces
-end and not which steps ran before. It begins only where a step without an `undo` is not kept from running before by the
-dependencies, so it costs nothing in a plan whose steps all have one.
+The search visits every interleaving of the steps: the reductions of `actors.plans.exploration` preserve how traces end,
+but not which steps ran before the end. It is skipped where the dependencies alone show that there is no such step.
 """
 
 from collections.abc import Iterator, Mapping
@@ -52,9 +51,10 @@ class UndoCoverage:
 
 
 def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of a step and one whose failure undoes everything that dependencies let run before that failure.
+    """Yield each pair of a step and a step with `on_failure: undo` before whose failure the first one may run.
 
-    A step that depends on the other one runs after its success, unless a failure makes that one pending again.
+    Only dependencies are considered. A step that depends on the other one runs after its success, unless a failure
+    makes the other one pending again.
     """
     undoing = [index for index, step in enumerate(order.steps) if step.on_failure == UNDO]
     again = 0
@@ -122,7 +122,7 @@ class _Search:
         return True
 
     def _after(self, now: Called) -> Iterator[tuple[Called, str]]:
-        """Yield what follows from a configuration, each with the item of the trace; note the gaps there."""
+        """Yield each next configuration with the item of the trace that leads to it; note the gaps of this one."""
         program, (configuration, called) = self._program, now
         for index in bits(configuration.pending):
             self._work.spend(self._work.item)

@@ -2,10 +2,10 @@
 
 from typing import assert_never
 
-from actors.run import calls, forking, inbox, parking, questions, settings, tools, waits
+from actors.run import calls, fork_rules, inbox, parking, questions, settings, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import ReopenedBy, RunFinished
-from actors.run.forked import Forked
+from actors.run.fork_event import Forked
 from actors.run.ids import expiry_id
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
@@ -95,7 +95,7 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
         ):
             open_tools = tools.changed_by(run.tools, event, run.epoch)
             if isinstance(event, ToolRequested):
-                open_tools = forking.held_back(open_tools, event, run.fork)
+                open_tools = fork_rules.held_back(open_tools, event, run.fork)
             return changed(run, tools=open_tools)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             left = waits.ended(run.waits, expiry_id(event.question_id))
@@ -112,7 +112,7 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
         case RunParked():
             return parking.parked(run, event)
         case Forked():
-            return forking.forked(run, event)
+            return fork_rules.forked(run, event)
         case RunFinished():
             calls_now, ledger = calls.ended(run.calls, run.ledger, final=event.final)
             begun = tools.begun(run.tools)

@@ -169,8 +169,8 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True)
-class Repinned:
-    """A configuration that a run takes in the place of its own."""
+class ForkConfig:
+    """The configuration of a fork, where it is not that of the run that it was forked from."""
 
     pinned: str
     """Its JSON, as in the kind's first event."""
@@ -186,7 +186,7 @@ def _no_preparation(_: Any, __: Setup) -> PreparedRun:
     raise UsageProblem("runs of this kind are started by the program that provides it")
 
 
-def _no_other_workflow(_: Any, workflow: str | None, __: str | None, ___: Setup) -> Repinned:
+def _no_other_workflow(_: Any, workflow: str | None, __: str | None, ___: Setup) -> ForkConfig:
     place = "policy" if workflow is None else "workflow"
     raise UsageProblem(f"runs of this kind take no other {place}", place=place, hint="leave it out")
 
@@ -241,7 +241,7 @@ class Kind(Generic[S, E]):
     """
     why_unforkable: Callable[[S], str] = lambda _: ""
     """Returns why a begun run cannot be forked, as a sentence without its end; empty where it can."""
-    repinned: Callable[[S, str | None, str | None, Setup], Repinned] = _no_other_workflow
+    fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _no_other_workflow
     """Returns the configuration of a fork under another workflow, another policy, or both. Raises `UsageProblem`."""
     undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"
     """Returns why what a run did cannot be undone, as a clause; empty where it can."""

@@ -25,7 +25,7 @@ from actors.run.calls import (
 )
 from actors.run.ending import Outcome, RunFinished, exhausted
 from actors.run.evolve import TIMED, CommonEvent, evolve_run, timed
-from actors.run.forking import OF_ORIGIN
+from actors.run.fork_rules import OF_ORIGIN
 from actors.run.inbox import InboxEvent
 from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.open_question import Shown, question_json

@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import RunFinished
-from actors.run.forked import Forked
+from actors.run.fork_event import Forked
 from actors.run.ids import node_of, step_of
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed

@@ -9,7 +9,7 @@ from actors.config.model_spec import provider_name
 from actors.run import outage, tools, waits
 from actors.run.calls import C
 from actors.run.ending import ReopenedBy, RunFinished
-from actors.run.forked import Fork
+from actors.run.fork_event import Fork
 from actors.run.inbox import Messages
 from actors.run.open_question import (
     OpenQuestion,

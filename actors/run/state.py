@@ -10,7 +10,7 @@ from typing import Any, Generic
 from actors.run import waits as waiting
 from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
-from actors.run.forked import Fork
+from actors.run.fork_event import Fork
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
 from actors.run.settings import NEVER_STRICT

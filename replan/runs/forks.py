@@ -1,7 +1,7 @@
 """Forking a run: a new run begins with copies of its first records, and goes on from there under rules of its own.
 
 The other run is only read, whether it is driven, waits, is parked or has ended. What a fork takes over, and what it
-begins anew, is decided in `actors.run.forking`.
+begins anew, is decided in `actors.run.fork_rules`.
 """
 
 import os
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.files.suggestions import nearest
-from actors.run.forked import Forked
-from actors.run.forking import calls_made
+from actors.run.fork_event import Forked
+from actors.run.fork_rules import calls_made
 from actors.run.ids import call_of
-from actors.run.kind import Repinned
+from actors.run.kind import ForkConfig
 from actors.run.result import RunResult
 from actors.run.settings import change_of
 from actors.run.state import RunState
@@ -77,9 +77,9 @@ async def fork_run(
     state = fold(kind.machine, events)
     if kind.why_unforkable(state):
         raise UsageProblem(kind.why_unforkable(state), place=run, hint="start a new run instead")
-    repinned = _repinned(engine, loaded, state, wanted, environment)
+    fork_config = _fork_config(engine, loaded, state, wanted, environment)
     now = engine.clock.now()
-    forked = _forked(loaded, place, now, repinned, run)
+    forked = _forked(loaded, place, now, fork_config, run)
     first = events[0].model_copy(update={"run": name, "shared": place, "by": engine.by})
     facts = [first, *events[1:], forked]
     state = fold(kind.machine, facts)
@@ -157,7 +157,7 @@ def _common(loaded: Loaded) -> RunState[Any]:
     return common
 
 
-def _forked(loaded: Loaded, place: int, now: float, repinned: Repinned | None, run: str) -> Forked:
+def _forked(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, run: str) -> Forked:
     """Return the event after the shared records. A deadline is as far away as it was when the run began."""
     events = [record.event for record in loaded.records]
     common = loaded.kind.run_state(fold(loaded.kind.machine, events[:place]))
@@ -166,22 +166,22 @@ def _forked(loaded: Loaded, place: int, now: float, repinned: Repinned | None, r
     limits: dict[str, Any] = dict(common.ledger.limits)
     if limits["deadline"] is not None:
         limits["deadline"] = now + max(1.0, limits["deadline"] - first.at)
-    if repinned is not None:
-        limits["stop_below"] = repinned.stop_below
+    if fork_config is not None:
+        limits["stop_below"] = fork_config.stop_below
     return Forked(
         at=now,
         origin=run,
         seq=place,
         hash=loaded.records[place - 1].hash,
         limits=Limits.model_validate(limits),
-        pinned="" if repinned is None else repinned.pinned,
+        pinned="" if fork_config is None else fork_config.pinned,
         made=calls_made((seq > place, event) for seq, event in enumerate(events, 1)),
     )
 
 
-def _repinned(
+def _fork_config(
     engine: Engine, loaded: Loaded, state: Any, wanted: ForkRequest, environment: Mapping[str, str]
-) -> Repinned | None:
+) -> ForkConfig | None:
     """Return the fork's configuration, where another workflow or policy is wanted."""
     if wanted.workflow is None and wanted.policy is None:
         return None
@@ -195,7 +195,7 @@ def _repinned(
         environment=environment,
         now=engine.clock.now(),
     )
-    return loaded.kind.repinned(state, wanted.workflow, wanted.policy, setup)
+    return loaded.kind.fork_config(state, wanted.workflow, wanted.policy, setup)
 
 
 def _changed(changes: Changes, state: Any, result: RunResult, now: float, environment: Mapping[str, str]) -> Any:

@@ -18,7 +18,7 @@ MESSAGES_MAX = 2_000
 
 
 class AgUiBody(BaseModel):
-    """A part of a request. Fields that Replan does not use are ignored, as the protocol wants."""
+    """The base of what a client sends. Fields that Replan does not use are ignored, as the protocol wants."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=AliasGenerator(validation_alias=to_camel))
 
@@ -35,7 +35,7 @@ class AgUiMessage(AgUiBody):
 
     @property
     def text(self) -> str:
-        """Its text. Raises `UsageProblem` for a part that is no text."""
+        """The text of the message. Raises `UsageProblem` where a part of it is no text, such as an image."""
         if isinstance(self.content, str):
             return self.content
         parts = self.content if isinstance(self.content, list) else []

@@ -21,7 +21,7 @@ from runtime.logs.terminal_text import clean
 AgUiEvent = dict[str, Any]
 """An event as it is sent: its `type`, and its fields in camel case."""
 PROTOCOL = "1.0"
-"""The version of the protocol that the events belong to."""
+"""The version of AG-UI."""
 
 
 class AgUiSteps:

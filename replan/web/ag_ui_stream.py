@@ -68,7 +68,7 @@ async def _is_known(site: Site, run: str, text: str) -> bool:
 
 
 async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> AsyncGenerator[str, None]:
-    """Yield the events of a run from the record after the one that the client knows on, until the run rests."""
+    """Yield the events of the records that the client does not have yet, until the run rests."""
     place = {"threadId": wanted.thread_id, "runId": wanted.run_id}
     request = ProgramRequest(service=site, who=who, terms=HTTP, run=run)
     after, steps = wanted.after, None

@@ -10,7 +10,7 @@ from typing import Any
 
 from actors.planning.state import State as PlanningState
 from actors.run.calls import Replied
-from actors.run.forked import Forked
+from actors.run.fork_event import Forked
 from actors.run.kind import Kind
 from actors.run.parking import RunResumed
 from actors.search.progress import Phase
@@ -24,8 +24,8 @@ from replan.whatif.differences import (
     marked,
     reason_of,
 )
-from replan.whatif.outside import is_pause, judged_of, may_come_from_outside, may_follow_a_fact, message_of
-from replan.whatif.recorded import PlacedEvent, RecordedRun
+from replan.whatif.recorded_messages import is_pause, judged_of, may_come_from_outside, may_follow_a_fact, message_of
+from replan.whatif.recorded_run import PlacedEvent, RecordedRun
 from runtime.core.errors import MachineRunsAway
 from runtime.core.machine import Refused, settle
 

@@ -17,7 +17,7 @@ import orjson
 
 from replan.whatif.differences import FoldOutcome, RunComparison
 from replan.whatif.edits import EditRequest
-from replan.whatif.recorded import StoredRun
+from replan.whatif.recorded_run import StoredRun
 from runtime.core.errors import UsageProblem
 
 QUEUED_MAX = 16

@@ -1,7 +1,7 @@
 """The process that folds: `python -m replan.whatif.worker`, driven over pipes by `replan.whatif.processes`.
 
-It has a process of its own so that a guard that never ends, or another checkout's program, harms nothing. The first
-line of its input is the edit, each further one a run. It writes one line of JSON for each.
+It is a separate process, so that a guard that never ends can be killed, and so that another checkout can be run. The
+first line of its input is the edit, and each further line is a run. It writes one line of JSON for each input line.
 """
 
 import os
@@ -17,12 +17,12 @@ from replan.setup.plugins import registry
 from replan.whatif.differences import EditedRules, FoldOutcome, RunComparison
 from replan.whatif.edits import EditRequest, rules_for
 from replan.whatif.fold import compared
-from replan.whatif.recorded import StoredRun
+from replan.whatif.recorded_run import StoredRun
 from runtime.core.errors import JournalError, UsageProblem
 
 
 def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> RunComparison:
-    """Return what comes of one run; one that cannot be read is a finding too."""
+    """Compare one run. For a run that cannot be read, the result says so."""
     try:
         kind = kinds.get(stored.run, stored.kind, stored.format)
         return compared(stored.decoded(kind.codec), kind, edit)

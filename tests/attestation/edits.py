@@ -3,7 +3,7 @@
 import copy
 import json
 
-from replan.runs.attesting import signed
+from replan.runs.attestation import signed
 from tests.attestation.simulated_runs import KEY, OTHER_KEY, rebuilt
 
 

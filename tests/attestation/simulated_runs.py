@@ -6,7 +6,7 @@ from functools import cache
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from actors.acquisition.prepare import PreparedAcquisition
-from replan.runs.attesting import attestation_of, merkle_root, signed
+from replan.runs.attestation import attestation_of, merkle_root, signed
 from replan.setup.kinds import Kinds
 from runtime.journal.chain import Stored, Tip, extend, genesis, link
 from runtime.journal.head import RunHead

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from replan.runs.attesting import signed
+from replan.runs.attestation import signed
 from replan.setup.attest_key import read_key
 from replan.verifier.verify_attestation import verify
 from runtime.core.events import text_hash

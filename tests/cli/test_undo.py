@@ -136,7 +136,7 @@ def test_a_run_that_has_succeeded_is_undone_later_and_only_once(trip, tmp_path, 
 
 
 def test_an_undo_that_fails_asks_and_the_answer_goes_on_with_the_next(trip, tmp_path, replan):
-    """In another process."""
+    """The person answers, and the undoing is resumed, by further commands."""
     trip()
     (tmp_path / "work" / "shut").touch()
     run = run_id(replan)

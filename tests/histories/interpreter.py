@@ -29,7 +29,7 @@ Time passes by one second with each message.
 import json
 import shlex
 
-from actors.run.forked import Forked
+from actors.run.fork_event import Forked
 from actors.run.ids import node_of
 from actors.run.messages import Faulted, Generated, Judged
 from actors.values.answers import NUMBER, YES_NO, choice

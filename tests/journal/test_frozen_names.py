@@ -30,7 +30,7 @@ from actors.policy.belief_choice import MistakePlace, Option, Weighing
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import Agreement, AuthorKind, BacktrackLevel, BeliefTable, Person, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections, ShorterTexts
-from actors.run.forked import MadeCall
+from actors.run.fork_event import MadeCall
 from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS

@@ -25,7 +25,7 @@ GAP = plan(
 
 
 def test_a_plan_that_undoes_is_strong_and_lists_where_it_does_and_what_cannot_be_undone():
-    """A failure that undoes is an end beside the goal and an escalation."""
+    """Where a failure undoes everything, the trace has ended well, so the assurance stays `strong`."""
     verdict = judge("expansive", BOOKED)
     assert verdict.passed
     assert verdict.facts["assurance"] == "strong"
@@ -35,7 +35,7 @@ def test_a_plan_that_undoes_is_strong_and_lists_where_it_does_and_what_cannot_be
 
 
 def test_an_irreversible_step_after_the_last_undo_is_not_listed():
-    """It runs only once nothing is undone any more."""
+    """No failure after it undoes anything."""
     value = plan(
         step("pay", "start", "paid", undo="refund", on_failure="undo"),
         step("mail", "paid", "goal", after="pay", undo="irreversible"),

@@ -7,7 +7,7 @@ import pytest
 from actors.run import tools
 from actors.run.ending import RunFinished
 from actors.run.evolve import evolve_run
-from actors.run.forked import Forked, MadeCall
+from actors.run.fork_event import Forked, MadeCall
 from actors.run.machine import accept_control
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.result import status_row

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from actors.run.forked import Forked
-from actors.run.forking import OF_ORIGIN
+from actors.run.fork_event import Forked
+from actors.run.fork_rules import OF_ORIGIN
 from actors.run.ids import call_of
 from actors.run.messages import Faulted, Generated
 from runtime.core.ledger import ZERO, Amount

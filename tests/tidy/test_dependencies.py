@@ -29,7 +29,7 @@ EXTRAS = {
     "replan/pddl_planner.py": "unified-planning",
     "replan/pytest_plugin.py": "pytest",
     "replan/runs/planner_model.py": "unified-planning",
-    "replan/runs/attesting.py": "attest",
+    "replan/runs/attestation.py": "attest",
     "replan/setup/attest_key.py": "attest",
     "replan/telemetry/": "otel",
     "replan/unified_planning_engine.py": "unified-planning",

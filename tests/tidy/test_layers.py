@@ -51,7 +51,7 @@ ADAPTERS = {
     "actors/planning/actors.py": "the actors of a planning run",
     "actors/planning/children.py": "the actor of a step that is a run of its own",
     "actors/planning/prepare.py": "reads the workflow's files before a run begins",
-    "actors/planning/repinning.py": "reads those of a fork",
+    "actors/planning/fork_config.py": "reads those of a fork",
     "actors/planning/workflow_drift.py": "reads them again, to compare",
     "actors/acquisition/actors.py": "the actors of an acquisition run",
     "actors/acquisition/kind.py": "joins the machine of acquisition runs with its actors",

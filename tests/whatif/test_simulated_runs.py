@@ -8,7 +8,7 @@ from actors.planning.kind import PLANNING
 from replan.setup.kinds import Kinds
 from replan.whatif.differences import EditedRules, FoldOutcome
 from replan.whatif.fold import compared
-from replan.whatif.recorded import StoredRun
+from replan.whatif.recorded_run import StoredRun
 from replan.whatif.worker import finding_of
 from runtime.journal.memory import MemoryReader, _MemoryJournal
 from tests.shell.home_world import EVERY, world_of

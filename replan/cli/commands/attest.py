@@ -69,7 +69,7 @@ def attest(
     require_one_run("attest", run_id, last=last)
     signer = read_key(path)
     run, members = _members(invocation, run_id)
-    from replan.runs.attesting import signed
+    from replan.runs.attestation import signed
 
     public = signer.public_key().public_bytes_raw().hex()
     content = signed(_attestation(members), signer)
@@ -141,7 +141,7 @@ def _members(invocation: Invocation, name: str | None) -> tuple[str, list[str]]:
 
 def _attestation(members: list[str]) -> dict[str, object]:
     """Return the attestation of some runs of the journal in use, read in one snapshot and checked by its anchors."""
-    from replan.runs.attesting import attestation_of
+    from replan.runs.attestation import attestation_of
     from replan.runs.home import journal_to_read
     from replan.setup.database import database_url
     from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home

@@ -17,7 +17,7 @@ from replan.cli.options import Invocation, common, examples, json_option, plugin
 if TYPE_CHECKING:
     from replan.whatif.differences import RunComparison
     from replan.whatif.edits import EditRequest
-    from replan.whatif.recorded import StoredRun
+    from replan.whatif.recorded_run import StoredRun
     from runtime.journal.port import RunRow
     from runtime.journal.raw import RawStore
 
@@ -158,7 +158,7 @@ def _folded(
 
 def _stored(store: RawStore, runs: Sequence[str], unread: dict[str, str]) -> Iterator[StoredRun]:
     """Yield runs as they are stored, verified; `unread` gets those that cannot be read, with the cause."""
-    from replan.whatif.recorded import StoredRun
+    from replan.whatif.recorded_run import StoredRun
     from runtime.core.errors import JournalError
 
     for begin in range(0, len(runs), READ_AT_ONCE):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from actors.run.calls import C, Calls, OpenCall, Tries
-from actors.run.forked import Fork, Forked, MadeCall
+from actors.run.fork_event import Fork, Forked, MadeCall
 from actors.run.questions import Questions
 from actors.run.state import RunState
 from actors.run.tools import OpenTool, ToolRequested, Tools, ToolStarted

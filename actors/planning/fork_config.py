@@ -9,13 +9,13 @@ from actors.config.workflow_check import SEARCHES
 from actors.planning.config import RunConfig
 from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
 from actors.planning.state import State
-from actors.run.kind import Repinned, Setup
+from actors.run.kind import ForkConfig, Setup
 from actors.search.strategies.notation import read_search
 from actors.values.given import PddlTexts
 from runtime.core.errors import UsageProblem
 
 
-def repinned(state: State, workflow: str | None, policy: str | None, setup: Setup) -> Repinned:
+def fork_config(state: State, workflow: str | None, policy: str | None, setup: Setup) -> ForkConfig:
     """Return the configuration with another workflow, another policy or both. Raises `UsageProblem`.
 
     Its place is the keyword, `workflow` or `policy`, or a place in a file.
@@ -38,7 +38,7 @@ def repinned(state: State, workflow: str | None, policy: str | None, setup: Setu
             cause = f"policy {chosen.name!r} cannot be used with the search {search!r}"
             raise UsageProblem(cause, place="policy", hint=f"it needs {' or '.join(SEARCHES)}")
         config = config.model_copy(update={"policy": chosen})
-    return Repinned(config.model_dump_json(), config.model_copy().stop_below)
+    return ForkConfig(config.model_dump_json(), config.model_copy().stop_below)
 
 
 def _check_steps(before: RunConfig, after: RunConfig) -> None:

@@ -16,7 +16,7 @@ from actors.run.parking import RunParked, RunResumed
 from actors.run.tools import Begun, Checked, Ended, ToolFinished, ToolProcessEnded, ToolStarted
 from actors.run.waits import HOME_BUDGET, Started, TimedEvent, WaitEnded, WaitRequested
 from actors.values.findings import Verdict
-from replan.whatif.recorded import PlacedEvent
+from replan.whatif.recorded_run import PlacedEvent
 from runtime.core.ledger import ZERO, Amount, Usage
 from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
 from runtime.journal.port import InboxItem
@@ -29,7 +29,7 @@ _UNSENT = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent")
 
 
 def may_come_from_outside(placed: PlacedEvent) -> bool:
-    """Tell whether an event may be a fact that a message has brought, and not a decision."""
+    """Tell whether an event may record a message from outside, rather than a decision of the machine."""
     event = placed.event
     if placed.inbox is not None:
         return True
@@ -39,15 +39,15 @@ def may_come_from_outside(placed: PlacedEvent) -> bool:
 
 
 def may_follow_a_fact(placed: PlacedEvent) -> bool:
-    """Tell whether an event may be a further fact of an append: a driver takes a run over with what was posted before.
+    """Tell whether an event may be a fact that comes after another fact in the same append.
 
-    The machine decides only after all of them.
+    A driver that takes a run over records the messages of its inbox first; the machine decides after the last of them.
     """
     return placed.inbox is not None or isinstance(placed.event, RunResumed)
 
 
 def is_pause(event: Any) -> bool:
-    """Tell whether an event may be the driver's word that the daily budget is spent, in the midst of an append."""
+    """Tell whether an event may be one by which a driver stops within an append, since the daily budget is spent."""
     match event:
         case WaitRequested():
             return event.request_id == HOME_BUDGET
