@@ -8,7 +8,7 @@ PROBLEM ?=
 SHARE ?= 1
 SEED ?= 1
 COUNT ?= 100
-DEPLOYED := --group build --extra anthropic --extra mcp --extra otel --extra postgres --extra web --extra worker
+DEPLOYED := --group build --extra anthropic --extra documents --extra mcp --extra otel --extra postgres --extra web --extra worker
 # The tests are compiled with rewritten asserts, which costs 20 s of each worker's processor time unless it is kept.
 WRITING := PYTHONDONTWRITEBYTECODE=
 # The suite needs Node 22, which a package of npm has.

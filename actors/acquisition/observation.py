@@ -246,7 +246,7 @@ def _read(given: Mapping[str, Any], state: State, schema: Schema) -> tuple[Field
     confidence = _confidence(given.get("confidence"))
     numeric = spec.type == "number"
     taken = total(f"the value of {path}", lambda said: Rejection(path=path, code="unreadable", message=said))
-    read = taken(_numbers)(schema, path, passage, given) if numeric else taken(_text)(spec, value, quote)
+    read = taken(_numbers)(schema, path, passage, given) if numeric else taken(_text)(spec, value, quote, passage)
     if isinstance(read, Rejection):
         return rejected(read.code, read.message)
     found = read if isinstance(read, tuple) else (read,)
@@ -291,10 +291,10 @@ def _value(passage: FoundPassage, found: Found, quote: str) -> FieldValue:
     words = widened_quote(passage, found, quote)
     period = period_of(composed_text(passage.text), found.start, found.end, passage.title)
     value = number_value(found.quantity, via="search", source="", quote=words)
-    return value.model_copy(update={"period": period})
+    return value.model_copy(update={"period": period, "place": passage.place_at(found.start)})
 
 
-def _text(spec: FieldSpec, value: str, quote: str) -> FieldValue | Rejection:
+def _text(spec: FieldSpec, value: str, quote: str, passage: FoundPassage) -> FieldValue | Rejection:
     text = " ".join(value.split())
     if spec.type == "choice":
         text = next((each for each in spec.choices if each.casefold() == text.casefold()), text)
@@ -305,4 +305,7 @@ def _text(spec: FieldSpec, value: str, quote: str) -> FieldValue | Rejection:
         return Rejection(path="", code="unreadable", message=f"{text[:80]!r} is no value of the field")
     if not states_text(quote, text):
         return Rejection(path="", code="missing_evidence", message=f"the quote does not state {text[:80]!r}")
-    return FieldValue(value=text, via="search", quote=" ".join(quote.split()))
+    begin, end = quote_places(composed_text(passage.text), quote)[0]
+    at = folded(composed_text(passage.text)[begin:end]).find(folded(text))
+    place = passage.place_at(begin + max(at, 0))
+    return FieldValue(value=text, via="search", quote=" ".join(quote.split()), place=place)

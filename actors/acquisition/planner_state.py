@@ -1,8 +1,11 @@
 """The state that the nodes of the graph own, the decision in it, and what each node may write. Frozen."""
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+from pydantic import Field
 
 from actors.acquisition.profile import Decomposition
 from actors.acquisition.values import FieldValue, Values, merged
@@ -48,6 +51,12 @@ class FoundPassage(Value):
     """The decimal mark of the document; empty where nothing tells."""
     language: str = ""
     """The language of the document as a code; empty where it is not clear."""
+    places: tuple[tuple[int, str], ...] = Field(default=(), exclude_if=operator.not_)
+    """Where in the text each place of the document begins; empty where the search tells none."""
+
+    def place_at(self, position: int) -> str:
+        """Return the place of the document at a position in the text with composed characters; empty for none."""
+        return next((place for start, place in reversed(self.places) if start <= position), "")
 
 
 class SearchMade(Value):

@@ -70,6 +70,8 @@ def _value_json(value: FieldValue) -> dict[str, Any]:
     shown |= {"via": value.via, "source": value.source}
     if value.period:
         shown["period"] = value.period
+    if value.place:
+        shown["place"] = value.place
     if value.quote:
         shown["quote"] = value.quote
     return {**shown, "confidence": value.confidence}
@@ -224,7 +226,7 @@ def field_lines(field: FilledField) -> Iterator[Line]:
         yield from _rejected(field)
         return
     sure = f", confidence {field.value.confidence:.2f}" if field.value.via == "search" else ""
-    source = VIA.get(field.value.via, field.value.source)
+    source = VIA.get(field.value.via, field.value.where)
     of_year = f", for {field.value.period}" if field.value.period else ""
     yield indented(f"{field.path}: {value_text(field.value)}  [{source}{of_year}{sure}]")
     if field.value.via == "search":
@@ -302,7 +304,7 @@ def _calculation(result: AcquisitionResult) -> Iterator[str]:
 def _row(field: FilledField) -> str:
     if field.value is None:
         return f"| {_cell(field.spec.label)} (`{field.path}`) | missing | | |"
-    source, sure = VIA.get(field.value.via, field.value.source), f"{field.value.confidence:.2f}"
+    source, sure = VIA.get(field.value.via, field.value.where), f"{field.value.confidence:.2f}"
     label = f"{_cell(field.spec.label)} (`{field.path}`)"
     return f"| {label} | {_cell(value_text(field.value))} | {_cell(source)} | {sure} |"
 
@@ -317,7 +319,7 @@ def _quotes(result: AcquisitionResult) -> Iterator[str]:
     if quoted:
         yield from ("", "## Quotes")
     for path, value in quoted:
-        yield from ("", f"`{path}`, {_text(value.source)}: {_text(value_text(value))}", "", f"> {_text(value.quote)}")
+        yield from ("", f"`{path}`, {_text(value.where)}: {_text(value_text(value))}", "", f"> {_text(value.quote)}")
     for field in result.fields:
         if field.disagree and field.spread is not None:
             reach = amount(field.spread.low, None, None, "") + " to " + amount(field.spread.high, None, None, "")

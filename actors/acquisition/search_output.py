@@ -15,6 +15,10 @@ NAME_CHARACTERS_MAX = 1_000
 
 LINE_MOST = 10**9
 """The highest number of a line; a higher one is taken as the first."""
+PLACES_MAX = 400
+"""Places of one passage that are kept."""
+PLACE_CHARACTERS_MAX = 120
+"""Characters of a place that are kept."""
 LANGUAGE_CHARACTERS_MAX = 20
 """Characters of a language's code that are kept."""
 
@@ -53,4 +57,19 @@ def _passage(value: Any) -> FoundPassage | None:
         first_line=line if isinstance(line, int) and not isinstance(line, bool) and 1 <= line <= LINE_MOST else 1,
         decimal_mark=mark if mark in ("point", "comma") else "",
         language=language[:LANGUAGE_CHARACTERS_MAX] if isinstance(language, str) else "",
+        places=_places(value.get("places")),
     )
+
+
+def _places(value: Any) -> tuple[tuple[int, str], ...]:
+    """Return the places of a passage in the order of their positions; none where they have another form."""
+    if not isinstance(value, list):
+        return ()
+    found: list[tuple[int, str]] = []
+    for each in value[:PLACES_MAX]:
+        match each:
+            case [int(position), str(place)] if not isinstance(position, bool) and 0 <= position <= LINE_MOST:
+                found.append((position, place[:PLACE_CHARACTERS_MAX]))
+            case _:
+                return ()
+    return tuple(sorted(found))

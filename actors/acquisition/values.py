@@ -2,8 +2,11 @@
 
 import bisect
 import math
+import operator
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
+
+from pydantic import Field
 
 from actors.acquisition.profile import FieldSpec
 from actors.quantities.periods import last_year
@@ -32,10 +35,17 @@ class FieldValue(Value):
     """The file or address of the document, the question's id, or the formula."""
     quote: str = ""
     """The words of the source that state it; empty where nothing was quoted."""
+    place: str = Field(default="", exclude_if=operator.not_)
+    """Where in the source it stands, such as `page 2, box 72 90 520 104`; empty where the source tells no places."""
     period: str = ""
     """The year, or the range of years, that the source states it for; empty where the source names none."""
     confidence: float = 1.0
     """From 0 to 1: how sure the author of the observation is; 1 for what the user said."""
+
+    @property
+    def where(self) -> str:
+        """The source with the place in it, for people."""
+        return f"{self.source}, {self.place}" if self.place else self.source
 
 
 Values = tuple[FieldValue, ...]
@@ -136,7 +146,7 @@ def bounds_of(value: FieldValue, values: Values) -> tuple[float, float]:
     return (number if value.low is None else value.low), (number if value.high is None else value.high)
 
 
-_NOT_THE_VALUE = {"quote": "", "confidence": 1.0, "low": None, "high": None}
+_NOT_THE_VALUE = {"quote": "", "place": "", "confidence": 1.0, "low": None, "high": None}
 
 
 def merged(values: Values, more: Sequence[FieldValue]) -> Values:

@@ -4,34 +4,31 @@ Files are read in the order of their paths. Links are not followed, and hidden f
 """
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from actors.documents.html_text import html_language, html_lines, html_title
-from actors.documents.tables import markdown_lines, table_lines
-from actors.quantities.decimal_marks import decimal_mark, language_of
-from actors.quantities.numerals import DecimalMark
+from actors.documents.extract_archive import FORMATS
+from actors.documents.extracted import Extracted
+from actors.documents.extraction import extract_file
+from actors.documents.text_document import FILE_BYTES_MAX, HTML, TABLES, TEXT, Document, text_document
 
 FILES_MAX = 2000
 """Documents of one folder."""
-FILE_BYTES_MAX = 2 * 1024 * 1024
-"""Bytes of one document; a longer one is read up to there."""
 TOTAL_BYTES_MAX = 24 * 1024 * 1024
-"""Bytes of all documents of a folder."""
+"""Bytes of all text documents of a folder."""
+OFFICE_BYTES_MAX = 256 * 1024 * 1024
+"""Bytes of all PDF and office files, e-mails and ZIP files of a folder."""
 ENTRIES_MAX = 20_000
 """Files and folders that are looked at."""
 DEPTH_MAX = 16
 """Levels of folders within the folder."""
 
-_TEXT = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
-_HTML = frozenset({".html", ".htm", ".xhtml"})
-_TABLES = frozenset({".csv", ".tsv"})
-_ODD = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f\ufffd]")
-_ODD_SHARE_MAX = 0.01
+
+READ = "text, Markdown, HTML, CSV, PDF, DOCX, XLSX, e-mails (EML) and ZIP files of these"
+"""The formats, for people."""
 
 
 class FileStamp(NamedTuple):
@@ -55,27 +52,11 @@ class Listing:
     """What is left out, and why, one line each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A document that has been read."""
-
-    name: str
-    """Its path within the folder."""
-    title: str
-    """Its title; its name where it has none."""
-    lines: tuple[tuple[int, str], ...]
-    """Its lines of text with their numbers in the file."""
-    decimal_mark: DecimalMark
-    """The decimal mark that its numbers or its language show; empty where nothing tells."""
-    language: str
-    """Its language as a code; empty where it is not clear."""
-
-
 def list_folder(folder: Path) -> Listing:
     """Return the documents of a folder and what is left out. Raises `OSError` where the folder cannot be read."""
     files: list[FileStamp] = []
     notices: list[str] = []
-    total = 0
+    total = office = 0
     for name, entry in _walk(folder, notices):
         suffix = Path(name).suffix.lower()
         try:
@@ -85,12 +66,17 @@ def list_folder(folder: Path) -> Listing:
             continue
         if not stat.S_ISREG(status.st_mode):
             notices.append(f"{name}: left out, since it is a link or no file")
-        elif suffix not in _TEXT | _HTML | _TABLES:
-            notices.append(f"{name}: left out, since only text, Markdown, HTML and CSV are read")
-        elif len(files) == FILES_MAX or total + min(status.st_size, FILE_BYTES_MAX) > TOTAL_BYTES_MAX:
-            notices.append(f"{name}: left out, since the folder has too many or too large documents")
+            continue
+        if suffix not in TEXT | HTML | TABLES | set(FORMATS):
+            notices.append(f"{name}: left out, since only {READ} are read")
+            continue
+        if suffix in FORMATS:
+            office += status.st_size
         else:
             total += min(status.st_size, FILE_BYTES_MAX)
+        if len(files) == FILES_MAX or total > TOTAL_BYTES_MAX or office > OFFICE_BYTES_MAX:
+            notices.append(f"{name}: left out, since the folder has too many or too large documents")
+        else:
             files.append(FileStamp(name, status.st_size, status.st_mtime_ns))
     return Listing(tuple(files), tuple(notices))
 
@@ -127,6 +113,14 @@ def _walk(folder: Path, notices: list[str]) -> "Iterator[tuple[str, os.DirEntry[
         left += reversed(below)
 
 
+def read_file(folder: Path, stamp: FileStamp) -> Extracted:
+    """Return the documents of a file of a folder, and the notices about it."""
+    if Path(stamp.name).suffix.lower() in FORMATS:
+        return extract_file(folder / stamp.name, stamp.name, stamp.size, stamp.changed_ns)
+    document, notice = read_document(folder, stamp.name)
+    return Extracted(() if document is None else (document,), (notice,) if notice else ())
+
+
 def read_document(folder: Path, name: str) -> tuple[Document | None, str]:
     """Return a document, and a notice about it: why there is none, or what is special about it; mostly empty."""
     try:
@@ -139,43 +133,8 @@ def read_document(folder: Path, name: str) -> tuple[Document | None, str]:
     if len(content) > FILE_BYTES_MAX:
         content = content[:FILE_BYTES_MAX]
         notice = f"{name}: only its first {FILE_BYTES_MAX // 1024} KiB are read"
-    text, encoding = _decoded(content, cut=bool(notice))
-    if text is None:
-        return None, f"{name}: left out, since it is not text"
-    if encoding:
-        notice = notice or f"{name}: not UTF-8, so it is read as {encoding}"
-    return _document(name, text), notice
-
-
-def _document(name: str, text: str) -> Document:
-    suffix = Path(name).suffix.lower()
-    language, title = "", ""
-    if suffix in _HTML:
-        lines, language, title = html_lines(text), html_language(text), html_title(text)
-    elif suffix in _TABLES:
-        lines = table_lines(text)
-    else:
-        lines = markdown_lines(list(enumerate(text.splitlines(), 1)))
-    plain = "\n".join(line for _, line in lines)
-    language = language or ("" if suffix in _TABLES else language_of(plain))
-    title = title or next((line.strip("# ") for _, line in lines[:50] if line.startswith("#")), "") or name
-    return Document(name, title[:200], tuple(lines), decimal_mark(plain, language), language.partition("-")[0].lower())
-
-
-def _decoded(content: bytes, *, cut: bool) -> tuple[str | None, str]:
-    """Return a file's text and the name of its encoding if that is not UTF-8; None for one that is not text."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = content.decode("utf-16", "replace")
-        return (None, "") if "\x00" in text else (text, "")
-    if b"\x00" in content:
-        return None, ""
-    encoding = ""
-    try:
-        text = content.decode("utf-8-sig", "ignore" if cut else "strict")
-    except UnicodeDecodeError:
-        text, encoding = content.decode("cp1252", "replace"), "Windows-1252"
-    odd = len(_ODD.findall(text))
-    return (None, "") if odd > _ODD_SHARE_MAX * len(text) else (text, encoding)
+    document, told = text_document(name, content, cut=bool(notice))
+    return document, (notice or told) if document is not None else told
 
 
 def _reason(error: Exception) -> str:

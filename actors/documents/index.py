@@ -8,19 +8,22 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import apsw
 
-from actors.documents.folder import FileStamp, list_folder, read_document
+from actors.documents.folder import TOTAL_BYTES_MAX, FileStamp, list_folder, read_file
 from actors.documents.passages import QUERY_CHARACTERS_MAX, Passage, passages_of
 
 TERMS_MAX = 40
 """Terms of a query; further words are not used."""
 PER_SOURCE = 3
 """Passages of one document that come before those of others."""
+READERS_MAX = 4
+"""Files that are read at the same time."""
 _CANDIDATES = 60
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _RUN = re.compile(f"[{_UNSPACED}]+")
@@ -105,12 +108,17 @@ def _built(folder: Path, files: tuple[FileStamp, ...], notices: tuple[str, ...])
     told = list(notices)
     passages: list[Passage] = []
     count = 0
-    for stamp in files:
-        document, notice = read_document(folder, stamp.name)
-        told += [notice] if notice else []
-        if document is not None:
-            count += 1
-            passages += passages_of(document)
+    size = 0
+    with ThreadPoolExecutor(max_workers=READERS_MAX) as readers:  # Each waits for a process of its own.
+        for read in readers.map(partial(read_file, folder), files):
+            told += read.notices
+            for document in read.documents:
+                size += sum(len(line) for _, line in document.lines)
+                if size > TOTAL_BYTES_MAX:
+                    told.append(f"{document.name}: left out, since the folder has too much text")
+                    continue
+                count += 1
+                passages += passages_of(document)
     connection = apsw.Connection(":memory:")
     connection.execute(
         "CREATE VIRTUAL TABLE passages USING fts5(title, body, content='', tokenize=\"unicode61 remove_diacritics 2\")"

@@ -1,11 +1,12 @@
 """Passages: pieces of documents, cut at paragraphs, with their place; and how a search is recorded. Pure."""
 
 import json
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from actors.documents.folder import Document
+from actors.documents.text_document import Document
 from actors.quantities.numerals import DecimalMark
 
 PASSAGES_MAX = 10
@@ -51,6 +52,8 @@ class Passage:
     """The decimal mark of the document; empty where nothing tells."""
     language: str = ""
     """The language of the document as a code; empty where it is not clear."""
+    places: tuple[tuple[int, str], ...] = ()
+    """Where in the text each place of the document begins, such as `page 2, box 72 90 520 104` or `Prices!B4`."""
 
 
 def search_output(passages: Sequence[Passage], notices: Sequence[str], searched: int) -> str:
@@ -74,12 +77,12 @@ PASSAGE_CHARACTERS = 900
 def passages_of(document: Document) -> Iterator[Passage]:
     """Yield the passages of a document in its order."""
     heading = ""
-    lines: list[tuple[int, str]] = []
+    lines: list[_Line] = []
     size = 0
     under = ""
 
     def made() -> Passage | None:
-        text = storable("\n".join(line for _, line in lines).strip("\n"))
+        text = storable("\n".join(line.text for line in lines).rstrip("\n"))
         if not text.strip():
             return None
         title = document.title if under in {"", document.title} else f"{document.title}: {under}"
@@ -87,39 +90,66 @@ def passages_of(document: Document) -> Iterator[Passage]:
             document.name,
             title[:NAME_CHARACTERS_MAX],
             text,
-            lines[0][0],
-            lines[-1][0],
+            lines[0].number,
+            lines[-1].number,
             document.decimal_mark,
             document.language,
+            _places(lines),
         )
 
-    for number, line in _short_lines(document):
-        is_heading = line.startswith("#")
-        full = size + len(line) + 1 > PASSAGE_CHARACTERS_MAX
-        ends = (not line.strip() and size >= PASSAGE_CHARACTERS) or (is_heading and size > 0)
+    for line in _short_lines(document):
+        is_heading = line.text.startswith("#")
+        is_empty = not line.text.strip()
+        full = size + len(line.text) + 1 > PASSAGE_CHARACTERS_MAX
+        ends = (is_empty and size >= PASSAGE_CHARACTERS) or (is_heading and size > 0)
         if (full or ends) and lines:
             if passage := made():
                 yield passage
             lines, size = [], 0
         if is_heading:
-            heading = line.strip("# ")[:200]
+            heading = line.text.strip("# ")[:200]
         if not lines:
-            if not line.strip():
+            if is_empty:
                 continue
             under = heading
-        lines.append((number, line))
-        size += len(line) + 1
+        lines.append(line)
+        size += len(line.text) + 1
     if lines and (passage := made()):
         yield passage
 
 
-def _short_lines(document: Document) -> Iterator[tuple[int, str]]:
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    text: str
+    places: tuple[tuple[int, str], ...]
+
+
+def _places(lines: Sequence[_Line]) -> tuple[tuple[int, str], ...]:
+    found: list[tuple[int, str]] = []
+    at = 0
+    for line in lines:
+        found += [(at + offset, place) for offset, place in line.places]
+        at += len(line.text) + 1
+    return tuple(found)
+
+
+def _short_lines(document: Document) -> Iterator[_Line]:
     """Yield the lines, one that is too long for a passage in pieces that end between words."""
-    for number, line in document.lines:
-        rest = line
+    for position, (number, line) in enumerate(document.lines):
+        places = document.places[position] if document.places else ((0, f"line {number}"),) if line.strip() else ()
+        rest, at = unicodedata.normalize("NFC", line), 0
         while len(rest) >= PASSAGE_CHARACTERS_MAX:
             cut = rest.rfind(" ", PASSAGE_CHARACTERS, PASSAGE_CHARACTERS_MAX - 1)
             cut = cut if cut > 0 else PASSAGE_CHARACTERS_MAX - 2
-            yield number, rest[:cut]
-            rest = rest[cut:].lstrip() if cut else ""
-        yield number, rest
+            yield _Line(number, rest[:cut], _from(places, at))
+            left = rest[cut:].lstrip() if cut else ""
+            at += len(rest) - len(left)
+            rest = left
+        yield _Line(number, rest, _from(places, at))
+
+
+def _from(places: tuple[tuple[int, str], ...], at: int) -> tuple[tuple[int, str], ...]:
+    """Return the places of the rest of a line: the one in which it begins, and those after."""
+    before = [place for offset, place in places if offset <= at]
+    return (*(((0, before[-1]),) if before else ()), *((offset - at, place) for offset, place in places if offset > at))

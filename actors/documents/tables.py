@@ -7,8 +7,9 @@ names: a number in it is then not taken (`actors.quantities.headings`).
 import csv
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
+from typing import NamedTuple
 
 from actors.quantities.headings import MERGED
 
@@ -23,12 +24,29 @@ Row = tuple[int, Sequence[str]]
 """A row of a table: the number of its line in the file, and its cells."""
 
 _NUMBER = re.compile(r"[-+(]?\s*[€$£¥]?\s*\d[\d.,'\s\u00a0\u2009\u202f]*\s*(?:[%€$£¥]|[^\W\d_]{1,4})?\)?")
+_BETWEEN = " | "
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?")
 _EMPTY = frozenset({"", "-", "\u2013", "\u2014", "n/a", "na", "k.a.", "nd", "n.d.", "..", "..."})
 
 
+class PlacedRow(NamedTuple):
+    """A row of a table as a line of text."""
+
+    line: int
+    """The number of its line in the file."""
+    text: str
+    """The text, in which each cell has the name of its column."""
+    cells: tuple[tuple[int, int], ...]
+    """Where each cell begins in the text, and the number of its column, from 0."""
+
+
 def named_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[tuple[int, str]]:
+    """Return the rows of one table as lines, as `placed_rows` does, without the places of the cells."""
+    return [(row.line, row.text) for row in placed_rows(rows, caption, merged=merged)]
+
+
+def placed_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[PlacedRow]:
     """Return the rows of one table as lines.
 
     The first rows whose cells are all words name the columns, each with its unit or its group. `caption` is a line over
@@ -36,18 +54,18 @@ def named_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) 
     """
     wide = [row for row in rows if sum(map(bool, row[1])) > 1]
     if merged:
-        return [(line, f"{MERGED} | {_plain(cells)}") for line, cells in rows if any(cells)]
-    lines: list[tuple[int, str]] = []
+        return [_unnamed(line, cells, f"{MERGED}{_BETWEEN}") for line, cells in rows if any(cells)]
+    lines: list[PlacedRow] = []
     begins = next((position for position, row in enumerate(rows) if row in wide), len(rows))
     for line, cells in rows[:begins]:  # A title over the table.
         if any(cells):
-            lines.append((line, _plain(cells)))
+            lines.append(_unnamed(line, cells))
             caption = f"{caption} {_plain(cells)}".strip()
     heads = _headers(rows[begins:])
     names = _names([cells for _, cells in rows[begins : begins + heads]])
-    lines += [(line, _plain(cells)) for line, cells in rows[begins : begins + heads]]
+    lines += [_unnamed(line, cells) for line, cells in rows[begins : begins + heads]]
     before = f"({caption[:CAPTION_MAX].replace('|', '/')}) | " if says_a_unit(caption) else ""
-    lines += [(line, before + _row(names, cells)) for line, cells in rows[begins + heads :] if any(cells)]
+    lines += [_named(line, before, names, cells) for line, cells in rows[begins + heads :] if any(cells)]
     return lines
 
 
@@ -96,14 +114,27 @@ def _names(headers: Sequence[Sequence[str]]) -> list[str]:
     return ["" if gaps and position else name for position, name in enumerate(columns)]
 
 
-def _row(names: Sequence[str], cells: Sequence[str]) -> str:
+def _named(line: int, before: str, names: Sequence[str], cells: Sequence[str]) -> PlacedRow:
+    """Return a row whose cells have the names of their columns; empty cells are left out."""
     padded = [*names, *[""] * (len(cells) - len(names))]
-    named = [(name.replace("|", "/"), cell) for name, cell in zip(padded, cells, strict=False) if cell]
-    return " | ".join(f"{name}: {cell}" if name else cell for name, cell in named)
+    named = [f"{name.replace('|', '/')}: {cell}" if name else cell for name, cell in zip(padded, cells, strict=False)]
+    return _placed(line, before, [(column, text) for column, text in enumerate(named) if cells[column]])
+
+
+def _unnamed(line: int, cells: Sequence[str], before: str = "") -> PlacedRow:
+    return _placed(line, before, list(enumerate(cells)))
+
+
+def _placed(line: int, before: str, cells: Sequence[tuple[int, str]]) -> PlacedRow:
+    at, places = len(before), []
+    for column, text in cells:
+        places.append((at, column))
+        at += len(text) + len(_BETWEEN)
+    return PlacedRow(line, before + _BETWEEN.join(text for _, text in cells), tuple(places))
 
 
 def _plain(cells: Sequence[str]) -> str:
-    return " | ".join(cells)
+    return _BETWEEN.join(cells)
 
 
 def markdown_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -142,19 +173,23 @@ def table_lines(text: str) -> list[tuple[int, str]]:
     The first rows name the columns. An empty line begins another table where words follow it. A row with more or fewer
     cells than names is kept as far as it goes.
     """
-    lines: list[tuple[int, str]] = []
+    return [line for table in split_tables(_rows(text)) for line in named_rows(table)]
+
+
+def split_tables(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Yield the tables of a sheet: an empty row begins another one where words follow it."""
     table: list[Row] = []
     after_gap = False
-    for row in _rows(text):
+    for row in rows:
         if not any(row[1]):
             after_gap = bool(table)
             continue
         if after_gap and is_header(row[1]):
-            lines += named_rows(table)
+            yield table
             table = []
         after_gap = False
         table.append(row)
-    return [*lines, *named_rows(table)]
+    yield table
 
 
 def _rows(text: str) -> list[Row]:

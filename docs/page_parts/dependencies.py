@@ -9,7 +9,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "requirements-deploy.lock"
 ALLOWED = frozenset(
-    ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "LGPL-3.0-only", "MIT", "MIT-0", "MPL-2.0")
+    (
+        "0BSD",
+        "Apache-2.0",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "CC0-1.0",
+        "ISC",
+        "LGPL-3.0-only",
+        "MIT",
+        "MIT-0",
+        "MIT-CMU",
+        "MPL-2.0",
+    )
 ) | {"PSF-2.0", "Zlib", "any-OSI"}
 """The licences (SPDX) that a dependency may have. LGPL and MPL bind who changes that package, not who uses it."""
 _NAMES = {
@@ -18,6 +30,7 @@ _NAMES = {
     "apache license, version 2.0": "Apache-2.0",
     "apache software license": "Apache-2.0",
     "bsd": "BSD-3-Clause",
+    "bsd-3-clause, apache-2.0, dependency licenses": "BSD-3-Clause AND Apache-2.0",  # pypdfium2, with PDFium
     "bsd license": "BSD-3-Clause",
     "mit license": "MIT",
     "the mit license (mit)": "MIT",

@@ -82,7 +82,7 @@ def _places(docs: str | None, config: UserConfig) -> tuple[dict[str, str], tuple
     folder = Path(docs).expanduser().absolute()
     if not docs or not folder.is_dir():
         cause = "there is no such folder" if not folder.exists() else "this is a file, not a folder"
-        raise UsageProblem(cause, place="docs", hint="name a folder of text, Markdown, HTML or CSV files")
+        raise UsageProblem(cause, place="docs", hint="name a folder of documents, such as PDF, DOCX, XLSX or text")
     try:
         index = open_index(folder)  # The searches of this process use it again.
     except OSError as error:

@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from actors.documents import web_search
+from actors.documents.folder import READ
 from actors.documents.passages import NOTICES_MAX, SearchFault, search_output
 from actors.documents.tools import SearchPlaces, search_tool
 from actors.documents.web_search import WebSearchFailed, is_public, read_results, search_web
@@ -78,10 +79,11 @@ async def test_the_passages_of_a_folder_are_recorded_with_their_place(tmp_path):
     assert done.outcome is ToolOutcome.SUCCEEDED
     found = json.loads(done.output)
     assert found["searched"] == 1
-    assert found["notices"] == ["b.bin: left out, since only text, Markdown, HTML and CSV are read"]
+    assert found["notices"] == [f"b.bin: left out, since only {READ} are read"]
     (passage,) = found["passages"]
     assert (passage["source"], passage["first_line"], passage["last_line"]) == ("a.md", 1, 3)
     assert passage["decimal_mark"] == "comma"
+    assert passage["places"] == [[0, "line 1"], [9, "line 3"]]
 
 
 async def test_without_a_place_every_search_finds_nothing():

@@ -10,6 +10,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DISTRIBUTIONS = {
     "ag_ui": "ag-ui-protocol",
     "PIL": "pillow",
+    "docx": "python-docx",
+    "fpdf": "fpdf2",
+    "pdfminer": "pdfminer-six",
     "google.protobuf": "protobuf",
     "markdown_it": "markdown-it-py",
     "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
@@ -23,6 +26,7 @@ DISTRIBUTIONS = {
 }
 """The distributions of modules that are not called as they are."""
 EXTRAS = {
+    "actors/documents/extract_": "documents",
     "actors/tools/mcp_": "mcp",
     "replan/experiments/": "experiments",
     "replan/mcp/": "mcp",

@@ -38,7 +38,11 @@ GOAL_BYTES_MAX = 64 * 1024
 @click.command(epilog=_ACQUIRE, short_help="Fill a schema by searching, asking and calculating.")
 @click.argument("profile")
 @click.argument("goal", required=False)
-@click.option("--docs", metavar="FOLDER", help="A folder of text, Markdown, HTML and CSV files to search.")
+@click.option(
+    "--docs",
+    metavar="FOLDER",
+    help="A folder of documents to search, such as PDF, DOCX, XLSX or text.",
+)
 @click.option("--set", "given", multiple=True, metavar="PATH=VALUE", help="A value that you know; may be given again.")
 @click.option("--explain", is_flag=True, help="Print where each field comes from, and run nothing.")
 @click.option("-o", "--output", metavar="FILE", help="Write the report to this file, as Markdown.")

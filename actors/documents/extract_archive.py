@@ -1,0 +1,223 @@
+"""Reads the bytes of a document in the confined process, by its format; those within ZIP files and e-mails too. Pure.
+
+Each part of the result has a `name` (empty for the document itself), and either `problem`, or `raw` (the bytes of a
+text file as base64), or `blocks` (`actors.documents.extracted`).
+"""
+
+import base64
+import email
+import email.policy
+import importlib
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from email.message import EmailMessage
+from pathlib import PurePosixPath
+from typing import Any
+
+Part = dict[str, Any]
+
+MEMBERS_MAX = 200
+"""Files of one ZIP file, and attachments of one e-mail, that are read."""
+NESTED_MAX = 2
+"""How deep ZIP files and e-mails may stand in each other."""
+UNPACKED_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes that a ZIP file, or an office document, may unpack to."""
+TEXT_BYTES_MAX = 2 * 1024 * 1024
+"""Bytes of a text file within a ZIP file or an e-mail."""
+TEXTS = frozenset({".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".xhtml", ".csv", ".tsv"})
+"""The endings of text files within ZIP files and e-mails."""
+FORMATS = {".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".xlsm": "xlsx", ".eml": "eml", ".zip": "zip"}
+"""The formats that this process reads, by the ending of the file's name."""
+_HEADERS = ("From", "To", "Date", "Subject")
+_NAME_CHARACTERS = 200
+_READERS = {
+    "pdf": "actors.documents.extract_pdf",
+    "docx": "actors.documents.extract_docx",
+    "xlsx": "actors.documents.extract_xlsx",
+}
+_CODECS = (
+    *("ascii", "utf_8", "utf_7", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "latin_1", "cp437", "charmap"),
+    *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1257", "iso8859_1", "iso8859_2", "iso8859_5", "iso8859_7"),
+    *("iso8859_9", "iso8859_15", "koi8_r", "mac_roman", "gb2312", "gbk", "gb18030", "big5", "shift_jis", "euc_jp"),
+    *("euc_kr", "iso2022_jp", "idna", "punycode", "quopri_codec", "base64_codec", "raw_unicode_escape"),
+)
+
+
+class DocumentRefused(Exception):
+    """A document is not read; the text is the cause, in half a sentence."""
+
+
+def prepare_readers(wanted: str) -> frozenset[str]:
+    """Import what a format needs, and return the formats whose packages are not installed."""
+    for name in _CODECS:
+        importlib.import_module(f"encodings.{name}")
+    for name in ("quopri", "binascii", "bz2", "lzma", "email.mime.text", "email.header", "email.headerregistry"):
+        importlib.import_module(name)
+    missing = set()
+    for each in _READERS if wanted in {"zip", "eml"} else {wanted} & set(_READERS):
+        try:
+            importlib.import_module(_READERS[each]).prepare()
+        except ImportError:
+            missing.add(each)
+    return frozenset(missing)
+
+
+def parts_of(wanted: str, content: bytes, missing: frozenset[str]) -> list[Part]:
+    """Return the parts of a document. Raises `DocumentRefused`, and what a library raises for a damaged document."""
+    return list(_parts(wanted, content, missing, "", 0))
+
+
+def _parts(wanted: str, content: bytes, missing: frozenset[str], name: str, depth: int) -> Iterator[Part]:
+    check_beginning(wanted, content)
+    if wanted == "zip":
+        yield from _members(content, missing, name, depth)
+    elif wanted == "eml":
+        yield from _message(content, missing, name, depth)
+    elif wanted in missing:
+        raise DocumentRefused("it needs the packages of the extra `documents` (pip install 'replan[documents]')")
+    else:
+        if wanted in {"docx", "xlsx"}:
+            check_archive(content)
+        read: Callable[[bytes], Mapping[str, Any]] = importlib.import_module(_READERS[wanted]).read
+        yield {"name": name, **read(content)}
+
+
+def check_beginning(wanted: str, content: bytes) -> None:
+    """Check that a document begins as its format does. Raises `DocumentRefused`."""
+    is_zip = content.startswith(b"PK")
+    if not content:
+        raise DocumentRefused("it is empty")
+    if wanted in {"docx", "xlsx", "zip"} and not is_zip:
+        old = content.startswith(b"\xd0\xcf\x11\xe0")
+        cause = "it is encrypted or of an old format (OLE)" if old else f"it is no {wanted.upper()} file"
+        raise DocumentRefused(cause)
+    if wanted == "pdf" and b"%PDF-" not in content[:1024]:
+        raise DocumentRefused("it is no PDF file")
+
+
+def check_archive(content: bytes) -> zipfile.ZipFile:
+    """Return a ZIP file whose directory stays within the limits. Raises `DocumentRefused`."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except (zipfile.BadZipFile, ValueError, OverflowError, RuntimeError) as error:
+        raise DocumentRefused(f"its ZIP directory is damaged ({error})") from None
+    size = sum(entry.file_size for entry in archive.infolist())
+    if size > UNPACKED_BYTES_MAX:
+        raise DocumentRefused(f"it unpacks to more than {UNPACKED_BYTES_MAX // 2**20} MiB")
+    return archive
+
+
+def dangers(content: bytes) -> list[str]:
+    """Return notices about what a program for office documents would do and this reader does not."""
+    archive = check_archive(content)
+    names = archive.namelist()
+    notices = ["its macros are not run"] if any(name.endswith("vbaProject.bin") for name in names) else []
+    relations = (archive.read(name) for name in names if name.endswith(".rels"))
+    if any(name.startswith("xl/externalLinks/") for name in names) or any(map(_leads_outside, relations)):
+        notices.append("its links to other files are not followed")
+    return notices
+
+
+def _leads_outside(relations: bytes) -> bool:
+    """Tell whether relations of an office document lead outside, other than by links that a reader may click."""
+    outside = (each for each in relations.split(b"<Relationship ") if b'TargetMode="External"' in each)
+    return any(b"/hyperlink" not in each for each in outside)
+
+
+def _inner(outer: str, name: str) -> str:
+    plain = "".join(each if each.isprintable() else "\ufffd" for each in name)[-_NAME_CHARACTERS:]
+    return f"{outer}/{plain}" if outer else plain
+
+
+def _members(content: bytes, missing: frozenset[str], outer: str, depth: int) -> Iterator[Part]:
+    archive = check_archive(content)
+    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    if len(entries) > MEMBERS_MAX:
+        yield {"name": outer, "problem": f"only its first {MEMBERS_MAX} files are read, of {len(entries):,}"}
+    for entry in entries[:MEMBERS_MAX]:
+        name = _inner(outer, entry.filename)
+        if entry.flag_bits & 1:
+            yield {"name": name, "problem": "it is protected by a password"}
+            continue
+        if _format_of(entry.filename) is None:
+            yield {"name": name, "problem": "left out, since files of its kind are not read"}
+            continue
+        try:
+            # `ZipExtFile` gives no more bytes than the directory states, so the check above holds.
+            inside = archive.read(entry)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
+            yield {"name": name, "problem": f"it is damaged ({' '.join(str(error).split())[:100]})"}
+            continue
+        yield from inner_parts(entry.filename, inside, missing, name, depth + 1)
+
+
+def _format_of(name: str) -> str | None:
+    suffix = PurePosixPath(name.lower()).suffix
+    return "text" if suffix in TEXTS else FORMATS.get(suffix)
+
+
+def inner_parts(filename: str, content: bytes, missing: frozenset[str], name: str, depth: int) -> Iterator[Part]:
+    """Yield the parts of a document within another; one that cannot be read is a part with a `problem`."""
+    wanted = _format_of(filename)
+    if wanted is None:
+        yield {"name": name, "problem": "left out, since files of its kind are not read"}
+    elif wanted == "text":
+        if len(content) > TEXT_BYTES_MAX:
+            yield {"name": name, "problem": f"left out, since it has more than {TEXT_BYTES_MAX // 1024} KiB"}
+        else:
+            yield {"name": name, "raw": base64.b64encode(content).decode()}
+    elif depth > NESTED_MAX:
+        yield {"name": name, "problem": f"left out, since it lies over {NESTED_MAX} levels deep"}
+    else:
+        try:
+            yield from _parts(wanted, content, missing, name, depth)
+        except DocumentRefused as refused:
+            yield {"name": name, "problem": str(refused)}
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:  # noqa: BLE001 - as in `extract_main`: one damaged file leaves the others
+            said = " ".join(str(error).split())[:100]
+            yield {"name": name, "problem": f"it is damaged, or of another format ({type(error).__name__}: {said})"}
+
+
+def _message(content: bytes, missing: frozenset[str], outer: str, depth: int) -> Iterator[Part]:
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    if not message.keys():
+        raise DocumentRefused("it is no e-mail: it has no header")
+    blocks: list[Part] = [
+        {"kind": "text", "place": f"header {name}", "text": f"{name}: {' '.join(str(message[name]).split())}"}
+        for name in _HEADERS
+        if message[name]
+    ]
+    body = message.get_body(("plain", "html"))
+    if body is not None:
+        kind = "html" if body.get_content_subtype() == "html" else "plain"
+        blocks.append({"kind": kind, "place": "body", "text": _text(body)})
+    title = " ".join(str(message["Subject"] or "").split())
+    yield {"name": outer, "title": title, "language": "", "blocks": blocks}
+    attached = list(message.iter_attachments()) if message.is_multipart() else []
+    if len(attached) > MEMBERS_MAX:
+        yield {"name": outer, "problem": f"only its first {MEMBERS_MAX} attachments are read"}
+    for number, part in enumerate(attached[:MEMBERS_MAX], 1):
+        if part.get_content_type() == "message/rfc822":
+            inside = part.get_content()
+            filename = part.get_filename() or f"message{number}.eml"
+            payload = inside.as_bytes() if isinstance(inside, EmailMessage) else b""
+        else:
+            filename = part.get_filename() or f"attachment{number}"
+            decoded = part.get_payload(decode=True)
+            payload = decoded if isinstance(decoded, bytes) else b""
+        yield from inner_parts(filename, payload, missing, _inner(outer, filename), depth + 1)
+
+
+def _text(body: Any) -> str:
+    decoded = body.get_payload(decode=True)
+    assert isinstance(decoded, bytes)
+    charset = body.get_content_charset() or "utf-8"
+    try:
+        return decoded.decode(charset, "replace")
+    except (LookupError, ValueError):
+        return decoded.decode("utf-8", "replace")

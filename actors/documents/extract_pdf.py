@@ -1,0 +1,172 @@
+"""Reads a PDF file with pdfplumber: paragraphs and ruled tables, with page and box. Only in `extract_main`.
+
+A box is `x0 top x1 bottom` in points from the page's upper left corner.
+"""
+
+import io
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pdfplumber
+from pdfminer.pdfdocument import PDFPasswordIncorrect
+from pdfminer.pdfpage import PDFPage
+from pdfminer.pdftypes import resolve1
+from pdfplumber.page import Page
+from pdfplumber.pdf import PDF
+from pdfplumber.table import Table
+from pdfplumber.utils.exceptions import PdfminerException
+
+from actors.documents.extract_archive import DocumentRefused
+from actors.documents.extract_main import SECONDS_ENOUGH
+
+PAGES_MAX = 300
+"""Pages of one document that are read."""
+OBJECTS_MAX = 60_000
+"""Characters and lines of one page; a page with more is left out."""
+_LAYOUT = {"line_margin": 0.7}
+"""Lines of a paragraph may lie 0.7 of their height apart."""
+_SMALL = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj\n"
+    b"4 0 obj<</Length 36>>stream\nBT /F 9 Tf 9 9 Td (word) Tj ET 1 1 9 9 re S\nendstream endobj\n"
+    b"5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\ntrailer<</Root 1 0 R>>\n"
+)
+
+
+def prepare() -> None:
+    """Have everything imported that reading needs, by reading a small document."""
+    read(_SMALL)
+
+
+def read(content: bytes) -> Mapping[str, Any]:
+    """Return the blocks of a document. Raises `DocumentRefused` for one with a password."""
+    try:
+        return _read(content)
+    except PdfminerException as error:  # Its one argument is the error of the library below it.
+        inner = error.args[0] if error.args else error
+        if isinstance(inner, PDFPasswordIncorrect):
+            raise DocumentRefused("it is protected by a password") from None
+        raise inner if isinstance(inner, Exception) else error from None
+
+
+def _read(content: bytes) -> Mapping[str, Any]:
+    document = pdfplumber.open(io.BytesIO(content), laparams=_LAYOUT)
+    blocks: list[dict[str, Any]] = []
+    notices: list[str] = []
+    empty: list[int] = []
+    count, began = 0, time.process_time()
+    for page in _pages(document):
+        if count == PAGES_MAX or time.process_time() - began > SECONDS_ENOUGH:
+            notices.append(f"only its first {count} pages are read")
+            break
+        count += 1
+        found = list(_blocks(page, count, notices))
+        blocks += found
+        empty += [] if found else [count]
+        page.close()
+    if count == 0:
+        raise DocumentRefused("it has no pages")
+    if len(empty) == count:
+        raise DocumentRefused(f"no text; {count} {'page' if count == 1 else 'pages'}")
+    if empty:
+        shown = ", ".join(map(str, empty[:10])) + (", ..." if len(empty) > 10 else "")
+        notices.append(f"no text on {'page' if len(empty) == 1 else 'pages'} {shown} of {count}")
+    notices += _dangers(document)
+    title = document.metadata.get("Title")
+    return {"title": title if isinstance(title, str) else "", "language": "", "blocks": blocks, "notices": notices}
+
+
+def _dangers(document: PDF) -> list[str]:
+    """Return notices about what a viewer would do and this reader does not."""
+    catalog = document.doc.catalog
+    names, opened = (resolve1(catalog.get(key)) for key in ("Names", "OpenAction"))
+    names = names if isinstance(names, dict) else {}
+    acts = isinstance(opened, dict) and getattr(opened.get("S"), "name", "") != "GoTo"
+    notices = ["its actions and scripts are not run"] if acts or "AA" in catalog or "JavaScript" in names else []
+    return [*notices, "the files within it are not read"] if "EmbeddedFiles" in names else notices
+
+
+def _pages(document: PDF) -> Iterator[Page]:
+    """Yield the pages one by one; `document.pages` reads the whole tree at once, however large."""
+    height = 0.0
+    for number, page in enumerate(PDFPage.create_pages(document.doc), 1):
+        made = Page(document, page, page_number=number, initial_doctop=height)
+        height += float(made.height)
+        yield made
+
+
+def _blocks(page: Page, number: int, notices: list[str]) -> Iterator[dict[str, Any]]:
+    if sum(map(len, page.objects.values())) > OBJECTS_MAX:
+        notices.append(f"page {number} is left out, since it has over {OBJECTS_MAX:,} objects")
+        return
+    tables = page.find_tables()
+    tables = [each for each in tables if len(each.rows) > 1 and len(each.cells) > len(each.rows)]
+    lines = [each for each in page.objects.get("textlinehorizontal", ()) if not _within(each, tables)]
+    found = [(each.bbox[1], _table(each, number)) for each in tables]
+    boxes = page.objects.get("textboxhorizontal", [])
+    rest: list[tuple[float, dict[str, Any]]] = []
+    for box in boxes:
+        inside = [each for each in lines if _holds(box, each)]
+        lines = [each for each in lines if each not in inside] if inside else lines
+        if text := _joined([each["text"] for each in inside]):
+            top = min(each["top"] for each in inside)
+            rest.append((top, {"kind": "text", "place": _place(number, _around(inside)), "text": text}))
+    # The boxes keep the order of the layout; each table stands before the first box that begins below it.
+    for top, block in rest:
+        for table in [each for each in found if each[0] < top]:
+            yield table[1]
+            found.remove(table)
+        yield block
+    yield from (table for _, table in found)
+
+
+def _within(line: Mapping[str, Any], tables: Sequence[Table]) -> bool:
+    across, down = (line["x0"] + line["x1"]) / 2, (line["top"] + line["bottom"]) / 2
+    return any(x0 <= across <= x1 and top <= down <= bottom for x0, top, x1, bottom in (each.bbox for each in tables))
+
+
+def _holds(box: Mapping[str, Any], line: Mapping[str, Any]) -> bool:
+    return bool(
+        box["x0"] - 0.1 <= line["x0"]
+        and line["x1"] <= box["x1"] + 0.1
+        and box["top"] - 0.1 <= line["top"]
+        and line["bottom"] <= box["bottom"] + 0.1
+    )
+
+
+def _around(lines: Sequence[Mapping[str, Any]]) -> tuple[float, float, float, float]:
+    return (
+        min(each["x0"] for each in lines),
+        min(each["top"] for each in lines),
+        max(each["x1"] for each in lines),
+        max(each["bottom"] for each in lines),
+    )
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """Return the lines of a paragraph as one; a word that is divided between two lines is put together."""
+    text = ""
+    for line in (" ".join(each.split()) for each in lines):
+        if text.endswith("-") and text[-2:-1].isalpha() and line[:1].islower():
+            text = text[:-1] + line
+        else:
+            text = f"{text} {line}" if text and line else text + line
+    return text
+
+
+def _place(page: int, box: Sequence[float]) -> str:
+    return f"page {page}, box {' '.join(str(round(each)) for each in box)}"
+
+
+def _table(table: Table, number: int) -> dict[str, Any]:
+    texts = table.extract()
+    rows = []
+    merged = False
+    for row, cells in zip(table.rows, texts, strict=True):
+        filled = [" ".join((cell or "").split()) for cell in cells]
+        # A title over all columns is one cell, and the others are missing.
+        merged = merged or (None in row.cells and sum(each is not None for each in row.cells) > 1)
+        places = [_place(number, box if box is not None else row.bbox) for box in row.cells]
+        rows.append({"cells": filled, "places": places})
+    return {"kind": "table", "rows": rows, "merged": merged}

@@ -1,0 +1,176 @@
+"""What the confined process has read of a document, as documents with the place of each line and cell. Pure.
+
+The process has read a file that may have taken it over, so its output is checked like any foreign text.
+"""
+
+import base64
+import binascii
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from actors.documents.html_text import html_lines
+from actors.documents.tables import COLUMNS_MAX, Row, placed_rows, split_tables
+from actors.documents.text_document import FILE_BYTES_MAX, Document, text_document
+from actors.quantities.decimal_marks import decimal_mark, language_of
+
+PLACE_CHARACTERS_MAX = 120
+"""Characters of a place."""
+TEXT_CHARACTERS_MAX = 2 * 1024 * 1024
+"""Characters of one document that are kept."""
+_PARTS_MAX = 1000
+_BLOCKS_MAX = 100_000
+
+_Place = Annotated[str, StringConstraints(max_length=PLACE_CHARACTERS_MAX)]
+_Short = Annotated[str, StringConstraints(max_length=1000)]
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Text(_Value):
+    kind: Literal["text", "plain", "html"]
+    place: _Place
+    text: str
+
+
+class _Row(_Value):
+    cells: tuple[str, ...]
+    places: tuple[_Place, ...]
+
+
+class _Table(_Value):
+    kind: Literal["table", "sheet"]
+    rows: tuple[_Row, ...]
+    merged: bool
+
+
+_Block = Annotated[_Text | _Table, Field(discriminator="kind")]
+
+
+class _Part(_Value):
+    name: _Short
+    problem: _Short = ""
+    raw: str = ""
+    title: _Short = ""
+    language: Annotated[str, StringConstraints(max_length=40)] = ""
+    blocks: tuple[_Block, ...] = Field(default=(), max_length=_BLOCKS_MAX)
+    notices: tuple[_Short, ...] = Field(default=(), max_length=_PARTS_MAX)
+
+
+class _Output(_Value):
+    parts: tuple[_Part, ...] = Field(default=(), max_length=_PARTS_MAX)
+    problem: _Short = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The documents of one file, and what people are told about it."""
+
+    documents: tuple[Document, ...]
+    """The documents: the file itself, or those within it."""
+    notices: tuple[str, ...]
+    """What is left out, and why, one line each."""
+
+
+def extracted(name: str, output: bytes) -> Extracted:
+    """Return the documents of a file from the output of the process that has read it."""
+    try:
+        read = _Output.model_validate_json(output)
+    except ValidationError:
+        return Extracted((), (f"{name}: left out, since its reader has ended without a result",))
+    if read.problem:
+        return Extracted((), (f"{name}: left out: {_one_line(read.problem)}",))
+    documents: list[Document] = []
+    notices: list[str] = []
+    for part in read.parts:
+        whole = f"{name}/{part.name}" if part.name else name
+        notices += [f"{_one_line(whole)}: {_one_line(each)}" for each in (part.problem, *part.notices) if each]
+        if part.raw:
+            document, notice = _raw(whole, part.raw)
+        else:
+            document, notice = (_document(whole, part), "") if part.blocks else (None, "")
+        documents += [document] if document is not None else []
+        notices += [notice] if notice else []
+    return Extracted(tuple(documents), tuple(notices))
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())[:400]
+
+
+def _raw(name: str, encoded: str) -> tuple[Document | None, str]:
+    try:
+        content = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        content = b"\x00"
+    return text_document(_one_line(name), content[:FILE_BYTES_MAX])
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    text: str
+    places: tuple[tuple[int, str], ...]
+
+
+def _document(name: str, part: _Part) -> Document:
+    lines: list[_Line] = []
+    size = 0
+    for block in part.blocks:
+        for line in _lines(block):
+            lines.append(line)
+            size += len(line.text)
+        if size > TEXT_CHARACTERS_MAX:
+            break
+    plain = "\n".join(line.text for line in lines)
+    language = part.language.partition("-")[0].lower() if part.language.isascii() else ""
+    language = language or language_of(plain)
+    heading = next((line.text.strip("# ") for line in lines[:50] if line.text.startswith("#")), "")
+    name = _one_line(name)
+    return Document(
+        name=name,
+        title=(_one_line(part.title) or heading or name)[:200],
+        lines=tuple((number, line.text) for number, line in enumerate(lines, 1)),
+        decimal_mark=decimal_mark(plain, language),
+        language=language,
+        places=tuple(line.places for line in lines),
+    )
+
+
+def _lines(block: _Text | _Table) -> Iterator[_Line]:
+    if isinstance(block, _Table):
+        yield from _table_lines(block)
+    elif block.kind == "text":
+        yield _Line(_normal(block.text), ((0, block.place),))
+        yield _EMPTY
+    else:
+        numbered = html_lines(block.text) if block.kind == "html" else list(enumerate(block.text.splitlines(), 1))
+        for number, text in numbered:
+            yield _Line(_normal(text), ((0, f"{block.place}, line {number}"),) if text.strip() else ())
+        yield _EMPTY
+
+
+_EMPTY = _Line("", ())
+
+
+def _normal(text: str) -> str:
+    """Return a text with composed characters, in which the places of passages are counted."""
+    return unicodedata.normalize("NFC", text)
+
+
+def _table_lines(table: _Table) -> Iterator[_Line]:
+    rows: list[Row] = [
+        (number, [" ".join(_normal(cell).split())[:1000] for cell in row.cells[:COLUMNS_MAX]])
+        for number, row in enumerate(table.rows)
+    ]
+    tables = split_tables(rows) if table.kind == "sheet" else [rows]
+    for each in tables:
+        for placed in placed_rows(each, merged=table.merged):
+            places = table.rows[placed.line].places
+            marks = tuple((at, places[column]) for at, column in placed.cells if column < len(places))
+            yield _Line(placed.text, marks)
+        yield _EMPTY
