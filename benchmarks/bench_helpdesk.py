@@ -146,6 +146,7 @@ def making(model, *, compact):
         return {
             "model": model or "scripted",
             "outcome": str(result.outcome or result.status),
+            "why": result.why,
             "calls": result.calls,
             "tokens": result.tokens,
             "level": result.proof.level,

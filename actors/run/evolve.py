@@ -99,10 +99,12 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             return changed(run, tools=open_tools)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             left = waits.ended(run.waits, expiry_id(event.question_id))
-            return changed(run, questions=questions.closed(run.questions, event), waits=left)
+            place = inbox.next_place(run.messages, run.questions)
+            return changed(run, questions=questions.closed(run.questions, event, place), waits=left)
         case NoteTold() | RequirementTold():
             wanted = isinstance(event, RequirementTold) and (_reopened_by(run, "requirement") or _ended_early(run))
-            return changed(run, messages=inbox.told(run.messages, event), reopening=run.reopening or wanted)
+            told = inbox.told(run.messages, event, inbox.next_place(run.messages, run.questions))
+            return changed(run, messages=told, reopening=run.reopening or wanted)
         case SettingsChanged():
             return _with_settings(run, event)
         case MailRefused():

@@ -89,8 +89,8 @@ class UserMessage:
     """A `requirement` changes what is asked for; a `note` is only shown to later prompts."""
     text: str
     """The message, at most `MESSAGE_MAX` characters."""
-    at: float
-    """When the run took it, in UTC seconds since 1970."""
+    place: int
+    """Its place among all that people have told the run, answers too, from 1."""
     seen: bool = False
     """Whether a prompt with it has gone out."""
 
@@ -99,10 +99,16 @@ Messages = tuple[UserMessage, ...]
 """The messages that the user sent without being asked, oldest first."""
 
 
-def told(messages: Messages, event: NoteTold | RequirementTold) -> Messages:
+def next_place(messages: Messages, questions: Questions) -> int:
+    """Return the place of what a person tells next. Times would not do: two messages can have the same."""
+    places = [*(message.place for message in messages), *(question.place for question in questions.values())]
+    return 1 + max(places, default=0)
+
+
+def told(messages: Messages, event: NoteTold | RequirementTold, place: int) -> Messages:
     """Return the messages with one more."""
     kind: MessageKind = "note" if isinstance(event, NoteTold) else "requirement"
-    return (*messages, UserMessage(kind, event.text, event.at))
+    return (*messages, UserMessage(kind, event.text, place))
 
 
 def seen(messages: Messages) -> Messages:

@@ -178,8 +178,8 @@ class Question:
     """`asked` while it is open; every other status is closed."""
     answer: str = ""
     """The answer, normalized by the question's schema; empty where there is none."""
-    told_at: float = 0.0
-    """The time at which a person answered or declined it, in UTC seconds since 1970; 0 where nobody has."""
+    place: int = 0
+    """The place of the answer, or of its decline, among all that people have told the run; 0 where nobody has."""
 
     @property
     def open(self) -> bool:
@@ -190,11 +190,13 @@ class Question:
         """Return whether an event of a kind may change its status. A closed review stays closed."""
         return (self.status, kind) in MOVES and (self.open or not self.request.review)
 
-    def moved(self, event: Event) -> "Question":
-        """Return the question after an event that changes its status."""
+    def moved(self, event: Event, place: int = 0) -> "Question":
+        """Return the question after an event that changes its status; `place` is that of a person's answer."""
         answer = event.answer if isinstance(event, ClarificationAnswered) else self.answer
-        told_at = event.at if isinstance(event, ClarificationAnswered | ClarificationDeclined) else self.told_at
-        return replace(self, status=MOVES[self.status, event.kind], answer=answer, told_at=told_at)
+        by_person = isinstance(event, ClarificationAnswered | ClarificationDeclined)
+        return replace(
+            self, status=MOVES[self.status, event.kind], answer=answer, place=place if by_person else self.place
+        )
 
 
 Questions = Mapping[str, Question]
@@ -206,9 +208,9 @@ def asked(questions: Questions, event: ClarificationRequested, now: float) -> Qu
     return {**questions, event.question_id: Question(event, now)}
 
 
-def closed(questions: Questions, event: ClosingEvent) -> Questions:
+def closed(questions: Questions, event: ClosingEvent, place: int) -> Questions:
     """Return the questions with one of them closed, or answered late."""
-    return {**questions, event.question_id: questions[event.question_id].moved(event)}
+    return {**questions, event.question_id: questions[event.question_id].moved(event, place)}
 
 
 def ended(questions: Questions, event: Event) -> Questions:

@@ -24,14 +24,14 @@ class Said:
 
 def said(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
     """Return what was said to a run, the oldest first: its state as recorded, and with what its inbox has besides."""
-    found = [(each.at, Said(each.kind, each.text, seen=each.seen)) for each in with_inbox.messages]
+    found = [(each.place, Said(each.kind, each.text, seen=each.seen)) for each in with_inbox.messages]
     for name, question in with_inbox.questions.items():
         seen = name in recorded.questions and recorded.questions[name].status is question.status
         text = question_in_words(question.request.text)
         if question.status is Status.ANSWERED:
-            found.append((question.told_at, Said("answer", question.answer, text, seen=seen)))
+            found.append((question.place, Said("answer", question.answer, text, seen=seen)))
         elif question.status is Status.DECLINED:
-            found.append((question.told_at, Said("declined", "", text, seen=seen)))
+            found.append((question.place, Said("declined", "", text, seen=seen)))
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
 

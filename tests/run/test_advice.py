@@ -142,8 +142,8 @@ def test_what_was_used_is_told_with_what_is_not_known_of_it():
 
 def test_the_users_messages_are_shown_and_those_that_no_prompt_has_had_are_marked():
     messages = (
-        UserMessage(kind="note", text="a", at=1.0, seen=True),
-        UserMessage(kind="requirement", text="b", at=1.0),
+        UserMessage(kind="note", text="a", place=1, seen=True),
+        UserMessage(kind="requirement", text="b", place=1),
     )
     shown = [line.plain.strip() for line in message_lines(result(messages=messages))]
     assert shown[1:] == ["You said", "note: a", "requirement: b (not yet seen)"]
