@@ -16,6 +16,7 @@ from actors.run.open_question import decoded, in_order
 from actors.run.questions import Status, Via
 from actors.run.settings import change_of
 from actors.run.state import RunState
+from actors.run.texts import storable
 from actors.values.answers import InvalidAnswer, expected_answer, normal_answer
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
@@ -95,8 +96,11 @@ async def post_message(
 ) -> Posted:
     """Post a note or a requirement. Raises `UsageProblem` for one that cannot be accepted.
 
-    With a `key`, the same message is posted once, however often this is called.
+    With a `key`, the same message is posted once, however often this is called, also after the run's end.
     """
+    inbox_key = f"tell:{key or secrets.token_hex(8)}"
+    if key and await _was_posted(journal, run, inbox_key):
+        return await _post(journal, run, inbox_key, {"kind": kind, "text": storable(text).strip()})
     if kind not in KINDS:
         raise UsageProblem(f"there is no kind {kind!r} of message", place="as", hint=" or ".join(KINDS))
     open_run = _unfinished(run, common)
@@ -105,7 +109,7 @@ async def post_message(
     except UsageProblem as problem:
         hint = "a run takes some text, `-` reads it from a pipe"
         raise UsageProblem(problem.cause, place="TEXT", hint=hint) from None
-    return await _post(journal, run, f"tell:{key or secrets.token_hex(8)}", {"kind": kind, "text": clean_text})
+    return await _post(journal, run, inbox_key, {"kind": kind, "text": clean_text})
 
 
 async def post_correction(journal: Journal[Any], run: str, body: Mapping[str, Any], *, key: str = "") -> Posted:
@@ -118,11 +122,13 @@ async def post_change(
 ) -> Posted:
     """Post a change of settings. Raises `UsageProblem`, whose place is the key, for one that is not valid.
 
-    With a `key`, the same change is posted once, however often this is called.
+    With a `key`, the same change is posted once, however often this is called, also after the run's end.
     """
-    open_run = _unfinished(run, common)
-    change_of(open_run.ledger, changes, journal.now(), never_strict=open_run.never_strict)
-    return await _post(journal, run, f"change:{key or secrets.token_hex(8)}", {"kind": "change", **changes})
+    inbox_key = f"change:{key or secrets.token_hex(8)}"
+    if not (key and await _was_posted(journal, run, inbox_key)):
+        open_run = _unfinished(run, common)
+        change_of(open_run.ledger, changes, journal.now(), never_strict=open_run.never_strict)
+    return await _post(journal, run, inbox_key, {"kind": "change", **changes})
 
 
 async def post_cancel(journal: Journal[Any], run: str) -> Posted:
@@ -149,6 +155,10 @@ def not_started(run: str) -> UsageProblem:
     hint = f"there is nothing to go on with or to cancel; start it again with `{program()} run`"
     cause = "the run was admitted, and nothing was recorded"
     return UsageProblem(cause, place=run, hint=hint)
+
+
+async def _was_posted(journal: Journal[Any], run: str, key: str) -> bool:
+    return any(item.key == key for item in await journal.inbox(run))
 
 
 async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, Any]) -> Posted:

@@ -180,6 +180,14 @@ async def test_a_repeated_request_does_a_thing_once(tmp_path):
         assert json.loads((await web.engine.journal.inbox(run))[-1].body)["strict"] is True
         cancelled = [(await program.post(f"/api/runs/{run}/cancel")).json()["cancelled"] for _ in range(2)]
         assert cancelled == [True, True]
+        await web.engine.resume(run)
+        assert (await web.engine.result(run)).outcome == "cancelled"
+        again = await program.post(f"/api/runs/{run}/messages", {"text": "Use 3.12"})
+        assert again.json()["result"] == "duplicate", "also after the run's end"
+        assert (await program.post(f"/api/runs/{run}/messages", {"text": "Use 3.11"})).status_code == 409
+        assert (await program.post(f"/api/runs/{run}/limits", limits)).json()["result"] == "duplicate"
+        late = await program.post(f"/api/runs/{run}/messages", {"text": "Use 3.12"}, key="another")
+        assert "the run has finished" in late.json()["error"]["message"]
         assert len(await web.engine.journal.inbox(run)) == 3
 
 
