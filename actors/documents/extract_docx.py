@@ -1,11 +1,10 @@
 """Reads a DOCX file with python-docx: paragraphs and tables in their order. Only in `extract_main`.
 
-Text that was inserted under change tracking counts, and deleted text does not. Headers, footnotes and comments are not
-read.
+Text that was inserted under change tracking counts, and deleted text does not. Footnotes and comments are not read.
 """
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import docx
@@ -71,11 +70,27 @@ def read(content: bytes) -> Mapping[str, Any]:
         level = style.removeprefix("Heading ") if style.startswith("Heading ") else "1" if style == "Title" else ""
         mark = "#" * min(int(level), 6) + " " if level.isdigit() and int(level) else ""
         blocks.append({"kind": "text", "place": f"paragraph {paragraphs}", "text": mark + text})
-    if not any(each["kind"] == "table" for each in blocks) and not paragraphs:
-        raise DocumentRefused("no text")
+    blocks += _margins(document)
+    if b"<w:t" in _footnotes(content):
+        notices.append("its footnotes are not read")
+    if not any(each["kind"] == "table" or each["text"] for each in blocks):
+        raise DocumentRefused("no text" + "".join(f"; {each}" for each in notices))
     properties = document.core_properties
     title = "" if properties.title == "Word Document" else properties.title
     return {"title": title, "language": (properties.language or "")[:10], "blocks": blocks, "notices": notices}
+
+
+def _margins(document: Any) -> Iterator[dict[str, Any]]:
+    """Yield the texts of headers and footers, each once."""
+    for section in document.sections:
+        for name, margin in (("header", section.header), ("footer", section.footer)):
+            if not margin.is_linked_to_previous and (text := _text(margin._element)):  # noqa: SLF001 - as above
+                yield {"kind": "text", "place": name, "text": text}
+
+
+def _footnotes(content: bytes) -> bytes:
+    archive = check_archive(content)
+    return archive.read("word/footnotes.xml") if "word/footnotes.xml" in archive.namelist() else b""
 
 
 def _text(element: Any) -> str:

@@ -100,6 +100,8 @@ def _blocks(page: Page, number: int, notices: list[str]) -> Iterator[dict[str, A
     if sum(map(len, page.objects.values())) > OBJECTS_MAX:
         notices.append(f"page {number} is left out, since it has over {OBJECTS_MAX:,} objects")
         return
+    if any(not each["upright"] for each in page.chars):
+        notices.append(f"rotated text on page {number} is not read")
     tables = page.find_tables()
     tables = [each for each in tables if len(each.rows) > 1 and len(each.cells) > len(each.rows)]
     lines = [each for each in page.objects.get("textlinehorizontal", ()) if not _within(each, tables)]

@@ -85,9 +85,12 @@ def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any]
     missing = 0
     merged = [each for each in sheet.merged_cells.ranges if not _is_title(sheet, each)]
     for row in sheet.iter_rows(max_row=last, max_col=columns):
-        texts = []
+        texts: list[str] = []
+        numbers: list[int] = []
         for cell in row:
             text = _shown(cell)
+            if isinstance(cell.value, int | float) and not isinstance(cell.value, bool):
+                numbers.append(len(texts))
             # A formula whose value was never stored is in the other copy of the sheet only.
             if cell.value is None and written.cell(cell.row, cell.column).data_type == "f":
                 missing += 1
@@ -97,7 +100,7 @@ def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any]
             texts.pop()
         number = row[0].row if row else 0
         places = [f"{sheet.title}!{get_column_letter(column)}{number}" for column in range(1, len(texts) + 1)]
-        rows.append({"cells": texts, "places": places})
+        rows.append({"cells": texts, "places": places, "numbers": numbers})
     while rows and not rows[-1]["cells"]:
         rows.pop()
     if not any(any(row["cells"]) for row in rows):

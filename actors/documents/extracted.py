@@ -5,6 +5,7 @@ The process has read a file that may have taken it over, so its output is checke
 
 import base64
 import binascii
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ class _Text(_Value):
 class _Row(_Value):
     cells: tuple[str, ...]
     places: tuple[_Place, ...]
+    numbers: tuple[int, ...] = ()
+    """The columns of cells that hold a number and no text: the reader has written it with a decimal point."""
 
 
 class _Table(_Value):
@@ -120,8 +123,9 @@ class _Line:
 def _document(name: str, part: _Part) -> Document:
     lines: list[_Line] = []
     size = 0
+    comma = _has_commas(part)
     for block in part.blocks:
-        for line in _lines(block):
+        for line in _lines(block, comma=comma):
             lines.append(line)
             size += len(line.text)
         if size > TEXT_CHARACTERS_MAX:
@@ -141,9 +145,28 @@ def _document(name: str, part: _Part) -> Document:
     )
 
 
-def _lines(block: _Text | _Table) -> Iterator[_Line]:
+def _has_commas(part: _Part) -> bool:
+    """Tell whether the texts of a document with sheets have decimal commas: then its numbers get them too."""
+    if not any(block.kind == "sheet" for block in part.blocks):
+        return False
+    texts = [
+        cell
+        for block in part.blocks
+        if isinstance(block, _Table)
+        for row in block.rows
+        for column, cell in enumerate(row.cells)
+        if column not in row.numbers
+    ]
+    plain = "\n".join(texts)
+    return decimal_mark(plain, part.language or language_of(plain)) == "comma"
+
+
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+
+
+def _lines(block: _Text | _Table, *, comma: bool) -> Iterator[_Line]:
     if isinstance(block, _Table):
-        yield from _table_lines(block)
+        yield from _table_lines(block, comma=comma)
     elif block.kind == "text":
         yield _Line(_normal(block.text), ((0, block.place),))
         yield _EMPTY
@@ -162,15 +185,20 @@ def _normal(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def _table_lines(table: _Table) -> Iterator[_Line]:
-    rows: list[Row] = [
-        (number, [" ".join(_normal(cell).split())[:1000] for cell in row.cells[:COLUMNS_MAX]])
-        for number, row in enumerate(table.rows)
-    ]
+def _table_lines(table: _Table, *, comma: bool) -> Iterator[_Line]:
+    rows: list[Row] = []
+    for number, row in enumerate(table.rows):
+        cells = [" ".join(_normal(cell).split())[:1000] for cell in row.cells[:COLUMNS_MAX]]
+        for column in row.numbers if comma else ():
+            if 0 <= column < len(cells):
+                cells[column] = _POINT.sub(",", cells[column], count=1)
+        rows.append((number, cells))
     tables = split_tables(rows) if table.kind == "sheet" else [rows]
     for each in tables:
         for placed in placed_rows(each, merged=table.merged):
             places = table.rows[placed.line].places
             marks = tuple((at, places[column]) for at, column in placed.cells if column < len(places))
             yield _Line(placed.text, marks)
+            if table.kind == "sheet" and len(placed.cells) == 1:  # A note in a sheet is a paragraph of its own.
+                yield _EMPTY
         yield _EMPTY

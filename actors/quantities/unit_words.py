@@ -1,4 +1,4 @@
-"""Words for units as people write them in English, German, French and Spanish, beside the names that pint knows.
+"""Words for units as people write them in English, German, French, Spanish and Portuguese, beside the names of pint.
 
 A word stands for a unit's text and how many of it the word means: a quarter is three months.
 """
@@ -30,14 +30,14 @@ _TIMES: Mapping[str, str] = {
     "hour": "hour hours hr hrs h Stunde Stunden heure heures hora horas",
     "day": "day days d Tag Tage Tagen jour jours día días dia dias",
     "week": "week weeks wk Woche Wochen semaine semaines semana semanas",
-    "month": "month months mo Monat Monate Monaten mois mes meses",
+    "month": "month months mo Monat Monate Monaten mois mes meses mês",
     "3 month": "quarter quarters Quartal Quartale Quartalen trimestre trimestres",
-    "year": "year years yr yrs Jahr Jahre Jahren an ans année années año años annum",
+    "year": "year years yr yrs Jahr Jahre Jahren an ans année années año años ano anos annum",
 }
 _OTHERS: Mapping[str, str] = {
     "meter": "metre metres meter meters Meter mètre mètres metro metros",
     "kilometer": "kilometre kilometres kilometer kilometers Kilometer Kilometern kilomètre kilomètres kilómetro "
-    "kilómetros",
+    "kilómetros quilómetro quilómetros quilômetro quilômetros",
     "m**2": "square_metre square_metres square_meter square_meters sqm Quadratmeter mètre_carré mètres_carrés "
     "metro_cuadrado metros_cuadrados",
     "m**3": "cubic_metre cubic_metres cubic_meter cubic_meters cbm Kubikmeter mètre_cube mètres_cubes metro_cúbico "
@@ -58,16 +58,16 @@ _OTHERS: Mapping[str, str] = {
 }
 _PEOPLE = (
     "person persons people inhabitant inhabitants head capita resident residents Person Personen Einwohner Einwohnern "
-    "Kopf personne personnes habitant habitants tête persona personas habitante habitantes"
+    "Kopf personne personnes habitant habitants tête persona personas habitante habitantes pessoa pessoas"
 )
 _COUNTED = (
     _PEOPLE,
     "customer customers Kunde Kunden client clients cliente clientes",
     "user users Nutzer Nutzern utilisateur utilisateurs usuario usuarios",
-    "household households Haushalt Haushalte Haushalten ménage ménages foyer foyers hogar hogares",
+    "household households Haushalt Haushalte Haushalten ménage ménages foyer foyers hogar hogares domicílio domicílios",
     "request requests Anfrage Anfragen requête requêtes solicitud solicitudes",
     "employee employees Mitarbeiter Mitarbeitern employé employés empleado empleados",
-    "vehicle vehicles Fahrzeug Fahrzeuge Fahrzeugen véhicule véhicules vehículo vehículos",
+    "vehicle vehicles Fahrzeug Fahrzeuge Fahrzeugen véhicule véhicules vehículo vehículos veículo veículos",
 )
 """Words for one and the same counted thing; they count where a profile declares one of them as a unit of its own."""
 

@@ -92,8 +92,10 @@ def _sentences(text: str) -> Iterator[tuple[str, float]]:
     parts = parts[:SENTENCES_MAX]
     for start, end in parts:
         yield text[start:end].strip(), 1.0
-    for (start, _), (_, end) in itertools.pairwise(parts):
-        yield text[start:end].strip(), 0.7
+    for (start, middle), (_, end) in itertools.pairwise(parts):
+        # A part with a number of its own is no heading over the next part's number.
+        if not re.search(r"\d", _YEAR.sub("", text[start:middle])):
+            yield text[start:end].strip(), 0.7
 
 
 def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> StatedNumber | None:
