@@ -58,7 +58,7 @@ _OTHERS: Mapping[str, str] = {
 }
 _PEOPLE = (
     "person persons people inhabitant inhabitants head capita resident residents Person Personen Einwohner Einwohnern "
-    "Kopf personne personnes habitant habitants tête persona personas habitante habitantes pessoa pessoas"
+    "Kopf personne personnes habitant habitants tête persona personas habitante habitantes"
 )
 _COUNTED = (
     _PEOPLE,
