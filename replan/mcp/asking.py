@@ -107,7 +107,7 @@ async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequire
         while True:
             shown = await _rested(call, wanted.id, end)
             questions = await open_questions(call.request(), wanted.id)
-            asked = [each for each in questions if is_shown(each) and told.get(_name(each)) != ""][:FORMS_MAX]
+            asked = [each for each in questions if is_shown(each) and told.get(name_of(each)) != ""][:FORMS_MAX]
             if not asked or not call.can_ask:
                 return state_of(shown, questions)
             if call.modern:
@@ -124,13 +124,14 @@ async def _rested(call: ToolCall, run: str, end: float) -> ShownRun:
     return await wait_for_rest(call.desk, run, max(0.0, end - trio.current_time()), report)
 
 
-def _name(question: Mapping[str, Any]) -> str:
+def name_of(question: Mapping[str, Any]) -> str:
+    """Return the name of a question within its run; no other question of the run ever has it."""
     return str(question["id"]).rpartition("/")[2]
 
 
 def _round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
     """Return the forms of a round. What stays open although its form came back is not asked again."""
-    forms: dict[str, InputRequest] = {_name(each): form_of(each, told.get(_name(each), "")) for each in asked}
+    forms: dict[str, InputRequest] = {name_of(each): form_of(each, told.get(name_of(each), "")) for each in asked}
     return InputRequiredResult(request_state=json.dumps({"run": run, "asked": list(forms)}), input_requests=forms)
 
 

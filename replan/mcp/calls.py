@@ -13,6 +13,8 @@ from replan.service.limits import Streams
 from replan.service.requests import MCP, ProgramRequest
 from replan.service.service import Service
 
+TASKS = "io.modelcontextprotocol/tasks"
+"""The extension with which a call that starts a run comes back with a task."""
 LOCAL = Principal("mcp", "control")
 """Who calls over stdio: the program that has started the server, which is the user's own."""
 
@@ -52,6 +54,12 @@ class ToolCall:
         offered = None if known is None else known.elicitation
         # An empty capability stands for forms: that is how it began.
         return self.who.may("answer") and offered is not None and (offered.form is not None or offered.url is None)
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether the client takes a task as the answer of a call; only its newer versions say so."""
+        known = self.context.session.client_capabilities
+        return self.modern and known is not None and TASKS in (known.extensions or {})
 
     @property
     def answers(self) -> Mapping[str, ElicitResult]:

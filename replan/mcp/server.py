@@ -1,9 +1,9 @@
 """The MCP server: its handlers over the table of tools and the resources, and the results of calls."""
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
@@ -19,42 +19,43 @@ from mcp_types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
-    TextContent,
+    ResourcesCapability,
+    ServerCapabilities,
     TextResourceContents,
     ToolAnnotations,
+    ToolsCapability,
 )
 from mcp_types import Tool as ListedTool
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from actors.files.suggestions import nearest
 from replan.mcp.asking import wait
 from replan.mcp.calls import Desk, ToolCall, caller_of
 from replan.mcp.resources import JSON, RESOURCES, TEMPLATES, read_resource
-from replan.service.bodies import StartedBody
+from replan.mcp.results import failed, fitting, sent
+from replan.mcp.task_methods import add_task_methods
+from replan.mcp.tasks import created_task
+from replan.service.bodies import ResultBody, StartedBody
 from replan.service.messages import hashed_key
 from replan.service.operations import OPERATIONS, McpOperation, Operation
-from replan.service.requests import MCP, encoded, in_terms, wrong_value
-from replan.setup.command_name import program
+from replan.service.requests import MCP, in_terms, wrong_value
 from replan.setup.version import release
 from replan.views.errors import line_of_error
-from runtime.core.errors import ReplanError, UsageProblem
+from runtime.core.errors import ReplanError
 from runtime.logs import log
 
-ANSWER_BYTES_MAX = 1024 * 1024
-"""Bytes of one answer as JSON; it is sent twice, as text and as a structure."""
+Answer = CallToolResult | InputRequiredResult | dict[str, Any]
+"""What a call comes back with: the tool's answer, the forms of a round, or a task."""
 
 
-async def answered(
-    operation: Operation, tool: McpOperation, call: ToolCall, arguments: Mapping[str, Any]
-) -> CallToolResult | InputRequiredResult:
+async def answered(operation: Operation, tool: McpOperation, call: ToolCall, arguments: Mapping[str, Any]) -> Answer:
     """Carry a call out. What is wrong with it is its answer, as an error; a bug is one line, and the log has it."""
     try:
         call.desk.check_scope(call.who, operation.scope)
         wanted = checked(tool, arguments)
         if operation.scope != "read":
             call.desk.count_write(call.who)
-        value = await _carried_out(operation, call, wanted)
-        return value if isinstance(value, InputRequiredResult) else sent(value)
+        return await _carried_out(operation, call, wanted)
     except ReplanError as error:
         return failed(line_of_error(in_terms(error, MCP)))
     except Exception:  # noqa: BLE001 -- whatever fails, the client gets an answer, and the log the traceback
@@ -62,16 +63,22 @@ async def answered(
         return failed("internal error; the log has the details")
 
 
-async def _carried_out(operation: Operation, call: ToolCall, wanted: Any) -> Mapping[str, Any] | InputRequiredResult:
+async def _carried_out(operation: Operation, call: ToolCall, wanted: Any) -> Answer:
     if operation.function is None:
-        return await wait(call, wanted)
+        waited = await wait(call, wanted)
+        return waited if isinstance(waited, InputRequiredResult) else sent(waited)
     starts, run, key = operation.gives is StartedBody, getattr(wanted, "id", None) or "", ""
-    if (sent_key := getattr(wanted, "idempotency_key", None)) is not None:
+    sent_key = getattr(wanted, "idempotency_key", None)
+    if sent_key is None and starts and call.has_tasks:
+        sent_key = secrets.token_hex()  # Its run gets a long id: nobody guesses that of a task.
+    if sent_key is not None:
         action = f"mcp {operation.name}" if starts else f"mcp {operation.name} {run}"
         key = hashed_key(sent_key, call.who, action, place="idempotency_key")
     question = getattr(wanted, "question", "")
     value = await operation.function(call.request(run=run, question=question, body=wanted, key=key))
-    return {**value, "next": "call `wait`"} if starts else value
+    if starts and call.has_tasks:
+        return await created_task(call, value["run_id"])
+    return sent({**value, "next": "call `wait`"} if starts else value)
 
 
 def checked(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
@@ -80,20 +87,6 @@ def checked(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
         return tool.takes.model_validate(dict(arguments))
     except ValidationError as error:
         raise wrong_value(error, tool.takes, MCP) from None
-
-
-def sent(value: Mapping[str, Any]) -> CallToolResult:
-    """Return a result. Raises `UsageProblem` for one that is too large."""
-    data = encoded(value)
-    if len(data) > ANSWER_BYTES_MAX:
-        hint = f"`{program()} show RUN --json` prints all of it"
-        raise UsageProblem(f"the answer has {len(data):,} bytes, and {ANSWER_BYTES_MAX:,} are sent", hint=hint)
-    return CallToolResult(content=[TextContent(text=data.decode())], structured_content=orjson.loads(data))
-
-
-def failed(text: str) -> CallToolResult:
-    """Return an error as the answer of a call."""
-    return CallToolResult(content=[TextContent(text=text)], is_error=True)
 
 
 def offered(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOperation]]:
@@ -109,6 +102,9 @@ def listed(operation: Operation, tool: McpOperation) -> ListedTool:
     """Return a tool as clients list it. The annotations are hints; the scope is what counts."""
     gives = operation.gives
     assert not isinstance(gives, tuple), "a tool returns an object"
+    schema = gives.model_json_schema(mode="serialization")
+    if gives is StartedBody:  # As a task, a call that starts a run comes to the run's result.
+        schema = {"type": "object", **TypeAdapter(StartedBody | ResultBody).json_schema(mode="serialization")}
     annotations = ToolAnnotations(
         title=tool.title,
         read_only_hint=not operation.writes,
@@ -121,7 +117,7 @@ def listed(operation: Operation, tool: McpOperation) -> ListedTool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.takes.model_json_schema(),
-        output_schema=gives.model_json_schema(mode="serialization"),
+        output_schema=schema,
         annotations=annotations,
     )
 
@@ -134,6 +130,16 @@ TEXTS = "mcp.md"
 Context = ServerRequestContext[Any, Any]
 
 
+class RunServer(Server[Any]):
+    """The SDK's server, which says of changes of lists and resources that it tells of none: only of tasks it does."""
+
+    def get_capabilities(self, *arguments: Any, **options: Any) -> ServerCapabilities:
+        """Return what the server offers."""
+        found = super().get_capabilities(*arguments, **options)
+        resources = ResourcesCapability(subscribe=False, list_changed=False)
+        return found.model_copy(update={"tools": ToolsCapability(list_changed=False), "resources": resources})
+
+
 def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
     """Return the server over a home."""
     tools = offered(allow_execute=desk.allow_execute)
@@ -142,7 +148,7 @@ def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
         del context, params
         return ListToolsResult(tools=[listed(*each) for each in tools.values()])
 
-    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+    async def call_tool(context: Context, params: CallToolRequestParams) -> Answer:
         found = tools.get(params.name)
         if found is None:
             hint = nearest(params.name[:100], tools, kind="tools")
@@ -162,23 +168,22 @@ def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
         uri = str(params.uri)
         try:
             desk.check_scope(caller_of(context), "read")
-            data = encoded(await read_resource(desk, uri))
+            data = fitting(await read_resource(desk, uri))
         except ReplanError as error:
             raise MCPError(INVALID_PARAMS, line_of_error(in_terms(error, MCP)), {"uri": uri[:200]}) from None
-        if len(data) > ANSWER_BYTES_MAX:
-            raise MCPError(INVALID_PARAMS, f"it has {len(data):,} bytes, and {ANSWER_BYTES_MAX:,} are sent")
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=data.decode(), mime_type=JSON)])
 
-    server: Server[Any] = Server(
+    server = RunServer(
         NAME,
         version=release(),
         title="Replan",
         instructions=(desk.engine.root / "prompts" / TEXTS).read_text(encoding="utf-8"),
         on_list_tools=list_tools,
-        on_call_tool=call_tool,
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read,
     )
+    server.add_request_handler("tools/call", CallToolRequestParams, call_tool)
+    add_task_methods(server, desk)
     server.middleware.append(RequestStateBoundary(sealed, default_audience=NAME))
     return server

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from replan.cli.commands.mcp import mcp
 from replan.cli.options import Invocation
-from replan.mcp.server import ANSWER_BYTES_MAX
+from replan.mcp.results import ANSWER_BYTES_MAX
 from replan.mcp.stdio import LINE_BYTES_MAX
 from replan.runs.run_ids import ALL
 from replan.service.access import without_token
@@ -120,7 +120,7 @@ async def test_texts_that_are_too_long_are_refused_by_the_argument(tmp_path, mon
 
 
 async def test_an_answer_that_is_too_large_is_an_error_and_not_sent(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.mcp.server.ANSWER_BYTES_MAX", 500)
+    monkeypatch.setattr("replan.mcp.results.ANSWER_BYTES_MAX", 500)
     async with served(tmp_path, monkeypatch) as home, home.client() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
         await home.settled(run, "finished")

@@ -1,0 +1,94 @@
+"""`subscriptions/listen` for tasks: a client is sent each new state of the tasks that it names."""
+
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Any, Literal, cast
+
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
+from mcp_types import (
+    INVALID_PARAMS,
+    Notification,
+    ServerNotification,
+    SubscriptionFilter,
+    SubscriptionsAcknowledgedNotification,
+    SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+)
+
+from replan.mcp.calls import ToolCall
+from replan.mcp.tasks import TERMINAL, read_task
+from replan.service.refusals import RequestRefused
+from runtime.core.errors import JournalError, RunNotFound
+
+TASKS_MAX = 50
+"""Tasks that one subscription follows."""
+
+TaskChanged = Notification[dict[str, Any], Literal["notifications/tasks"]]
+"""The notification with the state of a task."""
+
+
+def named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
+    """Return the ids of the tasks that a client wants to follow. Raises `MCPError` for what is no list of ids."""
+    sent = (params.notifications.model_extra or {}).get("taskIds", [])
+    if not isinstance(sent, list) or not all(isinstance(each, str) for each in sent) or len(sent) > TASKS_MAX:
+        raise MCPError(INVALID_PARAMS, f"taskIds: a list of at most {TASKS_MAX} ids is needed")
+    return list(dict.fromkeys(sent))
+
+
+async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
+    """Send the states of tasks until all have ended, or the server stops. Ids of no task are not acknowledged.
+
+    Raises `RequestRefused` where the client waits in too many calls already.
+    """
+    waits = call.desk.waits
+    if waits.full(call.who.client):
+        raise RequestRefused("too many calls wait already; let one of them end", "too_many")
+    meta = {SUBSCRIPTION_ID_META_KEY: call.context.request_id}
+    with waits.one(call.who.client):
+        followed = await _found(call, tasks)
+        honored = SubscriptionFilter.model_validate({"taskIds": list(followed)} if followed else {})
+        params = SubscriptionsAcknowledgedNotificationParams(notifications=honored, _meta=meta)
+        await _send(call, SubscriptionsAcknowledgedNotification(params=params))
+        if followed:
+            await _follow(call, followed, meta)
+    return SubscriptionsListenResult(_meta=meta)
+
+
+async def _found(call: ToolCall, tasks: list[str]) -> dict[str, Mapping[str, Any] | None]:
+    """Return the tasks that there are, each with the state that was sent last."""
+    found: dict[str, Mapping[str, Any] | None] = {}
+    for task in tasks:
+        try:
+            await read_task(call, task)
+        except RunNotFound:
+            continue
+        found[task] = None
+    return found
+
+
+async def _follow(call: ToolCall, followed: dict[str, Mapping[str, Any] | None], meta: Mapping[str, Any]) -> None:
+    async with aclosing(call.desk.hub.changes(call.desk.stop)) as changes:
+        async for _ in changes:
+            for task, before in list(followed.items()):
+                try:
+                    state = await read_task(call, task)
+                except RunNotFound:
+                    del followed[task]  # It was deleted.
+                    continue
+                except JournalError as error:
+                    if not error.passing:
+                        raise
+                    continue  # The next change, or the next ping, tells.
+                if state != before:
+                    await _send(call, TaskChanged(method="notifications/tasks", params={**state, "_meta": meta}))
+                followed[task] = state
+            if all(state is not None and state["status"] in TERMINAL for state in followed.values()):
+                return
+
+
+async def _send(call: ToolCall, notification: Notification[Any, Any]) -> None:
+    # The SDK's type lists the notifications of the core protocol; it sends those of extensions alike.
+    sent = cast("ServerNotification", notification)
+    await call.context.session.send_notification(sent, related_request_id=call.context.request_id)

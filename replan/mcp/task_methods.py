@@ -1,0 +1,151 @@
+"""The methods of the tasks extension: `tasks/get`, `tasks/update` and `tasks/cancel`, and who may call them."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+from mcp.server import Server
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
+from mcp_types import (
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    ElicitResult,
+    InputResponses,
+    RequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+)
+from pydantic import Field
+
+from replan.mcp.asking import answer_of, is_shown, name_of
+from replan.mcp.calls import TASKS, Desk, ToolCall, caller_of
+from replan.mcp.listening import listen, named_tasks
+from replan.mcp.tasks import TERMINAL, read_task, shown_task
+from replan.service import messages
+from replan.service.read_operations import open_questions
+from replan.service.refusals import RequestRefused
+from replan.service.requests import MCP, in_terms
+from replan.views.errors import line_of_error
+from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
+from runtime.logs import log
+
+Context = ServerRequestContext[Any, Any]
+T = TypeVar("T")
+
+
+class TaskParams(RequestParams):
+    """The parameters of `tasks/get` and `tasks/cancel`."""
+
+    task_id: str = Field(min_length=1, max_length=200)
+    """The id of the task."""
+
+
+class TaskInput(TaskParams):
+    """The parameters of `tasks/update`."""
+
+    input_responses: InputResponses
+    """The forms that came back, by the names of their questions."""
+
+
+def add_task_methods(server: Server[Any], desk: Desk) -> None:
+    """Have a server serve the methods of tasks, and say so in its capabilities."""
+
+    async def get(context: Context, params: TaskParams) -> dict[str, Any]:
+        return await carried_out(desk, context, lambda call: read_task(call, params.task_id), task=params.task_id)
+
+    async def update(context: Context, params: TaskInput) -> dict[str, Any]:
+        return await carried_out(desk, context, lambda call: _update(call, params), task=params.task_id)
+
+    async def cancel(context: Context, params: TaskParams) -> dict[str, Any]:
+        return await carried_out(desk, context, lambda call: _cancel(call, params.task_id), task=params.task_id)
+
+    async def follow(context: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        return await carried_out(desk, context, lambda call: listen(call, named_tasks(params)))
+
+    server.extensions[TASKS] = {}
+    server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, follow)
+    server.add_request_handler("tasks/get", TaskParams, get)
+    server.add_request_handler("tasks/update", TaskInput, update)
+    server.add_request_handler("tasks/cancel", TaskParams, cancel)
+
+
+async def carried_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awaitable[T]], *, task: str = "") -> T:
+    """Return what a request about tasks comes to. Raises `MCPError` for what is wrong with it; a bug is logged.
+
+    `task` is the id in the request, which a header over HTTP repeats; empty where there is none.
+    """
+    call = ToolCall(desk, caller_of(context), context)
+    if not call.modern:
+        raise MCPError(METHOD_NOT_FOUND, "Method not found", context.method)
+    _check_header(context, task)
+    if not call.has_tasks:
+        needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+        raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, f"the client did not declare the extension {TASKS}", needed)
+    try:
+        desk.check_scope(call.who, "read")
+        return await work(call)
+    except RunNotFound:
+        raise MCPError(INVALID_PARAMS, f"no task {task[:100]!r}") from None
+    except ReplanError as error:
+        code = INVALID_PARAMS if isinstance(error, UsageProblem | RequestRefused) else INTERNAL_ERROR
+        raise MCPError(code, line_of_error(in_terms(error, MCP))) from None
+    except MCPError:
+        raise
+    except Exception:  # noqa: BLE001 -- whatever fails, the client gets an answer, and the log the traceback
+        log.get_logger("mcp").exception("request.failed", method=context.method)
+        raise MCPError(INTERNAL_ERROR, "internal error; the log has the details") from None
+
+
+def _check_header(context: Context, task: str) -> None:
+    """Raise `MCPError` where a proxy would have sent a request to the server of another task than the one it names."""
+    if task and context.request is not None:
+        header = context.request.headers.get(MCP_NAME_HEADER)
+        if header is None or decode_header_value(header) != task:
+            raise MCPError(HEADER_MISMATCH, f"the header {MCP_NAME_HEADER} does not name the task of the request")
+
+
+async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
+    """Post the answers of the forms that came back. One whose question is not open is ignored: the first answer counts.
+
+    A form that was closed leaves its question open. An answer that does not fit is refused, after the others were
+    posted, and its question stays open under the same name.
+    """
+    desk = call.desk
+    desk.check_scope(call.who, "answer")
+    desk.count_write(call.who)
+    await shown_task(call, params.task_id)
+    asked = {name_of(each): each for each in await open_questions(call.request(), params.task_id) if is_shown(each)}
+    unfit: list[str] = []
+    for name, filled in params.input_responses.items():
+        if name not in asked or not isinstance(filled, ElicitResult) or filled.action == "cancel":
+            continue
+        try:
+            await messages.answer_question(desk, str(asked[name]["id"]), answer_of(filled), via="mcp")
+        except UsageProblem as problem:
+            unfit.append(f"{name}: {line_of_error(problem)}")
+        except RequestRefused:
+            continue  # Somebody else was first; the run goes on with that.
+    if unfit:
+        raise UsageProblem("; ".join(unfit), place="inputResponses")
+    return {}
+
+
+async def _cancel(call: ToolCall, run: str) -> dict[str, Any]:
+    """Cancel the run of a task; one that has ended stays as it is."""
+    call.desk.check_scope(call.who, "control")
+    call.desk.count_write(call.who)
+    if not _has_ended(await read_task(call, run)):
+        try:
+            await messages.cancel(call.desk, run, shown_by="`tasks/get`")
+        except UsageProblem:
+            if not _has_ended(await read_task(call, run)):
+                raise
+    return {}
+
+
+def _has_ended(task: Mapping[str, Any]) -> bool:
+    return task["status"] in TERMINAL

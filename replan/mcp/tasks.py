@@ -1,0 +1,116 @@
+"""Tasks of the extension `io.modelcontextprotocol/tasks`: a run that a call has started, as its client polls it.
+
+The id of a task is the id of its run, and its state follows from the run's records and inbox. So a server keeps nothing
+about tasks, and the next server over the same home, or another one on the same database, goes on with the same ids.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from mcp_types import INTERNAL_ERROR
+from pydantic import BaseModel
+
+from actors.run.ending import Outcome
+from replan.mcp.asking import form_of, is_shown, name_of
+from replan.mcp.calls import ToolCall
+from replan.mcp.results import failed, sent
+from replan.runs.shown import ShownRun, read_shown
+from replan.service.read_operations import open_questions, state_of
+from replan.service.service import at_rest
+from replan.views.errors import line_of_error
+from runtime.core.errors import RunNotFound, UsageProblem
+
+POLL_MS = 1_000
+"""Milliseconds between two polls of a run that is under way, as clients are told."""
+REST_POLL_MS = 5_000
+"""The same for a run that waits for a person."""
+TERMINAL = frozenset({"completed", "failed", "cancelled"})
+"""The statuses after which a client stops to poll."""
+
+
+async def read_task(call: ToolCall, run: str) -> dict[str, Any]:
+    """Return a task with its forms, its result or its error. Raises as `read_shown`, and for a run of another tenant.
+
+    Forms are there only where the client shows them and may answer; else `statusMessage` says how to answer.
+    """
+    shown = await shown_task(call, run)
+    match shown.status:
+        case "finished" if at_rest(call.desk, shown):
+            return {**_facts(shown), **_ended(shown)}
+        case "moved":
+            message = f"the run was moved to {shown.moved_to} and goes on there"
+            return {**_facts(shown), **_failure(message)}
+        case _:
+            return {**_facts(shown), **await _under_way(call, shown)}
+
+
+async def created_task(call: ToolCall, run: str) -> dict[str, Any]:
+    """Return what a call comes back with that has started a run: the task, without forms, result or error."""
+    task = await read_task(call, run)
+    kept = {name: value for name, value in task.items() if name not in ("inputRequests", "result", "error")}
+    return {**kept, "resultType": "task"}
+
+
+async def shown_task(call: ToolCall, run: str) -> ShownRun:
+    """Return the run of a task. Raises `RunNotFound` also where it belongs to another tenant than the server's."""
+    row = await call.desk.engine.journal.row(run)
+    if row.tenant != call.desk.engine.placement.tenant:
+        raise RunNotFound(run)
+    return await read_shown(call.desk.reader, run)
+
+
+def _facts(shown: ShownRun) -> dict[str, Any]:
+    """Return what every state of a task has. A run is kept until a person deletes it: its life has no end."""
+    row = shown.row
+    times = {"createdAt": _time(row.created), "lastUpdatedAt": _time(row.updated)}
+    return {"taskId": row.run, **times, "ttlMs": None, "pollIntervalMs": POLL_MS}
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _ended(shown: ShownRun) -> Mapping[str, Any]:
+    result = shown.result
+    message = ": ".join(filter(None, (result.outcome, result.why)))
+    match result.outcome:
+        case Outcome.CANCELLED:
+            return {"status": "cancelled", "statusMessage": message}
+        case Outcome.FAILED:  # Our own bug, and no answer of the tool.
+            return _failure(message)
+        case _:
+            return {"status": "completed", "statusMessage": message, "result": _tool_result(shown)}
+
+
+def _failure(message: str) -> Mapping[str, Any]:
+    return {"status": "failed", "statusMessage": message, "error": {"code": INTERNAL_ERROR, "message": message}}
+
+
+def _tool_result(shown: ShownRun) -> dict[str, Any]:
+    """Return the answer of the call that has started the run: its result, an error where it was no success."""
+    try:
+        answer = sent(shown.result_json, is_error=shown.result.outcome != Outcome.SUCCESS)
+    except UsageProblem as problem:
+        answer = failed(line_of_error(problem))
+    return _plain(answer)
+
+
+def _plain(value: BaseModel) -> dict[str, Any]:
+    return value.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+async def _under_way(call: ToolCall, shown: ShownRun) -> Mapping[str, Any]:
+    questions = await open_questions(call.request(), shown.row.run)
+    asked = [each for each in questions if is_shown(each)]
+    if asked and call.can_ask:
+        forms = {
+            name_of(each): form_of(each).model_dump(by_alias=True, mode="json", exclude_none=True) for each in asked
+        }
+        message = f"{len(asked)} questions are open" if len(asked) > 1 else "a question is open"
+        return {"status": "input_required", "statusMessage": message, "inputRequests": forms}
+    if not at_rest(call.desk, shown):
+        return {"status": "working", "statusMessage": f"{shown.status}, {shown.result.calls} model calls"}
+    state = state_of(shown, questions)
+    message = ": ".join(filter(None, (shown.status, shown.result.why, state["next"])))
+    return {"status": "working", "statusMessage": message, "pollIntervalMs": REST_POLL_MS}
