@@ -108,6 +108,11 @@ def shipped_workflows(root: Path) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (root / "configs" / "workflows").glob("*.yaml")))
 
 
+def shipped_policies(root: Path) -> tuple[str, ...]:
+    """Return the names of the shipped policies, sorted."""
+    return tuple(sorted(path.stem for path in (root / "configs" / "policies").glob("*.yaml")))
+
+
 def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, ParsedFile, tuple[str, ...]]:
     """Return a workflow without its prompts, its document, and notices for the user.
 

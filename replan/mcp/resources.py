@@ -33,7 +33,8 @@ RESOURCES = (
         name="offer",
         uri="replan://offer",
         title="What may be chosen",
-        description="The names of workflows, models, profiles, documents and tool sets, and the ceilings of limits.",
+        description="The names of workflows, policies, models, profiles, documents and tool sets, and the ceilings of "
+        "limits.",
         mime_type=JSON,
     ),
     Resource(

@@ -14,7 +14,7 @@ from typing import Any, cast
 from actors.acquisition.prepare import CALLS as ACQUISITION_CALLS
 from actors.acquisition.prepare import AcquisitionInput
 from actors.acquisition.profile_check import shipped_profiles
-from actors.config.loader import shipped_workflows
+from actors.config.loader import shipped_policies, shipped_workflows
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
@@ -39,7 +39,11 @@ UPLOADS_MAX = 20
 """Files that one run is started with."""
 
 _FILE_NAME = re.compile(r"[\w@+-][\w@+. -]{0,119}")
-_THINGS = {"documents": ("folder of documents", "documents"), "tools": ("tool set", "tool sets")}
+_THINGS = {
+    "documents": ("folder of documents", "documents"),
+    "tools": ("tool set", "tool sets"),
+    "policy": ("policy", "policies"),
+}
 """What the names under a key are called, one and several; other keys are called as they are."""
 
 
@@ -99,6 +103,8 @@ class ForkOrder(Limited):
     """The place, as in `ForkRequest`."""
     workflow: str | None = None
     """The name of another workflow; None for the run's own."""
+    policy: str | None = None
+    """The name of another policy; None where it stays, or is that of the workflow."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,12 @@ class Offer:
         """The workflows by the name that clients use."""
         own = {name: str(self.folder / path) for name, path in self.config.clients.workflows.items()}
         return {**{name: name for name in shipped_workflows(self.root)}, **own}
+
+    @property
+    def policies(self) -> Mapping[str, str]:
+        """The policies of forks by the name that clients use."""
+        own = {name: str(self.folder / path) for name, path in self.config.clients.policies.items()}
+        return {**{name: name for name in shipped_policies(self.root)}, **own}
 
     @property
     def models(self) -> Mapping[str, str | None]:
@@ -199,8 +211,9 @@ class Offer:
         """
         limits = self.limits_of(order, self.config.clients.ceilings["max_calls"])
         workflow = None if order.workflow is None else self.workflow_path(order.workflow)
+        policy = None if order.policy is None else _named(order.policy, self.policies, "policy")
         model = None if order.model == DEFAULT else self.choice_of(order.model, environment).text
-        return ForkRequest(order.at, workflow, None, Changes(limits, model))
+        return ForkRequest(order.at, workflow, policy, Changes(limits, model))
 
     def choice_of(self, name: str, environment: Mapping[str, str] = os.environ) -> ModelChoice:
         """Return the model behind a name. Raises `UsageProblem`."""
@@ -253,6 +266,7 @@ def offered(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
     rates = {"runs_at_once": clients.runs_at_once, "runs_per_day": clients.runs_per_day}
     return {
         "workflows": list(offer.workflows),
+        "policies": list(offer.policies),
         "models": list(offer.models),
         "profiles": list(offer.profiles),
         "documents": list(offer.documents),

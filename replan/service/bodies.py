@@ -47,6 +47,8 @@ class StartFork(SentBody):
     the end."""
     workflow: Name | None = None
     """The name of another workflow, with the same steps."""
+    policy: Name | None = None
+    """The name of another policy; `GET /api/offer` lists them."""
     model: Name = DEFAULT
     """The name of another model; `default` is that of the run."""
 
@@ -258,6 +260,7 @@ class OfferBody(Got):
     """The names that a client may use, and its ceilings."""
 
     workflows: list[str]
+    policies: list[str]
     models: list[str]
     profiles: list[str]
     documents: list[str]

@@ -337,7 +337,7 @@ OPERATIONS: tuple[Operation, ...] = (
             name="fork",
             title="Fork a run",
             description="Start a new run with the first records of another one, which is only read, and with another "
-            "workflow, model or limits from there on. Returns its id at once. Then call `wait`.",
+            "workflow, policy, model or limits from there on. Returns its id at once. Then call `wait`.",
             takes=arguments.ForkRun,
             repeats=False,
         ),

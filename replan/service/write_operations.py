@@ -79,7 +79,13 @@ async def change_limits(request: ProgramRequest) -> Mapping[str, Any]:
 async def fork(request: ProgramRequest) -> Mapping[str, Any]:
     """Start a run from the middle of another one."""
     body, service = request.body, request.service
-    order = ForkOrder(at=body.at.strip(), workflow=body.workflow, model=body.model, limits=limits_in(body))
+    order = ForkOrder(
+        at=body.at.strip(),
+        workflow=body.workflow,
+        policy=body.policy,
+        model=body.model,
+        limits=limits_in(body),
+    )
     wanted = service.offer.fork_of(order, service.engine.environment)
     mark = mark_of(f"{request.run}\n{body.model_dump_json()}")
     run = await start_fork(service, request.who, request.run, wanted, key=request.key, mark=mark)

@@ -126,6 +126,8 @@ class ClientsEntry(Config):
 
     workflows: Mapping[str, str] = Field(default_factory=dict)
     """Workflow files by the name that clients use, beside the shipped ones; a path begins at the config's folder."""
+    policies: Mapping[str, str] = Field(default_factory=dict)
+    """Policy files for forks, by the name that clients use, beside the shipped ones; paths as for `workflows`."""
     models: Mapping[str, str] = Field(default_factory=dict)
     """Models by the name that clients use, each as after `--model`, beside `rules` and the home's own model."""
     profiles: Mapping[str, str] = Field(default_factory=dict)

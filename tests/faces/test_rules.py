@@ -12,6 +12,7 @@ from actors.values.answers import ANSWER_MAX
 from replan.cli.app import app
 from replan.runs.options import DriveOptions
 from replan.runs.run_ids import ALL
+from replan.setup.data_files import data_root
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct
 from tests.faces.faces import FACES, MISSING, REFUSED, house
@@ -191,7 +192,13 @@ async def test_a_run_is_forked_and_a_host_drives_the_fork(face, tmp_path, monkey
     async with house(face, tmp_path, monkeypatch, hosts=True, **settings) as home:
         ended = await home.run(model="plans")
         before = await home.engine.journal.read(ended)
-        for wrong in ({"at": "99"}, {"at": ""}, {"at": "1", "model": "nope"}, {"at": "1", "max_calls": 10**6}):
+        for wrong in (
+            {"at": "99"},
+            {"at": ""},
+            {"at": "1", "model": "nope"},
+            {"at": "1", "policy": "nope"},
+            {"at": "1", "max_calls": 10**6},
+        ):
             assert (await home.do("fork", ended, wrong))[0] == REFUSED
         assert (await home.do("fork", "zzzzzzzz", {"at": "1"}))[0] == MISSING
         known = {row.run for row in await home.engine.journal.runs(ALL)}
@@ -203,3 +210,20 @@ async def test_a_run_is_forked_and_a_host_drives_the_fork(face, tmp_path, monkey
         assert await home.engine.journal.read(ended) == before, "the other run is only read"
         result = await home.engine.result(fork)
         assert (result.calls, result.fork.origin) == (1, ended)
+
+
+@pytest.mark.parametrize("face", ["HTTP", "MCP"])
+@pytest.mark.parametrize("policy", ["belief", "house"])
+async def test_a_client_forks_under_a_policy_that_the_server_offers(face, policy, tmp_path, monkeypatch, settings):
+    (tmp_path / "house.yaml").write_text((data_root() / "configs/policies/belief.yaml").read_text())
+    offered = {"policies": {"house": str(tmp_path / "house.yaml")}}
+    async with house(face, tmp_path, monkeypatch, hosts=False, **settings, **offered) as home:
+        ended = await home.run(model="plans")
+        before = {ended}
+        assert (await home.do("fork", ended, {"at": "before:g_plan/v1.a1", "policy": policy}))[0] == OK
+        (fork,) = {row.run for row in await home.engine.journal.runs(ALL)} - before
+        state, _ = await home.engine.load(fork)
+        assert state.config.policy.belief is not None
+        of_a_path = {"at": "1", "policy": str(tmp_path / "house.yaml")}
+        said, text = await home.do("fork", ended, of_a_path)
+        assert (said, "there is no policy" in text) == (REFUSED, True), "a path is never taken from a client"
