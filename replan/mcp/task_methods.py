@@ -14,12 +14,11 @@ from mcp_types import (
     METHOD_NOT_FOUND,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     ElicitResult,
-    InputResponses,
     RequestParams,
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,
 )
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from replan.mcp.asking import answer_of, is_shown, name_of
 from replan.mcp.calls import TASKS, Desk, ToolCall, caller_of
@@ -31,6 +30,7 @@ from replan.service.refusals import RequestRefused
 from replan.service.requests import MCP, in_terms
 from replan.views.errors import line_of_error
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
+from runtime.core.pydantic_messages import describe
 from runtime.logs import log
 
 Context = ServerRequestContext[Any, Any]
@@ -47,8 +47,8 @@ class TaskParams(RequestParams):
 class TaskInput(TaskParams):
     """The parameters of `tasks/update`."""
 
-    input_responses: InputResponses
-    """The forms that came back, by the names of their questions."""
+    input_responses: dict[str, Any]
+    """The forms that came back, by the names of their questions; only those of open questions are looked at."""
 
 
 def add_task_methods(server: Server[Any], desk: Desk) -> None:
@@ -121,10 +121,12 @@ async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
     asked = {name_of(each): each for each in await open_questions(call.request(), params.task_id) if is_shown(each)}
     unfit: list[str] = []
     for name, filled in params.input_responses.items():
-        if name not in asked or not isinstance(filled, ElicitResult) or filled.action == "cancel":
+        if name not in asked:
             continue
         try:
-            await messages.answer_question(desk, str(asked[name]["id"]), answer_of(filled), via="mcp")
+            form = _form(filled)
+            if form.action != "cancel":
+                await messages.answer_question(desk, str(asked[name]["id"]), answer_of(form), via="mcp")
         except UsageProblem as problem:
             unfit.append(f"{name}: {line_of_error(problem)}")
         except RequestRefused:
@@ -132,6 +134,13 @@ async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
     if unfit:
         raise UsageProblem("; ".join(unfit), place="inputResponses")
     return {}
+
+
+def _form(sent: Any) -> ElicitResult:
+    try:
+        return ElicitResult.model_validate(sent, by_name=False)
+    except ValidationError as error:
+        raise UsageProblem(describe(error.errors(include_url=False)[0])) from None
 
 
 async def _cancel(call: ToolCall, run: str) -> dict[str, Any]:

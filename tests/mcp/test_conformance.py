@@ -65,35 +65,34 @@ CLIENT = {
 """The scenarios for clients, but those of OAuth, which Replan does not speak: it has a bearer token of the settings."""
 
 
+def run_suite(suite, results, *words, token=""):
+    """Run a version of the suite, and return the failed checks by scenario."""
+    if not (suite.exists() and NODE.exists()):
+        assert not os.environ.get("REPLAN_REQUIRE_PROTOCOLS"), "REPLAN_REQUIRE_PROTOCOLS is set: make linters, with npm"
+        pytest.skip("there is no conformance suite: `make linters` installs it where there is npm")
+    options = ["--import", str(ROOT / "tests" / "mcp" / "with_token.mjs")] if token else []
+    done = subprocess.run(
+        [NODE, *options, suite, *words, "-o", results],
+        cwd=ROOT,
+        env=os.environ | {"MCP_TOKEN": token},
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    found = {}
+    for file in results.rglob("checks.json"):
+        name = file.parent.relative_to(results).as_posix().removeprefix("server-")[: -len("-2026-11-27T23-10-41-849Z")]
+        checks = [check for check in json.loads(file.read_text()) if check["status"] != "INFO"]
+        assert checks, name
+        found[name] = [check.get("errorMessage", "") for check in checks if check["status"] == "FAILURE"]
+    assert found, done.stderr.decode(errors="replace")
+    return found
+
+
 @pytest.fixture
 def run(tmp_path):
     """Return a function that runs the suite and returns the failed checks by scenario."""
-    if not (SUITE.exists() and NODE.exists()):
-        assert not os.environ.get("REPLAN_REQUIRE_PROTOCOLS"), "REPLAN_REQUIRE_PROTOCOLS is set: make linters, with npm"
-        pytest.skip("there is no conformance suite: `make linters` installs it where there is npm")
-
-    def call(side, *words, token=""):
-        results = tmp_path / "results"
-        options = ["--import", str(ROOT / "tests" / "mcp" / "with_token.mjs")] if token else []
-        subprocess.run(
-            [NODE, *options, SUITE, side, *words, "-o", results],
-            cwd=ROOT,
-            env=os.environ | {"MCP_TOKEN": token},
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        found = {}
-        for file in results.rglob("checks.json"):
-            name = (
-                file.parent.relative_to(results).as_posix().removeprefix("server-")[: -len("-2026-11-27T23-10-41-849Z")]
-            )
-            checks = [check for check in json.loads(file.read_text()) if check["status"] != "INFO"]
-            assert checks, name
-            found[name] = [check.get("errorMessage", "") for check in checks if check["status"] == "FAILURE"]
-        return found
-
-    return call
+    return partial(run_suite, SUITE, tmp_path / "results")
 
 
 def wrong(found, expected):

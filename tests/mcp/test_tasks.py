@@ -25,6 +25,7 @@ from replan.runs.orders import Offer, Order
 from replan.setup.settings import read_user_config
 from runtime.journal.port import Placement
 from tests.cli.samples import PLAN, PROBLEM
+from tests.mcp.suite_tools import ASKS_TWO
 from tests.mcp.task_client import (
     STATE,
     Listen,
@@ -205,6 +206,22 @@ async def test_the_first_answer_counts_and_forms_of_no_open_question_are_ignored
         assert (await until(client.session, task))["status"] == "completed"
         posted = await home.engine.journal.inbox(task)
         assert [ANSWER in str(each) for each in posted] == [True]
+
+
+async def test_of_two_forms_one_may_be_answered_first(tmp_path, monkeypatch):
+    async with (
+        served(tmp_path, monkeypatch, scripts={"asks_two": ASKS_TWO}) as home,
+        home.client(**with_tasks()) as client,
+    ):
+        task = (await new_task(client, "plan", problem=PROBLEM, model="asks_two")).taskId
+        await home.settled(task, "waiting")
+        state = await polled(client.session, task)
+        first, second = state["inputRequests"]
+        assert state["statusMessage"] == "2 questions are open"
+        await updated(client.session, task, **{second: filled(ANSWER)})
+        assert [*(await polled(client.session, task))["inputRequests"]] == [first]
+        await updated(client.session, task, **{first: filled(ANSWER)})
+        assert (await until(client.session, task))["status"] == "completed"
 
 
 async def test_an_answer_that_does_not_fit_is_refused_and_the_form_stays_open(tmp_path, monkeypatch):
