@@ -25,6 +25,7 @@ from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from actors.values.format import counted
 from actors.values.lines import Line, LineTree, line
+from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 
 
@@ -168,9 +169,24 @@ def _progress(state: State, now: float) -> Line:
 
 
 def _report(_: State, result: AcquisitionResult, __: str) -> RunDocument:
-    from actors.acquisition.result import markdown  # noqa: PLC0415 -- most commands show none
+    from actors.acquisition.report import markdown  # noqa: PLC0415 -- most commands show none
 
     return RunDocument(text=markdown(result))
+
+
+def _csv(_: State, result: AcquisitionResult, __: str) -> RunDocument:
+    from actors.acquisition.report import csv_text  # noqa: PLC0415 -- as above
+
+    return RunDocument(text=csv_text(result))
+
+
+def _xlsx(_: State, result: AcquisitionResult, __: str) -> RunDocument:
+    try:
+        from actors.acquisition.report_xlsx import workbook  # noqa: PLC0415 -- it needs an extra
+    except ImportError:
+        hint = "pip install 'replan[documents]', or take the format csv"
+        raise UsageProblem("XLSX needs the extra `documents`", place="--format", hint=hint) from None
+    return RunDocument(content=workbook(result))
 
 
 def _graph(state: State, _: AcquisitionResult, __: str) -> RunDocument:
@@ -198,7 +214,7 @@ VIEWS: Views[State, AcquisitionEvent] = Views(
     news_text=news_text,
     progress=_progress,
     prompt=partial(rebuilt_prompt, AcquisitionMachine()),
-    documents={"markdown": _report, "mermaid": _graph},
+    documents={"markdown": _report, "csv": _csv, "xlsx": _xlsx, "mermaid": _graph},
     tracing=Tracing(facts=_facts),
 )
 """How acquisition runs are shown."""

@@ -44,6 +44,8 @@ class RunDocument:
     """The document as plain data, for `--json`; None where it has only `text`."""
     text: str | None = None
     """The document as text in a format of its own, which has no other form."""
+    content: bytes | None = None
+    """The document as bytes of a format that is no text, which has no other form."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,12 +247,18 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="export",
         scope="read",
-        summary="Read the plan as json, markdown, github-checklist or mermaid.",
-        gives=("application/json", "text/markdown", "text/plain"),
+        summary="Read the plan, or the report of an acquisition, in a format for other programs.",
+        gives=(
+            "application/json",
+            "text/markdown",
+            "text/plain",
+            "text/csv",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        ),
         http=HttpAddress(
             method="GET",
             path=f"{RUN}/export/{{form}}",
-            choices={"form": ("json", "markdown", "github-checklist", "mermaid")},
+            choices={"form": ("json", "markdown", "github-checklist", "mermaid", "csv", "xlsx")},
         ),
         writes=False,
     ),

@@ -33,9 +33,11 @@ FORMS = {
     "json": ("plan", "application/json", "json"),
     "markdown": ("markdown", "text/markdown; charset=utf-8", "md"),
     "github-checklist": ("github-checklist", "text/markdown; charset=utf-8", "checklist.md"),
+    "csv": ("csv", "text/csv; charset=utf-8", "csv"),
+    "xlsx": ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
     "mermaid": ("mermaid", "text/plain; charset=utf-8", "mmd"),
 }
-"""The formats in which a plan can be downloaded: the name of the document, its media type, and the file suffix."""
+"""The formats in which a plan or report can be downloaded: the document's name, its media type, and the file suffix."""
 
 
 async def document(reader: "RunReader", run: str, form: str) -> Response:
@@ -49,9 +51,12 @@ async def document(reader: "RunReader", run: str, form: str) -> Response:
         made = make(shown.loaded.state, shown.result, program())
     except UsageProblem as problem:
         raise HTTPException(404, problem.cause) from None
-    text = json.dumps(made.json, indent=2, ensure_ascii=False) + "\n" if made.text is None else made.text
+    content = made.content
+    if content is None:
+        text = json.dumps(made.json, indent=2, ensure_ascii=False) + "\n" if made.text is None else made.text
+        content = text.encode("utf-8", "replace")
     name = f'attachment; filename="{shown.row.run}.{known[2]}"'
-    return Response(text.encode("utf-8", "replace"), media_type=known[1], headers={"content-disposition": name})
+    return Response(content, media_type=known[1], headers={"content-disposition": name})
 
 
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:

@@ -267,3 +267,32 @@ def test_an_address_of_a_search_service_that_is_not_allowed_is_refused_with_its_
     done = replan("acquire", "market_size", "x", "-m", "rules")
     assert done.exit_code == 2
     assert "config.yaml:2 search.endpoint: plain http" in done.stderr
+
+
+def test_the_report_is_written_as_its_name_says(replan, heat, tmp_path):
+    for name in ("report.csv", "report.xlsx"):
+        replan(*heat, "--set", "heat.houses=84", "-o", tmp_path / name)
+    assert (tmp_path / "report.csv").read_text(encoding="utf-8").startswith("field,label,counts,value")
+    assert (tmp_path / "report.xlsx").read_bytes().startswith(b"PK")
+    replan("export", "--last", "-o", tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "report.csv").read_bytes()
+    replan("export", "--last", "-o", tmp_path / "again.xlsx")
+    assert (tmp_path / "again.xlsx").read_bytes().startswith(b"PK")
+    refused = replan("export", "--last", "--format", "xlsx")
+    assert refused.exit_code == 2
+    assert "-o: xlsx is no text (name a file, such as -o report.xlsx)" in refused.stderr
+
+
+def test_what_has_changed_since_an_earlier_run_is_shown(replan, heat, tmp_path):
+    replan(*heat, "--set", "heat.houses=84")
+    first = run_id(replan)
+    same = replan(*heat, "--set", "heat.houses=84", "--compare", first)
+    assert f"Nothing has changed since {first}." in same.stdout
+    other = replan(*heat, "--set", "heat.houses=90", "--compare", first, "-o", tmp_path / "report.md")
+    assert f"Changes since {first}:" in other.stdout
+    assert "84 house -> 90 house" in other.stdout
+    assert f"## Changes since {first}" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    done = replan(*heat, "--set", "heat.houses=90", "--compare", first, "--json")
+    assert json.loads(done.stdout)["outcome"] == "success"
+    assert "84 house -> 90 house" in done.stderr
+    assert "no run" in replan(*heat, "--compare", "nonesuch").stderr

@@ -26,6 +26,7 @@ DISTRIBUTIONS = {
 }
 """The distributions of modules that are not called as they are."""
 EXTRAS = {
+    "actors/acquisition/report_xlsx.py": "documents",
     "actors/documents/extract_": "documents",
     "actors/tools/mcp_": "mcp",
     "replan/experiments/": "experiments",

@@ -54,6 +54,7 @@ ADAPTERS = {
     "actors/planning/fork_config.py": "reads those of a fork",
     "actors/planning/workflow_drift.py": "reads them again, to compare",
     "actors/acquisition/actors.py": "the actors of an acquisition run",
+    "actors/acquisition/report_xlsx.py": "has a library write a workbook into memory",
     "actors/acquisition/kind.py": "joins the machine of acquisition runs with its actors",
     "actors/acquisition/prepare.py": "reads the shipped prompts before a run begins",
     "actors/acquisition/profile_check.py": "reads profiles",

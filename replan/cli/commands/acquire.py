@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,12 @@ from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from actors.acquisition.changes import ValueChange
+    from actors.acquisition.result import AcquisitionResult
     from actors.run.result import RunResult
+    from replan.runs.reader import RunReader
 
 _ACQUIRE = examples(
     'replan acquire market_size "EV charging stations in Portugal" --docs market/ -o report.md',
@@ -45,7 +51,8 @@ GOAL_BYTES_MAX = 64 * 1024
 )
 @click.option("--set", "given", multiple=True, metavar="PATH=VALUE", help="A value that you know; may be given again.")
 @click.option("--explain", is_flag=True, help="Print where each field comes from, and run nothing.")
-@click.option("-o", "--output", metavar="FILE", help="Write the report to this file, as Markdown.")
+@click.option("-o", "--output", metavar="FILE", help="Write the report to this file: .md, .csv or .xlsx.")
+@click.option("--compare", metavar="RUN", help="Show what has changed since an earlier run.")
 @model_option
 @limit_options
 @detach_option
@@ -62,6 +69,7 @@ def acquire(
     given: tuple[str, ...],
     explain: bool,
     output: str | None,
+    compare: str | None,
     model: str | None,
     detach: bool,
     **limits: Any,
@@ -89,12 +97,13 @@ def acquire(
 
     wish = AcquisitionInput(profile, _goal(goal), given=_given(given), limits=split_limits(limits))
     _check_report(output)
+    earlier = None if compare is None else _earlier(invocation, compare)
     with naming_options():
         prepared = prepare_to_acquire(wish, docs, model, registry=registry_of(invocation), environment=os.environ)
     for each in prepared.notices:
         notice(each)
     prepared.check_model()
-    ended = ignore if output is None else partial(_write_report, report=output)
+    ended = ignore if output is None and earlier is None else partial(_ended, invocation, output, earlier)
     return start_run(invocation, prepared.request, detach=detach, ended=ended)
 
 
@@ -143,22 +152,71 @@ def _check_report(report: str | None) -> None:
     if report is None:
         return
     path = Path(report)
+    if path.suffix.lower() == ".xlsx" and find_spec("openpyxl") is None:
+        hint = "pip install 'replan[documents]', or name a file that ends in .md or .csv"
+        raise UsageProblem("XLSX needs the extra `documents`", place="-o", hint=hint)
     if not report or path.is_dir() or not path.absolute().parent.is_dir():
         cause = "this is a folder, not a file" if path.is_dir() else "its folder does not exist"
         raise UsageProblem(cause, place="-o", hint="name a file in a folder that exists, such as report.md")
 
 
-def _write_report(result: RunResult, *, report: str) -> None:
-    from actors.acquisition.result import AcquisitionResult, markdown
+def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
+    """Return the result of an earlier run. Raises `UsageProblem` for one that is no acquisition."""
+    from actors.acquisition.result import AcquisitionResult
+    from replan.cli.reading import named_or_newest, reading
+
+    async def read(reader: RunReader) -> RunResult:
+        return await reader.result(await named_or_newest(reader, name))
+
+    result = reading(invocation, read)
+    if not isinstance(result, AcquisitionResult):
+        raise UsageProblem(
+            f"run {result.run_id} is no acquisition", place="--compare", hint="name one of `replan list`"
+        )
+    return result
+
+
+def _ended(invocation: Invocation, report: str | None, earlier: AcquisitionResult | None, result: RunResult) -> None:
+    """Show what has changed since an earlier run, and write the report."""
+    from actors.acquisition.changes import changes_since
+    from actors.acquisition.result import AcquisitionResult
+    from actors.values.lines import BLANK, indented, line
+    from replan.cli.terminal.console import notice, show
+
+    assert isinstance(result, AcquisitionResult)
+    changes = () if earlier is None else changes_since(earlier, result)
+    if earlier is not None:
+        title = f"Changes since {earlier.run_id}:" if changes else f"Nothing has changed since {earlier.run_id}."
+        if invocation.json:  # Standard output has one JSON value.
+            for text in (title, *(each.text for each in changes)):
+                notice(text)
+        else:
+            show([BLANK, line(title, "bold"), *(indented(each.text) for each in changes)])
+    if report is not None:
+        _write_report(result, changes, report)
+
+
+def _write_report(result: AcquisitionResult, changes: Sequence[ValueChange], report: str) -> None:
     from replan.cli.terminal.console import notice
 
     later = f"`{program()} export {result.run_id} -o {report}`"
-    if result.status != "finished" or not isinstance(result, AcquisitionResult):
+    if result.status != "finished":
         notice(f"the report is not written, since the run has not ended; {later} writes it then")
         return
     try:
-        Path(report).write_text(markdown(result), encoding="utf-8")
+        Path(report).write_bytes(_report(result, changes, Path(report).suffix.lower()))
     except OSError as error:
         cause = os.strerror(error.errno or 0).lower()
         raise UsageProblem(cause, place=report, hint=f"the run has ended; {later} writes the report") from None
     notice(f"the report is in {report}")
+
+
+def _report(result: AcquisitionResult, changes: Sequence[ValueChange], suffix: str) -> bytes:
+    """Return the report in the format that a file's name asks for."""
+    from actors.acquisition.report import csv_text, markdown
+
+    if suffix == ".xlsx":
+        from actors.acquisition.report_xlsx import workbook
+
+        return workbook(result)
+    return (csv_text(result) if suffix == ".csv" else markdown(result, changes)).encode()

@@ -32,7 +32,7 @@ _EXPORT = examples(
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["markdown", "json", "github-checklist", "mermaid"]),
+    type=click.Choice(["markdown", "json", "github-checklist", "mermaid", "csv", "xlsx"]),
     help="What to write; default: by the name of the file, else markdown.",
 )
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where to write it; default: standard output.")
@@ -42,43 +42,46 @@ _EXPORT = examples(
 def export(
     invocation: Invocation, run_id: str | None, *, last: bool, form: str | None, output: str, as_json: bool
 ) -> int:
-    """Write the proved plan of a RUN in a form for other programs and people. A file is replaced."""
+    """Write the proved plan of a RUN, or the report of an acquisition, in a form for others. A file is replaced."""
     require_one_run("export", run_id, last=last)
     from replan.cli.reading import reading_run
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import json_text, print_json, print_text
 
     form = form or _FORMS.get(Path(output).suffix.lower(), "markdown")
-    run, document = reading_run(invocation, run_id, partial(_document, form=form))
-    text = document.text
-    if text is None:
-        text = json_text(document.json) + "\n"
+    run, what, document = reading_run(invocation, run_id, partial(_document, form=form))
+    content = document.content
+    if content is None:
+        text = json_text(document.json) + "\n" if document.text is None else document.text
+        content = text.encode()
     fields = {"run_id": run, "format": form}
     if output != "-":
         try:
-            Path(output).write_text(text, encoding="utf-8")
+            Path(output).write_bytes(content)
         except (OSError, ValueError) as error:
             cause = (getattr(error, "strerror", None) or "not a file's name").lower()
             raise UsageProblem(cause, place=output, hint="name a file that you may write, or - for stdout") from None
         if as_json:
-            print_json({**fields, "file": output, "bytes": len(text.encode())})
+            print_json({**fields, "file": output, "bytes": len(content)})
         else:
-            notice(f"the plan of run {run} is in {output}")
+            notice(f"the {what} of run {run} is in {output}")
+    elif document.content is not None:
+        raise UsageProblem(f"{form} is no text", place="-o", hint=f"name a file, such as -o report.{form}")
     elif as_json:
-        print_json({**fields, "text": text})
+        print_json({**fields, "text": content.decode()})
     else:
-        print_text(text)
+        print_text(content.decode())
     return Exit.OK
 
 
-_FORMS = {".json": "json", ".mmd": "mermaid", ".mermaid": "mermaid"}
+_FORMS = {".csv": "csv", ".xlsx": "xlsx", ".json": "json", ".mmd": "mermaid", ".mermaid": "mermaid"}
 """The form that a file's name asks for."""
 
 _DOCUMENTS = {"json": "plan"}
 """The document of a form, where it has another name."""
 
 
-async def _document(reader: RunReader, name: str | None, *, form: str) -> tuple[str, RunDocument]:
+async def _document(reader: RunReader, name: str | None, *, form: str) -> tuple[str, str, RunDocument]:
     from replan.cli.reading import named_or_newest
 
     run = await named_or_newest(reader, name)
@@ -87,4 +90,5 @@ async def _document(reader: RunReader, name: str | None, *, form: str) -> tuple[
     if make is None:
         cause = f"a run of kind {loaded.kind.name!r} cannot be written as {form}"
         raise UsageProblem(cause, place="--format", hint=f"`{program()} show {run}` shows the run")
-    return run, make(loaded.state, await reader.result(run), program())
+    what = "report" if "plan" not in loaded.kind.views.documents else "plan"
+    return run, what, make(loaded.state, await reader.result(run), program())

@@ -1,0 +1,157 @@
+"""The report of an acquisition: as Markdown with sources as footnotes, and as rows for tables. Pure."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+
+from actors.acquisition.changes import ValueChange
+from actors.acquisition.result import VIA, AcquisitionResult, FilledField, amount, period_text, value_text
+from actors.acquisition.values import FieldValue
+from runtime.logs.terminal_text import clean
+
+COLUMNS = (
+    *("field", "label", "counts", "value", "low", "high", "unit", "period", "via", "source", "place", "quote"),
+    *("confidence", "footnote"),
+)
+"""The columns of the table of values."""
+Cell = str | float
+_FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def table(result: AcquisitionResult) -> list[dict[str, Cell]]:
+    """Return all values as rows by column: those that count, those that do not, and the results of the calculation."""
+    notes = footnotes(result)
+    rows: list[dict[str, Cell]] = []
+    for field in result.fields:
+        if field.value is None:
+            rows.append({"field": field.path, "label": field.spec.label, "counts": "missing"})
+        for value in filter(None, (field.value, *field.others)):
+            shown: dict[str, Cell] = {"field": field.path, "label": field.spec.label}
+            shown |= {"counts": "yes" if value is field.value else "no", "value": value.value}
+            if value.low is not None and value.high is not None:
+                shown |= {"low": value.low, "high": value.high}
+            shown |= {"unit": value.unit, "period": value.period, "via": value.via, "source": value.source}
+            shown |= {"place": value.place, "quote": value.quote, "confidence": value.confidence}
+            rows.append(shown | ({"footnote": notes[field.path, value]} if (field.path, value) in notes else {}))
+    for step in result.calculation.steps:
+        shown = {"field": step.name, "label": step.label, "counts": "result", "value": step.value, "low": step.low}
+        rows.append(shown | {"high": step.high, "unit": step.unit, "via": "computed", "source": step.formula})
+    return rows
+
+
+def csv_text(result: AcquisitionResult) -> str:
+    """Return the table as CSV. A text that a spreadsheet would calculate gets an apostrophe before it."""
+    written = _CsvPieces()
+    rows = csv.DictWriter(written, COLUMNS, restval="", lineterminator="\n")
+    rows.writeheader()
+    for row in table(result):
+        rows.writerow({name: _safe(cell) for name, cell in row.items()})
+    return "".join(written.pieces)
+
+
+class _CsvPieces:
+    """What the writer of CSV writes to."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+
+    def write(self, text: str) -> None:
+        """Add a piece."""
+        self.pieces.append(text)
+
+
+def _safe(cell: Cell) -> Cell:
+    if not isinstance(cell, str):
+        return cell
+    text = clean(cell, one_line=True)
+    return f"'{text}" if text.startswith(_FORMULA_BEGINS) else text
+
+
+def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> str:
+    """Return the report, with sources as footnotes; texts of documents, users and models stand in it as data.
+
+    `changes` are those since another run.
+    """
+    rows = [
+        f"# {_text(result.goal)}",
+        "",
+        f"Profile `{result.profile}`, run `{result.run_id}`: {result.outcome or result.status}.",
+    ]
+    if result.why:
+        rows += ["", _text(result.why)]
+    rows += _calculation(result)
+    if result.calculation.errors:
+        rows += ["", *(f"- not calculated: {_text(error.message)}" for error in result.calculation.errors)]
+    notes = footnotes(result)
+    rows += ["", "## Values", "", "| Field | Value | Source | Confidence |", "| --- | --- | --- | --- |"]
+    rows += [_row(each, notes) for each in result.fields]
+    rows += [*_differences(result), *_changes(changes), *_list("Caveats", result.caveats), *_sources(notes)]
+    return "\n".join(rows) + "\n"
+
+
+def footnotes(result: AcquisitionResult) -> dict[tuple[str, FieldValue], int]:
+    """Return the number of the footnote of each value that a document states, by its field's path and the value."""
+    found = [
+        (each.path, value)
+        for each in result.fields
+        for value in (each.value, *each.others)
+        if value is not None and value.via == "search"
+    ]
+    return {each: number for number, each in enumerate(dict.fromkeys(found), 1)}
+
+
+def _calculation(result: AcquisitionResult) -> Iterator[str]:
+    if not result.calculation.steps:
+        return
+    yield from ("", "## Calculation", "")
+    yield from ("| Result | Value | Low | High | Unit | Formula |", "| --- | --- | --- | --- | --- | --- |")
+    for step in result.calculation.steps:
+        numbers = " | ".join(amount(each, None, None, "") for each in (step.value, step.low, step.high))
+        yield f"| {_cell(step.label)} | {numbers} | {_cell(step.unit)} | `{_cell(step.formula)}` |"
+
+
+def _row(field: FilledField, notes: Mapping[tuple[str, FieldValue], int]) -> str:
+    if field.value is None:
+        return f"| {_cell(field.spec.label)} (`{field.path}`) | missing | | |"
+    source, sure = VIA.get(field.value.via, field.value.where), f"{field.value.confidence:.2f}"
+    label = f"{_cell(field.spec.label)} (`{field.path}`)"
+    also = [field.value, *(each for each in field.others if field.disagree)]
+    marks = "".join(f"[^{notes[field.path, each]}]" for each in also if (field.path, each) in notes)
+    return f"| {label} | {_cell(value_text(field.value))}{marks} | {_cell(source)} | {sure} |"
+
+
+def _sources(notes: Mapping[tuple[str, FieldValue], int]) -> Iterator[str]:
+    if notes:
+        yield from ("", "## Sources", "")
+    for (path, value), number in notes.items():
+        stated = f"`{path}` {_text(value_text(value))}"
+        yield f"[^{number}]: {_text(value.where)}: {stated}: “{_text(value.quote)}”"
+
+
+def _differences(result: AcquisitionResult) -> Iterator[str]:
+    for field in result.fields:
+        if field.disagree and field.spread is not None:
+            reach = amount(field.spread.low, None, None, "") + " to " + amount(field.spread.high, None, None, "")
+            text = f"`{field.path}`: {field.spread.sources} sources disagree, {reach}; rule `{field.spec.choose}`."
+            yield from ("", text)
+        if text := period_text(field):
+            yield from ("", f"`{field.path}`: {_text(text)}.")
+
+
+def _changes(changes: Sequence[ValueChange]) -> Iterator[str]:
+    if changes:
+        yield from ("", f"## Changes since {changes[0].since}", "", *(f"- {_text(each.text)}" for each in changes))
+
+
+def _list(title: str, texts: tuple[str, ...]) -> Iterator[str]:
+    if texts:
+        yield from ("", f"## {title}", "", *(f"- {_text(text)}" for text in texts))
+
+
+def _text(text: str) -> str:
+    """Return a text on one line, with the marks of Markdown and HTML taken as they stand."""
+    line = clean(text, one_line=True)
+    return "".join(f"\\{each}" if each in "\\`*_[]<>#|" else each for each in line)
+
+
+def _cell(text: str) -> str:
+    return clean(text, one_line=True).replace("|", "\\|")

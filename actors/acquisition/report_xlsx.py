@@ -1,0 +1,42 @@
+"""The report of an acquisition as a workbook: values, results and sources. It needs the extra `documents`."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import openpyxl
+
+from actors.acquisition.report import COLUMNS, Cell, table
+from actors.acquisition.result import AcquisitionResult
+from runtime.logs.terminal_text import clean
+
+_OF_SOURCES = ("footnote", "field", "source", "place", "quote")
+_OF_RESULTS = ("field", "label", "value", "low", "high", "unit", "source")
+_OF_VALUES = tuple(name for name in COLUMNS if name not in ("place", "quote"))
+
+
+def workbook(result: AcquisitionResult) -> bytes:
+    """Return the workbook. Texts of documents stand in it as texts, also where they look like formulas."""
+    rows = table(result)
+    book = openpyxl.Workbook()
+    values = [row for row in rows if row["counts"] != "result"]
+    _sheet(book.active, "Values", _OF_VALUES, values)
+    _sheet(book.create_sheet(), "Results", _OF_RESULTS, [row for row in rows if row["counts"] == "result"])
+    _sheet(book.create_sheet(), "Sources", _OF_SOURCES, [row for row in values if "footnote" in row])
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
+def _sheet(sheet: Any, title: str, columns: Sequence[str], rows: Sequence[dict[str, Cell]]) -> None:
+    sheet.title = title
+    for column, name in enumerate(columns, 1):
+        sheet.cell(1, column, name)
+        for number, row in enumerate(rows, 2):
+            value = row.get(name, "")
+            cell = sheet.cell(number, column)
+            if isinstance(value, str):
+                cell.value = clean(value, one_line=True)
+                cell.data_type = "s"
+            else:
+                cell.value = value
