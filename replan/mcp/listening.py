@@ -1,7 +1,8 @@
 """`subscriptions/listen` for tasks: a client is sent each new state of the tasks that it names."""
 
 from collections.abc import Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from mcp.shared.exceptions import MCPError
@@ -18,7 +19,7 @@ from mcp_types import (
 )
 
 from replan.mcp.calls import ToolCall
-from replan.mcp.tasks import TERMINAL, read_task
+from replan.mcp.tasks import TERMINAL, read_task, shown_task
 from replan.service.refusals import RequestRefused
 from runtime.core.errors import JournalError, RunNotFound
 
@@ -38,9 +39,9 @@ def named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
 
 
 async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
-    """Send the states of tasks until all have ended, or the server stops. Ids of no task are not acknowledged.
+    """Send the states of tasks until all have ended, the token is revoked, or the server stops.
 
-    Raises `RequestRefused` where the client waits in too many calls already.
+    Ids of no task are not acknowledged. Raises `RequestRefused` where the client waits in too many calls already.
     """
     waits = call.desk.waits
     if waits.full(call.who.client):
@@ -56,36 +57,55 @@ async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
     return SubscriptionsListenResult(_meta=meta)
 
 
-async def _found(call: ToolCall, tasks: list[str]) -> dict[str, Mapping[str, Any] | None]:
-    """Return the tasks that there are, each with the state that was sent last."""
-    found: dict[str, Mapping[str, Any] | None] = {}
+@dataclass(slots=True)
+class _Followed:
+    """What was sent of a task last, and the facts of its row then."""
+
+    state: Mapping[str, Any] = field(default_factory=dict)
+    facts: tuple[object, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        return self.state.get("status") in TERMINAL
+
+
+async def _found(call: ToolCall, tasks: list[str]) -> dict[str, _Followed]:
+    """Return those of the tasks that there are."""
+    found: dict[str, _Followed] = {}
     for task in tasks:
-        try:
-            await read_task(call, task)
-        except RunNotFound:
-            continue
-        found[task] = None
+        with suppress(RunNotFound):
+            await shown_task(call, task)
+            found[task] = _Followed()
     return found
 
 
-async def _follow(call: ToolCall, followed: dict[str, Mapping[str, Any] | None], meta: Mapping[str, Any]) -> None:
+async def _follow(call: ToolCall, followed: dict[str, _Followed], meta: Mapping[str, Any]) -> None:
     async with aclosing(call.desk.hub.changes(call.desk.stop)) as changes:
-        async for _ in changes:
-            for task, before in list(followed.items()):
+        async for changed in changes:
+            if call.who.token and not call.desk.has_token(call.who):
+                return  # It was revoked.
+            for task, last in list(followed.items()):
                 try:
-                    state = await read_task(call, task)
+                    await _tell(call, task, last, meta, changed=changed)
                 except RunNotFound:
                     del followed[task]  # It was deleted.
-                    continue
                 except JournalError as error:
                     if not error.passing:
-                        raise
-                    continue  # The next change, or the next ping, tells.
-                if state != before:
-                    await _send(call, TaskChanged(method="notifications/tasks", params={**state, "_meta": meta}))
-                followed[task] = state
-            if all(state is not None and state["status"] in TERMINAL for state in followed.values()):
+                        raise  # Else the next change, or the next ping, tells.
+            if all(last.ended for last in followed.values()):
                 return
+
+
+async def _tell(call: ToolCall, task: str, last: _Followed, meta: Mapping[str, Any], *, changed: bool) -> None:
+    """Send a task's state if it is another one; read it only where its row has changed, or at a ping."""
+    row = await call.desk.engine.journal.row(task)
+    facts = row.last_seq, row.owner, row.last_posted, row.updated
+    if changed and facts == last.facts:
+        return
+    state = await read_task(call, task)
+    if state != last.state:
+        await _send(call, TaskChanged(method="notifications/tasks", params={**state, "_meta": meta}))
+    last.state, last.facts = state, facts
 
 
 async def _send(call: ToolCall, notification: Notification[Any, Any]) -> None:

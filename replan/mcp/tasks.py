@@ -20,6 +20,7 @@ from replan.service.read_operations import open_questions, state_of
 from replan.service.service import at_rest
 from replan.views.errors import line_of_error
 from runtime.core.errors import RunNotFound, UsageProblem
+from runtime.core.names import RUN_ID
 
 POLL_MS = 1_000
 """Milliseconds between two polls of a run that is under way, as clients are told."""
@@ -54,6 +55,8 @@ async def created_task(call: ToolCall, run: str) -> dict[str, Any]:
 
 async def shown_task(call: ToolCall, run: str) -> ShownRun:
     """Return the run of a task. Raises `RunNotFound` also where it belongs to another tenant than the server's."""
+    if RUN_ID.fullmatch(run) is None:
+        raise RunNotFound(run)
     row = await call.desk.engine.journal.row(run)
     if row.tenant != call.desk.engine.placement.tenant:
         raise RunNotFound(run)

@@ -132,6 +132,10 @@ class Service:
         self.check_scope(who, scope)
         return who
 
+    def has_token(self, who: Principal) -> bool:
+        """Tell whether the token of a program is still one of this server; a stream that is open ends with it."""
+        return who.token in {token.digest for token in self.store.read().tokens.values()}
+
     def check_scope(self, who: Principal, scope: Scope) -> None:
         """Raise `RequestRefused` where a client may not do what a scope allows."""
         if not who.may(scope):

@@ -93,7 +93,7 @@ class Site(Service):
             return False  # The proxy decides, with the next request.
         if who.session:
             return self.sessions.whose(who.session, self.now()) is None
-        return who.token not in {token.digest for token in self.store.read().tokens.values()}
+        return not self.has_token(who)
 
     def cookie_header(self, session: str) -> str:
         """Return the header that sets the session's cookie; for an empty id, the one that removes it."""

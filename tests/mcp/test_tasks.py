@@ -22,6 +22,8 @@ from actors.values.answers import ANSWER_MAX
 from replan.mcp.calls import TASKS
 from replan.runs.cancelling import record_crash
 from replan.runs.orders import Offer, Order
+from replan.service.access import without_token
+from replan.service.store import Store
 from replan.setup.settings import read_user_config
 from runtime.journal.port import Placement
 from tests.cli.samples import PLAN, PROBLEM
@@ -134,9 +136,10 @@ async def test_an_id_of_no_task_is_one_line(tmp_path, monkeypatch):
             with pytest.raises(MCPError, match=r"no task 'nonesuch'") as raised:
                 await send(client.session, "nonesuch")
             assert raised.value.code == INVALID_PARAMS
-        with pytest.raises(MCPError) as raised:
-            await polled(client.session, "../../etc/passwd")
-        assert raised.value.code == INVALID_PARAMS
+        for wrong in ("../../etc/passwd", "k7m2\x00x9qa", "K7M2X9QA", "é" * 50, "x" * 150):
+            with pytest.raises(MCPError, match="no task") as raised:
+                await polled(client.session, wrong)
+            assert raised.value.code == INVALID_PARAMS
 
 
 async def test_a_task_of_another_tenant_is_none(tmp_path, monkeypatch):
@@ -296,6 +299,41 @@ async def test_a_subscription_is_checked_and_ends_where_there_is_nothing_to_foll
             with pytest.raises(MCPError, match="at most 50 ids") as raised:
                 await client.session.send_request(request, STATE)
             assert raised.value.code == INVALID_PARAMS
+
+
+async def test_a_subscription_ends_when_its_token_is_revoked(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home, home.client(name="other", **with_tasks()) as other:
+        extension = TasksExtension()
+        async with home.client(name="gone", **with_tasks(extensions=[extension])) as client:
+            task = (await new_task(client, "plan", problem=PROBLEM, model="asks")).taskId
+            with trio.fail_after(60):
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(listened, client.session, task)
+                    await extension.has_told("input_required")
+                    Store(home.house.home).change(lambda state: without_token(state, "gone"))
+                    await updated(other.session, task, q1=filled(ANSWER))  # A change, so that it is looked at at once.
+        await until(other.session, task)
+        assert extension.told[-1]["status"] == "input_required"
+
+
+async def test_an_acquisition_and_a_fork_are_tasks_too(tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    named = {"market": str(tmp_path / "docs")}
+    async with served(tmp_path, monkeypatch, documents=named) as home, home.client(**with_tasks()) as client:
+        order = {"profile": "market_size", "goal": "EV charging in Portugal", "documents": "market", "model": "rules"}
+        task = (await new_task(client, "acquire", **order)).taskId
+        while (state := await until(client.session, task, "input_required"))["status"] == "input_required":
+            declined = {name: ElicitResult(action="decline") for name in state["inputRequests"]}
+            await updated(client.session, task, **declined)
+        answer = CallToolResult.model_validate(state["result"])
+        assert (await called(client, "status", id=task))["kind"] == "acquisition"
+        assert answer.structured_content["run_id"] == task
+        assert answer.is_error is (answer.structured_content["outcome"] != "success")
+        task = (await new_task(client, "plan", problem=PROBLEM, model="plans")).taskId
+        await until(client.session, task)
+        fork = await new_task(client, "fork", id=task, at="before:g_plan/v1.a1")
+        assert fork.taskId != task
+        assert (await until(client.session, fork.taskId))["status"] == "completed"
 
 
 async def test_a_repeated_call_with_a_key_is_the_same_task(tmp_path, monkeypatch):
