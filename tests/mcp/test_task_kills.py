@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 import trio
+from mcp.shared.exceptions import MCPError
 
 from replan.runs.cancelling import record_crash
 from replan.runs.home import open_home
@@ -121,3 +122,27 @@ async def test_a_call_whose_answer_a_kill_has_cut_off_is_the_same_task_when_it_i
         tasks.append((await call(client)).taskId)
         assert len(set(tasks)) == 1
         assert (await until(client.session, tasks[0], "input_required"))["status"] == "input_required"
+
+
+async def test_the_task_of_a_run_that_was_moved_has_failed_and_that_of_a_deleted_one_is_none(tmp_path, commands):
+    house = House(tmp_path, commands=commands)
+    task, _ = await killed_in(house, "stdio", "completed")
+
+    async def replan(*words):
+        command = [str(commands.folder / "replan"), *words]
+        await trio.run_process(command, env=house.environment, capture_stdout=True, capture_stderr=True)
+
+    journals = [f"sqlite:{folder / 'journal.sqlite3'}" for folder in (house.home, tmp_path)]
+    await replan("journal", "copy", *journals)
+    async with house.server("stdio") as connect, connected(connect) as client:
+        state = await polled(client.session, task)
+        assert (state["status"], "result" in state) == ("failed", False)
+        assert state["error"]["message"] == state["statusMessage"]
+        assert "was moved to" in state["statusMessage"]
+        assert str(tmp_path / "journal.sqlite3") in state["statusMessage"]
+        await cancelled(client.session, task)
+        assert kept(await polled(client.session, task)) == kept(state)
+        deleted, _ = await in_state(client, "completed")
+        await replan("delete", deleted)
+        with pytest.raises(MCPError, match=f"no task '{deleted}'"):
+            await polled(client.session, deleted)
