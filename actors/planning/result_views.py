@@ -6,6 +6,8 @@ Most commands only read records; `views` imports this module when one shows more
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import yaml
+
 from actors.demands.table import table_lines, table_texts
 from actors.planning.attempts import attempts
 from actors.planning.events import PlanningEvent
@@ -63,6 +65,21 @@ def _checklist(state: State, result: Result, program: str) -> RunDocument:
     )
 
 
+def yaml_text(result: Result) -> str:
+    """Return the accepted artifact of the last step, such as a proposed profile, as YAML; empty where there is none."""
+    last = next((each for each in result.path if each.last), None)
+    if not result.succeeded or last is None or isinstance(last.value, str):
+        return ""
+    return yaml.safe_dump(last.value, sort_keys=False, allow_unicode=True, width=110)
+
+
+def _yaml(_: State, result: Result, program: str) -> RunDocument:
+    if not (text := yaml_text(result)):
+        hint = f"`{program} show {result.run_id}` shows where it stands"
+        raise UsageProblem("the run has no accepted JSON artifact", place="--format", hint=hint)
+    return RunDocument(text=text)
+
+
 def _note(result: Result) -> str:
     """Return what may be said of the plan, and which run made it, for a reader who has only the document."""
     return f"Run {result.run_id}: {result.conclusion.text}."
@@ -89,5 +106,6 @@ DOCUMENTS: Mapping[str, Callable[[State, Result, str], RunDocument]] = {
     "mermaid": _mermaid,
     "markdown": _markdown,
     "github-checklist": _checklist,
+    "yaml": _yaml,
 }
-"""The documents of a planning run, by the name of their view. Each raises `UsageProblem` where no plan is proved."""
+"""The documents of a planning run, by the name of their view. Each raises `UsageProblem` where there is none."""

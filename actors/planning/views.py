@@ -224,7 +224,7 @@ VIEWS: Views[State, PlanningEvent] = Views(
     progress=_progress,
     prompt=partial(rebuilt_prompt, PlanningMachine()),
     findings=_findings,
-    documents={name: partial(_document, name) for name in ("plan", "mermaid", "markdown", "github-checklist")},
+    documents={name: partial(_document, name) for name in ("plan", "mermaid", "markdown", "github-checklist", "yaml")},
     tracing=Tracing(_attempt_of, _facts, _attempts_ended),
 )
 """How planning runs are shown."""

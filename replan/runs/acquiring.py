@@ -72,6 +72,15 @@ def prepare_to_acquire(
     return PreparedToAcquire(request, choice, environment, remarks)
 
 
+def documents_folder(docs: str) -> Path:
+    """Return the absolute path of a folder of documents. Raises `UsageProblem`, whose place is `docs`."""
+    folder = Path(docs).expanduser().absolute()
+    if not docs or not folder.is_dir():
+        cause = "there is no such folder" if not folder.exists() else "this is a file, not a folder"
+        raise UsageProblem(cause, place="docs", hint="name a folder of documents, such as PDF, DOCX, XLSX or text")
+    return folder
+
+
 def _places(docs: str | None, config: UserConfig) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return what the search tool is opened with, and notices about it."""
     if docs is None:
@@ -79,10 +88,7 @@ def _places(docs: str | None, config: UserConfig) -> tuple[dict[str, str], tuple
             return {"endpoint": config.search.endpoint}, ()
         remark = "there is nothing to search, so you are asked for every value; name a folder with --docs"
         return {}, (remark,)
-    folder = Path(docs).expanduser().absolute()
-    if not docs or not folder.is_dir():
-        cause = "there is no such folder" if not folder.exists() else "this is a file, not a folder"
-        raise UsageProblem(cause, place="docs", hint="name a folder of documents, such as PDF, DOCX, XLSX or text")
+    folder = documents_folder(docs)
     try:
         index = open_index(folder)  # The searches of this process use it again.
     except OSError as error:

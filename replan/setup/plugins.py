@@ -184,7 +184,16 @@ GENERATORS = "replan.generators"
 """The entry point group of generators: `async def make(context) -> str`."""
 BUILT_IN_GENERATORS = MODEL_GENERATORS | FREE_GENERATORS
 
-_BUILT_IN: Mapping[str, frozenset[str]] = {GUARDS: frozenset(BUILT_IN), GENERATORS: BUILT_IN_GENERATORS}
+
+def _profile_valid(config: Mapping[str, Any]) -> AnyGuard:
+    from actors.acquisition.profile_guard import make  # noqa: PLC0415 - it loads the units, which most commands do without
+
+    return make(config)
+
+
+_SHIPPED: Mapping[str, GuardFactory] = {"profile_valid": _profile_valid}
+"""The guards of workflows that other commands than `run` start."""
+_BUILT_IN: Mapping[str, frozenset[str]] = {GUARDS: frozenset((*BUILT_IN, *_SHIPPED)), GENERATORS: BUILT_IN_GENERATORS}
 _FACTORY = "make(config) returns guard(artifact, context)"
 
 
@@ -213,6 +222,7 @@ def registry(
                 raise reserved_name(f"{group} {name}")
     factories: dict[str, GuardFactory] = {
         **BUILT_IN,
+        **_SHIPPED,
         **{name: _Factory(point) for name, point in _installed(GUARDS).items()},
         **own.guards,
     }

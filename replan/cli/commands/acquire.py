@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from functools import partial
 from importlib.util import find_spec
@@ -36,6 +37,7 @@ _ACQUIRE = examples(
     'replan acquire market_size "EV charging stations in Portugal" --docs market/ -o report.md',
     'replan acquire cloud_cost "Photo archive" --docs prices/ --set core.provider_region="Acme, Dublin"',
     "replan acquire market_size --explain",
+    'replan acquire "cost per km of our van fleet" --docs fleet/ -m gpt-5-mini -o fleet.yaml',
 )
 GOAL_BYTES_MAX = 64 * 1024
 """Bytes of a goal on standard input."""
@@ -76,6 +78,8 @@ def acquire(
 ) -> int:
     """Fill the schema of a PROFILE, a shipped name or a file, for a GOAL in words, or - for standard input.
 
+    With a GOAL alone, a model proposes a profile, which you approve; it is written to profile.yaml, for you to edit.
+
     Documents are searched for each value, you are asked for what they do not state, and the results are calculated.
     Every value has its source and the words that state it. Without --docs, the search service of the config file is
     asked, where one is set.
@@ -83,6 +87,8 @@ def acquire(
     if detach and output is not None:
         hint = "leave -o out, and use `replan export` when the run has ended"
         raise UsageProblem("a run that is detached has no report yet", place="-o", hint=hint)
+    if goal is None and not explain and any(each.isspace() for each in profile.strip()):
+        return _propose(invocation, profile, docs=docs, output=output, model=model, limits=limits, detach=detach)
     if explain:
         return _explain(profile, as_json=invocation.json)
     if goal is None:
@@ -105,6 +111,59 @@ def acquire(
     prepared.check_model()
     ended = ignore if output is None and earlier is None else partial(_ended, invocation, output, earlier)
     return start_run(invocation, prepared.request, detach=detach, ended=ended)
+
+
+def _propose(
+    invocation: Invocation,
+    goal: str,
+    *,
+    docs: str | None,
+    output: str | None,
+    model: str | None,
+    limits: dict[str, Any],
+    detach: bool,
+) -> int:
+    """Have a profile proposed for a goal, and write it once it is approved. Return the exit code."""
+    from actors.run.limits import split_limits
+    from replan.cli.plugins import registry_of
+    from replan.cli.starting import start_run
+    from replan.cli.terminal.console import notice
+    from replan.runs.proposing import prepare_proposal, profile_path
+
+    path = profile_path(output)
+    with naming_options(problem="PROFILE"):
+        prepared = prepare_proposal(
+            goal,
+            docs,
+            model,
+            split_limits(limits),
+            registry=registry_of(invocation),
+            environment=os.environ,
+            no_input=invocation.no_input,
+        )
+    for each in prepared.notices:
+        notice(each)
+    prepared.check_model()
+    ended = partial(_write_profile, goal=goal, path=path, docs=docs)
+    return start_run(invocation, prepared.request, detach=detach, ended=ended)
+
+
+def _write_profile(result: RunResult, *, goal: str, path: Path, docs: str | None) -> None:
+    from replan.cli.terminal.console import notice
+    from replan.runs.proposing import profile_text
+
+    if not result.succeeded:
+        if result.status == "waiting":
+            notice(f"once it is approved and resumed, `{program()} export {result.run_id} -o {path}` writes it")
+        return
+    try:
+        path.write_text(profile_text(result), encoding="utf-8")
+    except OSError as error:
+        cause = os.strerror(error.errno or 0).lower()
+        hint = f"`{program()} export {result.run_id} -o FILE.yaml` writes it"
+        raise UsageProblem(cause, place=str(path), hint=hint) from None
+    where = "" if docs is None else f" --docs {docs}"
+    notice(f"the profile is in {path}; edit it, then `{program()} acquire {path} {shlex.quote(goal)}{where}`")
 
 
 def _explain(name: str, *, as_json: bool) -> int:

@@ -32,7 +32,7 @@ _EXPORT = examples(
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["markdown", "json", "github-checklist", "mermaid", "csv", "xlsx"]),
+    type=click.Choice(["markdown", "json", "github-checklist", "mermaid", "csv", "xlsx", "yaml"]),
     help="What to write; default: by the name of the file, else markdown.",
 )
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where to write it; default: standard output.")
@@ -74,7 +74,7 @@ def export(
     return Exit.OK
 
 
-_FORMS = {".csv": "csv", ".xlsx": "xlsx", ".json": "json", ".mmd": "mermaid", ".mermaid": "mermaid"}
+_FORMS = {f".{form}": form for form in ("csv", "xlsx", "json", "yaml", "mermaid")} | {".yml": "yaml", ".mmd": "mermaid"}
 """The form that a file's name asks for."""
 
 _DOCUMENTS = {"json": "plan"}
@@ -90,5 +90,5 @@ async def _document(reader: RunReader, name: str | None, *, form: str) -> tuple[
     if make is None:
         cause = f"a run of kind {loaded.kind.name!r} cannot be written as {form}"
         raise UsageProblem(cause, place="--format", hint=f"`{program()} show {run}` shows the run")
-    what = "report" if "plan" not in loaded.kind.views.documents else "plan"
+    what = "result" if form == "yaml" else "plan" if "plan" in loaded.kind.views.documents else "report"
     return run, what, make(loaded.state, await reader.result(run), program())

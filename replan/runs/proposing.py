@@ -1,0 +1,78 @@
+"""Preparing the proposal of a profile: a planning run whose one step proposes it, with a look at the documents."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from actors.documents.index import DocumentIndex, open_index
+from actors.handlers.registry import Registry
+from actors.planning.prepare import RunOptions
+from actors.run.limits import RunLimits
+from actors.run.result import RunResult
+from actors.values.attachments import Attachment
+from replan.runs.acquiring import documents_folder
+from replan.runs.prepare import Prepared, prepare
+from replan.setup.data_files import data_root
+from runtime.core.errors import UsageProblem
+
+WORKFLOW = "configs/proposals/profile.yaml"
+"""The workflow of a proposal, below the folder of shipped data."""
+PASSAGES_SHOWN = 12
+"""Passages of the documents that a proposal is made from."""
+_RULES = "rules"
+
+
+def prepare_proposal(
+    goal: str,
+    docs: str | None,
+    model: str | None,
+    limits: RunLimits,
+    *,
+    registry: Registry,
+    environment: Mapping[str, str],
+    no_input: bool,
+) -> Prepared:
+    """Return the run that proposes a profile for a goal, with passages of the documents as attachments.
+
+    Raises:
+        UsageProblem: the folder cannot be read, or the model proposes nothing.
+    """
+    attachments = () if docs is None else _attached(open_index(documents_folder(docs)), goal)
+    options = RunOptions(str(data_root() / WORKFLOW), None, limits, no_input=no_input)
+    prepared = prepare(goal, options, model, registry=registry, environment=environment, attachments=attachments)
+    if prepared.choice.text == _RULES:
+        hint = "name a language model with -m, or a profile; `replan acquire --help` has examples"
+        raise UsageProblem("the model `rules` proposes no profile", place="-m", hint=hint)
+    return prepared
+
+
+def _attached(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
+    """Return the passages that fit a goal, then the first of each document, as one text for each document."""
+    found = index.search(goal, PASSAGES_SHOWN)
+    first = {each.source: each for each in reversed(index.passages)}
+    passages = dict.fromkeys((*found, *sorted(first.values(), key=lambda each: each.source)))
+    texts: dict[str, list[str]] = {}
+    for passage in [*passages][:PASSAGES_SHOWN]:
+        texts.setdefault(passage.source, []).append(passage.text)
+    return tuple(Attachment(name=name, text="\n\n".join(parts)) for name, parts in texts.items())
+
+
+def profile_text(result: RunResult) -> str:
+    """Return the profile of a proposal that was accepted, as the text of a file to edit."""
+    from actors.planning.result import Result  # noqa: PLC0415 - only planning runs have it
+    from actors.planning.result_views import yaml_text  # noqa: PLC0415 - as above
+
+    assert isinstance(result, Result)
+    head = f"# Proposed by run {result.run_id}. Edit it as you like: it is checked whenever it is used.\n"
+    return head + yaml_text(result)
+
+
+def profile_path(output: str | None) -> Path:
+    """Return the file that a proposal is written to. Raises `UsageProblem` where it is there already."""
+    path = Path(output or "profile.yaml")
+    if path.suffix.lower() not in {".yaml", ".yml"}:
+        raise UsageProblem("a profile is a YAML file", place="-o", hint="such as -o profile.yaml")
+    if path.exists():
+        raise UsageProblem(f"{path} is there already", place="-o", hint="name another file with -o")
+    if not path.absolute().parent.is_dir():
+        raise UsageProblem("its folder does not exist", place="-o", hint="name a file in a folder that exists")
+    return path
