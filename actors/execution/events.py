@@ -91,10 +91,13 @@ ExecutionCall = FileRequested | ReplanRequested
 
 
 class ExecutionCallReissued(CallReissued):
-    """A file that an earlier driver has asked for is asked for again. A planning run goes on by itself."""
+    """A file that an earlier driver has asked for is asked for again; in a fork, a planning run too.
+
+    Else a planning run goes on by itself.
+    """
 
     kind: Literal["call_reissued"] = "call_reissued"
-    again: FileRequested
+    again: FileRequested | ReplanRequested
     """The request that takes its place, with the next try number."""
 
 

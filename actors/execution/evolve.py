@@ -27,6 +27,7 @@ from actors.plans.constraints import constraints_of
 from actors.plans.semantics import ready_steps
 from actors.run.ending import RunFinished
 from actors.run.evolve import CommonEvent
+from actors.run.fork_event import Forked
 from actors.run.parking import RunResumed
 from actors.run.questions import (
     ClarificationAnswered,
@@ -61,7 +62,9 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
         case ToolFinished():
             opened = state.run.tools.get(event.request_id)
             ended = evolve_undo.tool_ended(after, event, None if opened is None else opened.request)
-            return evolve_steps.tool_ended(ended, event)
+            ended = evolve_steps.tool_ended(ended, event)
+            # What a person says of a call of the run that this one was forked from is no call of this one.
+            return evolve_undo.made_before_fork(ended, opened.request.node) if opened and opened.forked else ended
         case ToolReissued():
             return evolve_undo.reissued(evolve_steps.requested(after, event.again.node, event.again), event.again)
         case StepSettled():
@@ -96,6 +99,9 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
             return evolve_undo.rested(after)
         case WaitEnded():
             return evolve_steps.rested(after, state.run.waits[event.request_id])
+        case Forked():
+            config = read_config(event.pinned) if event.pinned else state.config
+            return evolve_undo.made_before_fork(changed(after, config=config), *state.effects)
         case RunResumed() if state.run.undone(at_once=event.at_once):
             return evolve_troubles.reopened(after)
         case ExecutionStarted():

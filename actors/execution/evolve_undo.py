@@ -101,6 +101,12 @@ def effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, cert
     )
 
 
+def made_before_fork(state: State, *nodes: str) -> State:
+    """Return the state in which calls, by their nodes, are those of the run that this one was forked from."""
+    made = {node: replace(state.effects[node], before_fork=True) for node in nodes if node in state.effects}
+    return changed(state, effects={**state.effects, **made}) if made else state
+
+
 def settled_by_hand(state: State, event: StepSettled) -> State:
     """Return the state after a person has said that a step is done: what that was is asked before it is undone."""
     step, name = state.plan.by_id[event.step], state.plan.names[event.step]

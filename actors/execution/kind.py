@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
-from actors.execution import undo_rules
+from actors.execution import fork_places, undo_rules
 from actors.execution.events import EVENTS, ExecutionEvent, ReplanReplied
 from actors.execution.ids import parse_node
 from actors.execution.machine import ExecutionMachine
@@ -61,7 +61,8 @@ EXECUTION: Kind[State, ExecutionEvent] = Kind(
     name="execution",
     machine=ExecutionMachine(),
     codec=CODEC,
-    why_unforkable=lambda _: "an execution changes its workspace, of which a fork would need a copy",
+    fork_workspace=fork_places.fork_workspace,
+    in_workspace=fork_places.in_workspace,
     actors=_actors,
     prepare=_prepare,
     model=_model,

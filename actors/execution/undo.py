@@ -43,6 +43,8 @@ class CallEffect:
     """The values of tokens that were known after it."""
     certain: bool = True
     """Whether the call has succeeded; False where nobody knows what it did."""
+    before_fork: bool = False
+    """Whether the run made it from which this one was forked."""
 
     @property
     def call(self) -> Mapping[str, Any]:

@@ -129,6 +129,8 @@ def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
         return "an argument of the undo tool is not known"
     if undoing.may_call:
         return ""
+    if effect.before_fork:
+        return "the run from which this one was forked has made the call, and may still need what it did"
     if not effect.certain:
         return "nobody knows whether the call has done its work"
     return "each call is approved first" if state.config.approval == "each" else ""

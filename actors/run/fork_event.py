@@ -1,5 +1,6 @@
 """Where a run comes from that was forked from another one: the event, and what the run's state keeps of it. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -68,3 +69,13 @@ class Fork:
     """What the other run had committed up to there; it does not count against the fork's limits."""
     made: tuple[MadeCall, ...]
     """As in `Forked`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForkWorkspace:
+    """The folder that the tools of a run work in, and the snapshots that show how it was."""
+
+    folder: str
+    """Its absolute path."""
+    snapshots: Sequence[str]
+    """For each number of records, from 1, the id of the snapshot that shows it after them; empty where none does."""

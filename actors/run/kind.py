@@ -4,7 +4,7 @@ A kind is registered by an entry point of the group `replan.kinds`, whose name i
 import path of a `Kind`. Then `runs, show, questions, answer, tell, cancel, resume, log, host` work for its runs.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from actors.run import records
 from actors.run.calls import Replied
+from actors.run.fork_event import ForkWorkspace
 from actors.run.ids import step_of
 from actors.run.state import NotStarted, RunState
 from actors.run.views import Views
@@ -239,8 +240,11 @@ class Kind(Generic[S, E]):
 
     Raises `UsageProblem` with the reason for one that the run cannot take.
     """
-    why_unforkable: Callable[[S], str] = lambda _: ""
-    """Returns why a begun run cannot be forked, as a sentence without its end; empty where it can."""
+    fork_workspace: Callable[[Iterable[tuple[E, S]]], ForkWorkspace | None] = lambda _: None
+    """Returns what a fork's own workspace is made from, from a run's events, each with the state after it; None where
+    runs have no workspace."""
+    in_workspace: Callable[[S, str], str] = lambda _, __: ""
+    """Returns the JSON of the configuration of a run in another workspace, by its absolute path."""
     fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _no_other_workflow
     """Returns the configuration of a fork under another workflow, another policy, or both. Raises `UsageProblem`."""
     undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"

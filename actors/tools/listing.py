@@ -6,6 +6,7 @@ They are kept in the home, the newest few, to be compared with later ones. No sy
 import hashlib
 import os
 import re
+import shutil
 import stat
 import tempfile
 from collections.abc import Generator, Mapping
@@ -93,6 +94,14 @@ def kept_listing(name: str, workspace: Path, home: Path) -> Listing | None:
         value = orjson.loads((_folder(workspace, home) / f"{name.removeprefix(PREFIX)}.json").read_bytes())
         return {path: (digest, mark) for path, (digest, mark) in value.items()}
     return None
+
+
+def copy_kept(workspace: Path, other: Path, home: Path) -> None:
+    """Keep the listings of a workspace for another one too, which has the same files. Raises `OSError`."""
+    folder = _folder(other, home)
+    for kept in _folder(workspace, home).glob("*.json"):
+        if not (folder / kept.name).exists():
+            shutil.copy2(kept, folder / kept.name)
 
 
 def _folder(workspace: Path, home: Path) -> Path:

@@ -50,8 +50,9 @@ class GitTimedOut(GitFailed):
 class TimeLimit:
     """The time that the commands of one snapshot may take together; it begins when this is made."""
 
-    def __init__(self) -> None:
-        self._end = time.monotonic() + SECONDS
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = SECONDS if seconds is None else seconds
+        self._end = time.monotonic() + self.seconds
 
     @property
     def seconds_left(self) -> float:
@@ -89,7 +90,7 @@ class Git:
                 pass_fds=self.inherited,
             )
         except subprocess.TimeoutExpired:
-            raise GitTimedOut(f"git took longer than {SECONDS:g} s, at last for {arguments[0]}") from None
+            raise GitTimedOut(f"git took longer than {self.limit.seconds:g} s, at last for {arguments[0]}") from None
         except OSError as error:
             raise GitFailed(f"git cannot be run: {(error.strerror or str(error)).lower()}") from None
         if done.returncode:
@@ -158,6 +159,13 @@ class Repository:
     """git with a repository in the home, which has these objects, its own index and its own configuration."""
     index: Path
     """The index in the home, which remembers the files of the last snapshot."""
+    store: Path
+    """The repository in the home."""
+
+    @property
+    def note(self) -> Path:
+        """The file in the home that names the run which took the last first snapshot, and its repository."""
+        return self.store.with_suffix(".repository")
 
     def commit(self, run: str, name: str, parent: str) -> tuple[str, str, list[str]]:
         """Record the files as a commit after another one, and return the commit, its ref, and what is left out.
@@ -228,7 +236,13 @@ class Repository:
 
 
 def find_repository(
-    workspace: Path, home: Path, inherited: tuple[int, ...], *, run: str, first: bool
+    workspace: Path,
+    home: Path,
+    inherited: tuple[int, ...],
+    *,
+    run: str,
+    first: bool,
+    limit: TimeLimit | None = None,
 ) -> Repository | None:
     """Return the repository whose files a folder is; None for any other folder, one within a repository included.
 
@@ -236,6 +250,16 @@ def find_repository(
     the home. Afterwards another one is refused: a tool that writes `.git` cannot make Replan write elsewhere. Raises
     `GitFailed`, `OSError`.
     """
+    found = open_repository(workspace, home, inherited, limit)
+    if found is not None:
+        _check_same(found.note, f"{run}\n{_places(found)}", first=first)
+    return found
+
+
+def open_repository(
+    workspace: Path, home: Path, inherited: tuple[int, ...] = (), limit: TimeLimit | None = None
+) -> Repository | None:
+    """Return the repository whose files a folder is, as `find_repository` does, whatever is noted of it."""
     if not os.path.lexists(workspace / ".git"):
         return None
     program = shutil.which("git")
@@ -244,7 +268,7 @@ def find_repository(
     for name in (".gitignore", ".git/config", ".git/info/exclude"):
         if os.path.lexists(workspace / name) and not (workspace / name).is_file():
             raise GitFailed(f"{name} is not a regular file")
-    limit = TimeLimit()
+    limit = limit or TimeLimit()
     found = Git(program, workspace, {}, limit, inherited)
     questions = ("--show-toplevel", "--git-common-dir", "--git-dir", "--show-object-format")
     answers = found.text("rev-parse", "--path-format=absolute", *questions).split("\n")
@@ -257,9 +281,8 @@ def find_repository(
         raise GitFailed("refs are stored in a form that Replan does not write")
     objects = Path(common) / "objects"
     store = home / "workspaces" / f"{key_of(workspace)}.git"
-    noted = "".join(f"{each}\n" for each in (run, common, *_object_folders(objects)))
-    _check_same(store.with_suffix(".repository"), noted, first=first)
     if not (store / "info" / "attributes").exists():
+        store.parent.mkdir(exist_ok=True)
         found.run("init", "-q", "--bare", "--template=", f"--object-format={form}", str(store))
         (store / "info").mkdir(exist_ok=True)
         (store / "info" / "attributes").write_text(_ATTRIBUTES, encoding="utf-8")
@@ -271,7 +294,26 @@ def find_repository(
         "GIT_OBJECT_DIRECTORY": str(objects),
     }
     theirs = Git(program, workspace, {"GIT_DIR": folder, "GIT_WORK_TREE": str(workspace)}, limit, inherited)
-    return Repository(workspace, Path(common), theirs, Git(program, workspace, own, limit, inherited), index)
+    return Repository(workspace, Path(common), theirs, Git(program, workspace, own, limit, inherited), index, store)
+
+
+def known_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
+    """Return the repository of a workspace, if it is the one that was noted with the last first snapshot there.
+
+    Raises `GitFailed`, `OSError`.
+    """
+    found = open_repository(workspace, home, limit=limit)
+    if found is None:
+        raise GitFailed("the workspace is no git repository any more")
+    noted = found.note.read_text(encoding="utf-8", errors="surrogateescape") if found.note.is_file() else ""
+    if noted.partition("\n")[2] != _places(found):
+        raise GitFailed("the workspace has another repository than at the start of the run")
+    return found
+
+
+def _places(repository: Repository) -> str:
+    """Return where a repository writes, one path a line."""
+    return "".join(f"{each}\n" for each in (repository.common, *_object_folders(repository.common / "objects")))
 
 
 def _object_folders(objects: Path) -> list[Path]:

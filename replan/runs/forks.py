@@ -5,12 +5,17 @@ begins anew, is decided in `actors.run.fork_rules`.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import trio
+
 from actors.files.suggestions import nearest
-from actors.run.fork_event import Forked
+from actors.run.fork_event import Forked, ForkWorkspace
 from actors.run.fork_rules import calls_made
 from actors.run.ids import call_of
 from actors.run.kind import ForkConfig
@@ -19,6 +24,7 @@ from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.run.tools import ToolFinished
 from actors.run.waits import Started, TimedEvent
+from actors.tools.fork_workspace import free_folder, make_workspace, remove_workspace
 from replan.runs.changes import Changes, message_of, naming_limits
 from replan.runs.engine import Engine
 from replan.runs.families import check_own
@@ -54,6 +60,8 @@ class ForkRequest:
     """The policy from there on; None where it stays, or is that of the workflow."""
     changes: Changes = field(default_factory=Changes)
     """The limits, of the fork alone, and the model."""
+    workspace: Path | None = None
+    """The folder that is made for the tools of a fork of an execution; None for one beside the other run's."""
 
 
 async def fork_run(
@@ -62,8 +70,9 @@ async def fork_run(
     """Record a fork of a run, for a driver to go on with, and return its id; `name` is the id, empty for a new one.
 
     Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem`, whose place is the keyword,
-    for a place that is not in the run, for one after its end, for another workflow or a change that is not valid, and
-    for a run that is a step of another, never began, or is of a kind that cannot be forked.
+    for a place that is not in the run, for one after its end, for one at which nothing shows how its workspace was, for
+    another workflow or a change that is not valid, for a workspace that cannot be made, and for a run that is a step of
+    another or never began.
     """
     await check_own(engine, run, "fork RUN")
     row = await engine.journal.row(run)
@@ -71,69 +80,118 @@ async def fork_run(
     loaded = await engine.read(run)
     if not loaded.started:
         raise not_started(run)
-    kind, name = loaded.kind, name or new_run_id()
-    place = _place(loaded, wanted.at, run)
-    events = [record.event for record in loaded.records[:place]]
-    state = fold(kind.machine, events)
-    if kind.why_unforkable(state):
-        raise UsageProblem(kind.why_unforkable(state), place=run, hint="start a new run instead")
+    kind, name, events = loaded.kind, name or new_run_id(), [record.event for record in loaded.records]
+    states = _states(loaded)
+    workspace = kind.fork_workspace(zip(events, states, strict=True))
+    place = _place(loaded, states, wanted.at, run, workspace)
+    state = states[place - 1]
     fork_config = _fork_config(engine, loaded, state, wanted, environment)
+    made = _made_folder(workspace, place, wanted, name, locate_home(environment).folder)
+    if made is not None:
+        fork_config = ForkConfig(kind.in_workspace(state, str(made.folder)), state.run.ledger.limits.stop_below)
     now = engine.clock.now()
-    forked = _forked(loaded, place, now, fork_config, run)
+    forked = _forked(loaded, place, now, fork_config, state.run.ledger.limits)
     first = events[0].model_copy(update={"run": name, "shared": place, "by": engine.by})
-    facts = [first, *events[1:], forked]
+    facts = [first, *events[1:place], forked]
     state = fold(kind.machine, facts)
     if wanted.changes:
         facts.append(_changed(wanted.changes, state, engine.view(run, kind, state, "parked"), now, environment))
         state = kind.machine.evolve(state, facts[-1])
-    records = await engine.journal.create(
-        name,
-        row.title,
-        kind.name,
-        kind.format,
-        facts=[Fact(event) for event in facts],
-        summary=kind.machine.summary(state),
-        placement=row.placement if engine.placement == ORDINARY else engine.placement,
-    )
+    async with nullcontext() if made is None else made.kept(name):
+        records = await engine.journal.create(
+            name,
+            row.title,
+            kind.name,
+            kind.format,
+            facts=[Fact(event) for event in facts],
+            summary=kind.machine.summary(state),
+            placement=row.placement if engine.placement == ORDINARY else engine.placement,
+        )
     for record in records[place:]:
         log.log_record(record)
     engine.wakeup.wake()
     return name
 
 
-def _place(loaded: Loaded, at: str, run: str) -> int:
+@dataclass(frozen=True, slots=True)
+class _MadeFolder:
+    """The folder that a fork's tools work in, and what it is made from."""
+
+    source: Path
+    """The other run's workspace."""
+    snapshot: str
+    """The id of the snapshot that it is made from."""
+    folder: Path
+    """Its absolute path."""
+    home: Path
+    """The home's folder."""
+
+    @asynccontextmanager
+    async def kept(self, run: str) -> AsyncIterator[None]:
+        """Make it for a fork, by the fork's id; it is removed where the block raises. Raises `UsageProblem`."""
+        place = (self.source, self.snapshot, self.folder, self.home)
+        await trio.to_thread.run_sync(make_workspace, *place, run)
+        try:
+            yield
+        except BaseException:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(remove_workspace, *place)
+            raise
+
+
+def _made_folder(
+    workspace: ForkWorkspace | None, place: int, wanted: ForkRequest, name: str, home: Path
+) -> _MadeFolder | None:
+    """Return the folder that is to be made; None for a run without a workspace. Raises `UsageProblem`."""
+    if workspace is None:
+        if wanted.workspace is not None:
+            raise UsageProblem("runs of this kind have no workspace", place="workspace", hint="leave it out")
+        return None
+    source = Path(workspace.folder)
+    folder = free_folder(wanted.workspace or source.with_name(f"{source.name}-{name}"), home)
+    return _MadeFolder(source, workspace.snapshots[place - 1], folder, home)
+
+
+def _states(loaded: Loaded) -> Sequence[Any]:
+    """Return the state after each record."""
+    machine, state = loaded.kind.machine, loaded.kind.machine.initial()
+    return [state := machine.evolve(state, record.event) for record in loaded.records]
+
+
+def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: ForkWorkspace | None) -> int:
     """Return the number of the last record that a fork shares. Raises `UsageProblem`, whose place is `at`."""
-    ends = _ended_after(loaded)
+    going_on = [seq for seq, state in enumerate(states, 1) if state.run.finished is None]
+    shown = [seq for seq in going_on if workspace is None or workspace.snapshots[seq - 1]]
     if at:
         place = int(at) if at.isascii() and at.isdigit() else _place_of_attempt(loaded.records, at, run)
         if not 1 <= place <= loaded.seq:
             cause = f"the run has the records 1 to {loaded.seq}, and no record {place}"
             raise UsageProblem(cause, place="at", hint=f"`{program()} log {run}` lists them")
     else:
-        place = max(seq for seq, ended in enumerate(ends, 1) if not ended)
+        place = max(shown, default=going_on[-1])
         end = _common(loaded).finished
         if end is not None and end.final:
             cause = f"the run has ended ({end.outcome}), so a fork has to begin before its end"
             raise UsageProblem(cause, place="at", hint=f"name an attempt of `{program()} show {run} --tree`")
-    if ends[place - 1]:
-        before = max(seq for seq, ended in enumerate(ends[:place], 1) if not ended)
+    if place not in going_on:
+        before = max(seq for seq in going_on if seq < place)
         raise UsageProblem(f"the run had ended at record {place}", place="at", hint=f"the last place is {before}")
+    if place not in shown:
+        if not shown:
+            cause = "the run has no snapshot of its workspace, so a fork would not have its files"
+            raise UsageProblem(cause, place=run, hint="start a new run instead")
+        near = min(shown, key=lambda seq: (abs(seq - place), seq))
+        cause = f"no snapshot shows how the workspace was at record {place}"
+        raise UsageProblem(cause, place="at", hint=f"the nearest place is {near}")
     return place
-
-
-def _ended_after(loaded: Loaded) -> Sequence[bool]:
-    """Return for each record whether the run had ended after it."""
-    machine, state, ends = loaded.kind.machine, loaded.kind.machine.initial(), list[bool]()
-    for record in loaded.records:
-        state = machine.evolve(state, record.event)
-        ends.append(state.run.finished is not None)
-    return ends
 
 
 def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
     """Return the place after what the world has said about an attempt, or before the attempt was asked for."""
     node = at.removeprefix(BEFORE)
-    about = [record for record in records if _node(record.event) == node]
+    # An execution's records are about the phases of an attempt.
+    named = re.compile(rf"{re.escape(node)}(\.[a-z_]+)?")
+    about = [record for record in records if named.fullmatch(_node(record.event))]
     if not about:
         known = dict.fromkeys(filter(None, (_node(record.event) for record in records)))
         hint = nearest(node[:100], known, kind="attempts") or f"`{program()} show {run} --tree` names the attempts"
@@ -157,20 +215,18 @@ def _common(loaded: Loaded) -> RunState[Any]:
     return common
 
 
-def _forked(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, run: str) -> Forked:
+def _forked(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, before: Limits) -> Forked:
     """Return the event after the shared records. A deadline is as far away as it was when the run began."""
     events = [record.event for record in loaded.records]
-    common = loaded.kind.run_state(fold(loaded.kind.machine, events[:place]))
-    assert common is not None
     first: Started = events[0]
-    limits: dict[str, Any] = dict(common.ledger.limits)
+    limits: dict[str, Any] = dict(before)
     if limits["deadline"] is not None:
         limits["deadline"] = now + max(1.0, limits["deadline"] - first.at)
     if fork_config is not None:
         limits["stop_below"] = fork_config.stop_below
     return Forked(
         at=now,
-        origin=run,
+        origin=first.run,
         seq=place,
         hash=loaded.records[place - 1].hash,
         limits=Limits.model_validate(limits),

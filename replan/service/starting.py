@@ -10,6 +10,7 @@ from replan.runs.engine import Engine
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
 from replan.runs.run_ids import new_run_id
+from replan.runs.workspaces import EXECUTION
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
 from replan.service.service import Service
@@ -52,8 +53,10 @@ async def start_fork(service: Service, who: Principal, origin: str, wanted: Fork
     """Record a fork that a client has ordered; return its id. `key` is a hashed idempotency key, empty for none.
 
     Raises as `replan.runs.forks.fork_run` and `start_prepared` do, and `RequestRefused` where the key came with another
-    order.
+    order, or where the run is an execution and clients may execute no plans.
     """
+    if (await service.engine.journal.row(origin)).kind == EXECUTION:
+        service.check_execute()
 
     def fork(engine: Engine, name: str) -> Awaitable[str]:
         return fork_run(engine, origin, wanted, engine.environment, name=name)

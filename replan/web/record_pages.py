@@ -15,6 +15,7 @@ from actors.run.rebuilt_prompt import calls_of
 from actors.run.words import in_words
 from replan.runs.cached import MARK
 from replan.runs.shown import read_shown
+from replan.runs.workspaces import EXECUTION
 from replan.service.access import Principal
 from replan.setup.command_name import program
 from replan.views.annotated_json import annotated, side_by_side
@@ -95,7 +96,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
         "others": [(other, in_words(other)) for other in others[-200:]],
         "beside": beside,
         "pairs": pairs,
-        "models": [] if loaded.kind.why_unforkable(loaded.state) else [*site.offer.models],
+        "models": [*site.offer.models] if site.allow_execute or loaded.kind.name != EXECUTION else [],
         "key": secrets.token_urlsafe(),
     }
     return page(site, who, "attempt.html", {**values, **compared, "here": "runs"})

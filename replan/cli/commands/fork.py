@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,6 +42,7 @@ _FORK = examples(
 @click.option("-w", "--workflow", help="Another workflow from there on, with the same steps.")
 @click.option("--policy", help="Another policy from there on, a shipped one or a file.")
 @click.option("-m", "--model", help="Another model from there on.")
+@click.option("--workspace", metavar="DIR", help="For an execution: the folder to make. Default: beside the run's own.")
 @limit_options
 @detach_option
 @driving_options
@@ -55,6 +57,7 @@ def fork(
     workflow: str | None,
     policy: str | None,
     model: str | None,
+    workspace: str | None,
     detach: bool,
     **limits: Any,
 ) -> int:
@@ -63,7 +66,8 @@ def fork(
     The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the limits of the RUN, and
     spends nothing of its budget. Replies and verdicts up to the place are not asked for again; calls that were open
     are, and open questions are asked anew. What tools have done is not undone: the fork asks before it makes a call
-    that is not repeatable, and that the RUN has made after the place.
+    that is not repeatable, and that the RUN has made after the place. Of an execution, the workspace is made anew as a
+    snapshot shows it: a git worktree, or a copy where the folder is no repository and has not changed since.
     """
     require_one_run("fork", run_id, last=last)
     import trio
@@ -76,7 +80,9 @@ def fork(
     with naming_options():
         changes = Changes(checked_limits(split_limits(limits)), model)
     tune()
-    return trio.run(_fork, invocation, run_id, ForkRequest(at.strip(), workflow, policy, changes), detach)
+    folder = None if workspace is None else Path(workspace)
+    wanted = ForkRequest(at.strip(), workflow, policy, changes, folder)
+    return trio.run(_fork, invocation, run_id, wanted, detach)
 
 
 async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest, detach: bool) -> int:
@@ -89,16 +95,19 @@ async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest,
     from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
     from replan.runs.forks import fork_run
     from replan.runs.run_ids import new_run_id
+    from replan.runs.workspaces import EXECUTION
 
     async with opened(invocation, drives=not detach) as engine:
         origin = await named_or_newest(engine, prefix)
         kind = await engine.kind_of(origin)
         if detach:
             await require_host(engine, kind.name)
-        with naming_options(at="--at", policy="--policy"):
+        with naming_options(at="--at", policy="--policy", workspace="--workspace"):
             run = await fork_run(engine, origin, wanted, name=new_run_id())
         state, _ = await engine.load(run)
         notice(f"run {run} is forked from run {origin} after its record {state.run.fork.seq}")
+        if kind.name == EXECUTION:
+            notice(f"its tools work in {state.config.workspace}; what the other run did elsewhere is not undone")
         if detach:
             invocation.run = run
             if invocation.json:

@@ -1,0 +1,70 @@
+"""The places at which an execution can be forked: those at which a snapshot shows how its workspace was. Pure.
+
+Between two calls of tools that may change files nothing changes them. So a snapshot that was taken in between, from its
+request to its end, shows the workspace at each record in between. A person who does a step may change files too.
+"""
+
+from collections.abc import Iterable
+
+from pydantic import ValidationError
+
+from actors.execution.events import ExecutionEvent
+from actors.execution.ids import parse_node
+from actors.execution.state import AttemptPhase, State
+from actors.run.fork_event import ForkWorkspace
+from actors.run.questions import ClarificationRequested
+from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
+from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, snapshot_taken
+from actors.tools.uses import WORKSPACE_READ
+
+_LOOKING = (WORKSPACE_SNAPSHOT, WORKSPACE_READ)
+"""The built-in tools that change nothing."""
+
+
+def fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorkspace | None:
+    """Return the workspace of an execution, from its events, each with the state after it."""
+    folder, stretch, places = "", 0, list[int]()
+    asked, shown = dict[str, int](), dict[int, str]()
+    for event, state in history:
+        folder = state.config.workspace
+        if _changing(state):
+            stretch += 1
+        match event:
+            case ToolRequested(tool=tool) if tool == WORKSPACE_SNAPSHOT:
+                asked[event.request_id] = stretch
+            case ToolReissued(again=again) if again.tool == WORKSPACE_SNAPSHOT:
+                asked[again.request_id] = stretch
+            case ToolFinished() if asked.pop(event.request_id, None) == stretch:
+                taken = _taken(event)
+                if taken and not _changing(state):
+                    shown.setdefault(stretch, taken)
+            case _:
+                pass
+        places.append(-1 if _changing(state) else stretch)
+    return ForkWorkspace(folder, [shown.get(each, "") for each in places])
+
+
+def _changing(state: State) -> bool:
+    """Tell whether a tool is at work that may change files, or a person does a step."""
+    tools = any(each.request.tool not in _LOOKING for each in state.run.tools.values())
+    return tools or any(_by_hand(each.request) for each in state.run.questions.values() if each.open)
+
+
+def _by_hand(event: ClarificationRequested) -> bool:
+    """Tell whether a question asks a person to do a step."""
+    node = parse_node(event.node)
+    return node is not None and node.phase == AttemptPhase.ACT
+
+
+def _taken(event: ToolFinished) -> str:
+    if event.outcome is not ToolOutcome.SUCCEEDED:
+        return ""
+    try:
+        return snapshot_taken(event.output).id
+    except ValidationError:
+        return ""
+
+
+def in_workspace(state: State, folder: str) -> str:
+    """Return the JSON of an execution's configuration with another workspace."""
+    return state.config.model_copy(update={"workspace": folder}).model_dump_json()

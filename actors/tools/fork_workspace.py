@@ -1,0 +1,112 @@
+"""The workspace of a fork: a folder of its own, with the files that a snapshot of the other run shows.
+
+From a commit a git worktree is made, without hooks and filters. Of a folder that is no git repository only hashes are
+kept, so it is copied, and only while it is as the snapshot says. Neither changes the other run's workspace.
+"""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from actors.tools.listing import PREFIX, TooManyFiles, copy_kept, id_of, keep, take_listing
+from actors.tools.repository import GitFailed, TimeLimit, find_repository, known_repository
+from actors.tools.workspace import check_workspace, ensure_free
+from runtime.core.errors import UsageProblem
+
+SECONDS = 120.0
+"""The time limit of all commands of git together that make a worktree."""
+ANOTHER = "name another folder with --workspace"
+
+
+def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: str) -> None:
+    """Make the workspace of a fork in a folder that `free_folder` has returned.
+
+    `snapshot` is the id of a snapshot of `source`, the other run's workspace; `run` is the id of the fork. Raises
+    `UsageProblem`, with nothing left behind, for files that cannot be shown any more, and for a folder that is no git
+    repository and has changed since the snapshot, or in which a run works now.
+    """
+    try:
+        if snapshot.startswith(PREFIX):
+            _copy(source, snapshot, target, home)
+        else:
+            _worktree(source, snapshot, target, home, run)
+        check_workspace(target, home)
+    except BaseException:
+        remove_workspace(source, snapshot, target, home)
+        raise
+
+
+def remove_workspace(source: Path, snapshot: str, target: Path, home: Path) -> None:
+    """Remove what `make_workspace` has made, as far as it has."""
+    if not snapshot.startswith(PREFIX):
+        with suppress(GitFailed, OSError):
+            repository = known_repository(source, home, TimeLimit(SECONDS))
+            repository.theirs.run("worktree", "remove", "--force", str(target))
+    shutil.rmtree(target, ignore_errors=True)
+
+
+def free_folder(target: Path, home: Path) -> Path:
+    """Return the absolute path of a folder that can be made. Raises `UsageProblem` for one that is there, too."""
+    try:
+        above = target.expanduser().absolute().parent.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        raise UsageProblem("there is no folder to make it in", place=str(target), hint=ANOTHER) from None
+    folder = above / target.name
+    if os.path.lexists(folder):
+        hint = f"{ANOTHER}, which the fork makes"
+        raise UsageProblem("this is there already", place=str(folder), hint=hint)
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise UsageProblem("no folder can be made here", place=str(folder), hint=ANOTHER)
+    if folder.is_relative_to(home.resolve()):
+        raise UsageProblem("this folder is in Replan's home", place=str(folder), hint=ANOTHER)
+    return folder
+
+
+def _worktree(source: Path, commit: str, target: Path, home: Path, run: str) -> None:
+    """Make a worktree at a commit, on no branch, byte for byte as the snapshot has it."""
+    try:
+        repository = known_repository(source, home, TimeLimit(SECONDS))
+        repository.theirs.run("rev-parse", "-q", "--verify", f"{commit}^{{commit}}")
+        repository.theirs.run("worktree", "add", "-q", "--no-checkout", "--detach", str(target), commit)
+        own = find_repository(target, home, (), run=run, first=True, limit=repository.theirs.limit)
+        assert own is not None, "git has made a worktree here"
+        own.index.unlink(missing_ok=True)
+        own.ours.run("read-tree", commit)
+        own.ours.run("checkout-index", "-q", "-a", "-u")
+        own.theirs.run("read-tree", commit)
+    except (GitFailed, OSError) as error:
+        hint = f"`git worktree list` in {source} shows what is there"
+        raise UsageProblem(f"no worktree can be made: {error}", place=str(target), hint=hint) from None
+
+
+def _copy(source: Path, snapshot: str, target: Path, home: Path) -> None:
+    """Copy a folder that is as the snapshot says, but for what is named `.git`."""
+    ensure_free(source, home)
+    if _listed(source) != snapshot:
+        cause = "the workspace is no git repository, and has changed since the place of the fork"
+        raise UsageProblem(cause, place=str(source), hint="fork where its files are as they are now")
+    try:
+        shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    except (OSError, shutil.Error) as error:
+        cause = getattr(error, "strerror", None) or "some files cannot be read"
+        raise UsageProblem(f"the workspace cannot be copied: {cause.lower()}", place=str(target)) from None
+    if _listed(target, home) != snapshot:
+        raise UsageProblem("the workspace has changed while it was copied", place=str(source), hint="fork it again")
+    copy_kept(source, target, home)
+
+
+def _listed(folder: Path, home: Path | None = None) -> str:
+    """Return the id of the listing of a folder's files now, which is kept in the home, if one is given."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        cause = (error.strerror or str(error)).lower()
+        raise UsageProblem(f"the workspace cannot be read: {cause}", place=str(folder)) from None
+    try:
+        listing = take_listing(handle, {})
+    except (OSError, TooManyFiles) as error:
+        raise UsageProblem(f"the workspace cannot be listed: {error}", place=str(folder)) from None
+    finally:
+        os.close(handle)
+    return id_of(listing) if home is None else keep(listing, folder, home)
