@@ -416,9 +416,12 @@ def _told(block: Block) -> Block:
 def _scaled(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable: float) -> Belief:
     """Return a belief with each topmost wrong step's probabilities multiplied by its factor, made to add up to 1.
 
-    `masses` replaces those of the belief. Each of its blocks has the same sum as the block that it replaces.
+    `masses` replaces those of the belief. Each of its blocks has the same sum as the block that it replaces. What the
+    belief holds for impossible changes no probability, as the acceptance of a leaf where no step has model calls.
     """
     total = belief.unsolvable * unsolvable + sum([sum(map(mul, row, factors)) for row in belief.shares])
+    if total == 0:
+        return Belief(masses, belief.unsolvables)
     scales = [factor / total for factor in factors]
     scaled = tuple(
         [

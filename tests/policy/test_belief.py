@@ -14,7 +14,7 @@ from actors.policy.history import Came, Past
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Redo
-from actors.search.progress import Phase, cleared
+from actors.search.progress import Phase, Slot, cleared
 from actors.values.answers import TEXT
 from actors.values.findings import Finding
 from tests.policy.situations import SEEDS, failure, progress, situation
@@ -363,3 +363,18 @@ def test_a_move_that_is_compared_is_the_same_whether_it_is_folded_or_kept():
         past = Past("plan", frozenset({("code", row)}), row=row, redone=redone, came=came if number else Came())
         history = (*history, past)
         assert kept.after(history, came) == model().after(history, came)
+
+
+def test_what_a_belief_holds_for_impossible_ends_no_run():
+    """No step has model calls, so nothing can be wrong but the problem; yet one leaf was accepted, and another not."""
+    graph = Graph({"left": (), "right": ()}, dict.fromkeys(("left", "right"), StepBudget(2, 1, deterministic=True)))
+    made = BeliefModel(TABLE, graph, dict.fromkeys(graph.steps, "plan"))
+    before = made.after(())
+    assert (before.masses, before.unsolvables) == ((), (1.0,))
+    assert made.settled(before, {"left"}) == before
+    found = situation("right", graph=graph, policy=BELIEF, belief=made)
+    accepted = Slot(phase=Phase.ACCEPTED, visits=1, attempt=1, accepted="x")
+    decided = decide(
+        failure("plan.goal_unreachable", step="right"), replace(found, progress={**found.progress, "left": accepted})
+    )
+    assert decided.level is BacktrackLevel.GIVE_UP
