@@ -21,7 +21,7 @@ from actors.acquisition.table import graph_for
 from actors.run import records
 from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.traced import Marked, Traced, Tracing
-from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
+from actors.run.views import AskedFor, RunDocument, ShownPassage, Tree, Views, budget_line
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from actors.values.format import counted
 from actors.values.lines import Line, LineTree, line
@@ -198,6 +198,18 @@ def _graph(state: State, _: AcquisitionResult, __: str) -> RunDocument:
     )
 
 
+def _sources(result: AcquisitionResult) -> Sequence[tuple[str, str]]:
+    from actors.acquisition.quoted_passage import quoted_fields  # noqa: PLC0415 -- as above
+
+    return quoted_fields(result)
+
+
+def _passage(written: Sequence[Record[Any]], result: AcquisitionResult, path: str) -> ShownPassage | None:
+    from actors.acquisition.quoted_passage import quoted_passage  # noqa: PLC0415 -- as above
+
+    return quoted_passage(written, result, path)
+
+
 def _asked(state: State) -> AskedFor:
     return AskedFor(state.goal, (("profile", state.config.profile.name),))
 
@@ -213,6 +225,8 @@ VIEWS: Views[State, AcquisitionEvent] = Views(
     record_text=record_text,
     news_text=news_text,
     progress=_progress,
+    sources=_sources,
+    passage=_passage,
     prompt=partial(rebuilt_prompt, AcquisitionMachine()),
     documents={"markdown": _report, "csv": _csv, "xlsx": _xlsx, "mermaid": _graph},
     tracing=Tracing(facts=_facts),

@@ -131,6 +131,29 @@ class AskedFor(NamedTuple):
     """What it is carried out with, such as the workflow: names with values."""
 
 
+class ShownPassage(NamedTuple):
+    """A part of a document that states a value of a run."""
+
+    title: str
+    """The title of the document; may be empty."""
+    where: str
+    """The document, and the place in it."""
+    before: str
+    """The text before the quote."""
+    quote: str
+    """The words that state the value."""
+    after: str
+    """The text behind the quote."""
+
+
+def _no_sources(_: Any) -> Sequence[tuple[str, str]]:
+    return ()
+
+
+def _no_passage(_: Sequence[Record[Any]], __: Any, ___: str) -> ShownPassage | None:
+    return None
+
+
 def _no_findings(_: object) -> tuple[str, Sequence[Finding]]:
     return "", ()
 
@@ -173,6 +196,10 @@ class Views(Generic[S, E]):
     """What the graph shows, as a heading."""
     checklist: Callable[[Any], Checklist | None] = _no_checklist
     """What the run carries out, from its result, as a list with a status for each step; None for a kind without."""
+    sources: Callable[[Any], Sequence[tuple[str, str]]] = _no_sources
+    """The names of the values that documents state, from the result, each with the place of its quote."""
+    passage: Callable[[Sequence[Record[Any]], Any, str], ShownPassage | None] = _no_passage
+    """The passage that states a value, from the records, the result and the value's name; None where there is none."""
     prompt: Callable[..., SentPrompt] | None = None
     """The messages that a call got: `prompt(records, wanted, near)`; None for a kind without.
 

@@ -75,6 +75,7 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/runs/{run}", reading(site, run_page.show_run)),
         Route("/runs/{run}/records", reading(site, record_pages.show_records)),
         Route("/runs/{run}/attempts/{node:path}", reading(site, record_pages.show_attempt)),
+        Route("/runs/{run}/passages/{path}", reading(site, record_pages.show_passage)),
         Route("/runs/{run}/export/{form}", reading(site, record_pages.export)),
         Route("/runs/{run}/tell", writing(site, run_actions.tell, "answer"), methods=["POST"]),
         Route("/runs/{run}/limits", writing(site, run_actions.limits), methods=["POST"]),

@@ -111,6 +111,17 @@ def _content(found: Sequence[Mapping[str, Any]]) -> str:
     return next((reply["content"] for reply in reversed(found) if not reply["fault"]), "")
 
 
+async def show_passage(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page of the passage that states a value of a run."""
+    run, path = request.path_params["run"], request.path_params["path"]
+    shown = await read_shown(site.reader, run)
+    passage = shown.loaded.kind.views.passage(shown.loaded.records, shown.result, path)
+    if passage is None:
+        raise HTTPException(404, "no document states such a value of this run")
+    values = {"run": run, "title": shown.row.title, "path": path, "passage": passage, "here": "runs"}
+    return page(site, who, "passage.html", values)
+
+
 async def show_records(site: Site, request: Request, who: Principal) -> Response:
     """Return a page of the records of a run, from the one after `after`."""
     run = request.path_params["run"]

@@ -107,6 +107,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
+        "sources": views.sources(shown.result)[:ROWS_MAX] if begun else (),
         "may_be_strict": common is not None and not common.never_strict,
         "takes_messages": not final and shown.moved_to is None,
         "limits_reopen": shown.moved_to is None and shown.result.reopened_by == "limits",

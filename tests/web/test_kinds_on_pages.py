@@ -9,6 +9,7 @@ import trio
 
 from tests.cli.samples import PLAN, write_script
 from tests.cli.test_execution_story import ACTIONS, TOOLS, goal, plan, step
+from tests.documents.written_documents import as_xlsx
 from tests.tidy.source import ROOT
 from tests.web.browsing import check_accessible, check_quiet, signed_in
 from tests.web.test_api import Program
@@ -146,7 +147,32 @@ async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path, replan):
         after = await until(second_pass)
         assert after.count('class="done"') + after.count('class="waiting"') > before
         assert "`core.region`" in (await web.browser.get(f"/runs/{run}/export/markdown")).text
+        assert (await web.browser.get(f"/runs/{run}/export/csv")).text.startswith("field,label,")
+        assert (await web.browser.get(f"/runs/{run}/export/xlsx")).content.startswith(b"PK")
         assert "visited" in (await web.browser.get(f"/runs/{run}/export/mermaid")).text
+
+
+async def test_the_place_of_a_value_opens_at_its_passage(tmp_path, replan):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    table = [["Item", "Cost (EUR/year)"], ["<b>Insurance</b>", 1250.5], ["Tax", 310]]
+    (docs / "costs.xlsx").write_bytes(as_xlsx([table]))
+    profile = tmp_path / "fleet.yaml"
+    profile.write_text(
+        "name: fleet\nabout: x\nfields:\n  cost.tax: {label: tax, unit: EUR/year}\n"
+        "  cost.insurance: {label: insurance, unit: EUR/year}\n"
+    )
+    async with served(tmp_path, hosts=False) as web:
+        run = (await replan("acquire", profile, "x", "--docs", docs, "-m", "rules"))["run_id"]
+        page = (await web.browser.get(f"/runs/{run}")).text
+        address = f"/runs/{run}/passages/cost.insurance"
+        assert f'href="{address}#quote">cost.insurance</a> <span class="dim">costs.xlsx, Table1!B2' in page
+        shown = (await web.browser.get(address)).text
+        assert "costs.xlsx, Table1!B2" in shown
+        [quote] = re.findall(r'<mark id="quote">(.*?)</mark>', shown, re.DOTALL)
+        assert quote == "Item: &lt;b&gt;Insurance&lt;/b&gt; | Cost (EUR/year): 1250.5"
+        assert "Item: Tax | Cost (EUR/year): 310" in shown.partition("</mark>")[2]
+        assert (await web.browser.get(f"/runs/{run}/passages/cost.none")).status_code == 404
 
 
 async def test_a_planning_run_and_the_execution_of_its_plan_lead_to_each_other(tmp_path, replan):
