@@ -97,9 +97,9 @@ class Run:
         assert getattr(accepted, "mono", message.mono) == message.mono, "an event does not say the driver's second"
         reply = isinstance(message, Generated | Faulted | Judged | Woken)
         if reply and message.request_id not in MACHINE.outstanding(before):
-            # An earlier driver's call stays open while the provider is away: only then is it asked for again.
+            # An earlier driver's call stays open while a wait holds calls back, and is asked for again after it.
             opened = before.run.calls.open.get(message.request_id)
-            asked_before = opened is not None and opened.epoch != before.run.epoch and before.run.outage is not None
+            asked_before = opened is not None and opened.epoch != before.run.epoch and before.run.saving
             assert accepted.kind == "settled" or asked_before, "a duplicate or a late reply is acted on"
         _, batch = settle(MACHINE, self.state, accepted)
         if self.dice.random() < 0.1:
