@@ -1,7 +1,9 @@
 """A run as a task of the extension of 2026-07-28: made, polled, asked for input, cancelled and followed."""
 
 import json
+import os
 import re
+import signal
 from dataclasses import replace
 
 import pytest
@@ -268,6 +270,28 @@ async def test_an_end_without_success_is_an_error_of_the_tool_and_a_bug_one_of_t
         assert (state["status"], "result" in state) == ("failed", False)
         assert state["error"]["code"] == INTERNAL_ERROR
         assert "ZeroDivisionError" in state["error"]["message"]
+
+
+async def test_a_run_that_goes_on_after_its_end_is_a_task_that_works_again(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home, home.client(**with_tasks()) as client:
+        task = (await new_task(client, "plan", problem=PROBLEM, model="plans", max_calls=1)).taskId
+        assert (await until(client.session, task))["result"]["isError"] is True
+        await called(client, "limits", id=task, max_calls=30)
+        with trio.fail_after(60):
+            while (state := await polled(client.session, task)).get("result", {"isError": True})["isError"]:  # noqa: ASYNC110 -- the host drives it
+                await trio.sleep(0.02)
+        assert (state["status"], state["statusMessage"]) == ("completed", "success: every guard passed")
+
+
+async def test_a_server_that_stops_ends_its_subscriptions(tmp_path, commands):
+    house, extension = House(tmp_path, commands=commands), TasksExtension()
+    async with house.server("http") as connect, connect(**with_tasks(extensions=[extension])) as client:
+        task = (await new_task(client, "plan", problem=PROBLEM, model="asks")).taskId
+        with trio.fail_after(60):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(listened, client.session, task)
+                await extension.has_told("input_required")
+                os.kill(house.processes[-1], signal.SIGTERM)
 
 
 async def test_a_result_that_is_too_large_is_an_error_of_the_tool(tmp_path, monkeypatch):
