@@ -6,7 +6,7 @@ from typing import Any
 from actors.acquisition.config import RunConfig
 from actors.documents.tools import SearchPlaces, search_tool
 from actors.handlers.handlers import complete, wait
-from actors.handlers.tools import tool_actor
+from actors.handlers.tools import Tool, tool_actor
 from actors.run.kind import Resources
 from actors.run.machine import MODEL
 from actors.run.waits import CLOCK
@@ -16,11 +16,16 @@ WAITS_MAX = 16
 """Waits side by side: for the next try, the deadline, and the expiry of a question."""
 
 
+def _search(config: RunConfig, resources: Resources) -> Tool:
+    places = SearchPlaces.model_validate(config.search)
+    return search_tool(places, threads=resources.threads, outside=resources.environment, home=resources.home)
+
+
 def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:
     """Return the actors of an acquisition run that has begun; without documents, every search finds nothing."""
     clock = resources.clock
     return [
         Actor(MODEL, partial(complete, resources.model, clock, resources.slot), concurrency=1),
         Actor(CLOCK, partial(wait, clock, resources.probe), concurrency=WAITS_MAX),
-        tool_actor(search_tool(SearchPlaces.model_validate(config.search), threads=resources.threads), clock.now),
+        tool_actor(_search(config, resources), clock.now),
     ]

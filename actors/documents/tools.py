@@ -4,6 +4,7 @@ It is called with `{"query": TEXT, "limit": NUMBER}`. What it returns is recorde
 quotes are checked against the record, and a search that has succeeded is never made again.
 """
 
+import operator
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ import trio
 from pydantic import Field
 
 from actors.documents.index import DocumentIndex, open_index
+from actors.documents.mcp_search import mcp_search_call
 from actors.documents.passages import PASSAGES_MAX, SearchFault, search_output
+from actors.documents.search_config import McpSearch
 from actors.files.validation_errors import Config
 from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
@@ -31,17 +34,29 @@ class SearchPlaces(Config):
     """The absolute path of a folder of documents; empty for none."""
     endpoint: Annotated[str, Field(max_length=2000)] = ""
     """The address of a service with SearXNG's JSON interface, such as `https://HOST/search`; empty for none."""
+    mcp: McpSearch | None = Field(default=None, exclude_if=operator.not_)
+    """The search tool of an MCP server; None for none."""
 
 
-def search_tool(places: SearchPlaces, *, threads: bool = True) -> Tool:
-    """Return the tool that searches these places. Without `threads`, the index is built in the event loop."""
+def search_tool(
+    places: SearchPlaces, *, threads: bool = True, outside: Mapping[str, str] | None = None, home: Path = Path("/")
+) -> Tool:
+    """Return the tool that searches these places. Without `threads`, the index is built in the event loop.
+
+    `outside` is the environment of the driver, and `home` the folder in which a server that is a program is started.
+    """
 
     @asynccontextmanager
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
         await trio.lowlevel.checkpoint()
         query, limit = arguments.get("query"), arguments.get("limit", PASSAGES_MAX)
         most = min(limit, PASSAGES_MAX) if isinstance(limit, int) else PASSAGES_MAX
-        yield _SearchCall(places, query if isinstance(query, str) else "", most, threads)
+        asked = query if isinstance(query, str) else ""
+        if places.mcp is not None and not places.folder:
+            async with mcp_search_call(places.mcp, asked, most, outside or {}, home) as call:
+                yield call
+        else:
+            yield _SearchCall(places, asked, most, threads)
 
     return Tool(SEARCH, prepare)
 

@@ -1,10 +1,11 @@
 """Calls of the tools of MCP servers. A program is started for each call, in a process group of its own."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from actors.handlers.tools import REASON_CHARACTERS_MAX, PreparedCall, Tool, ToolResult
@@ -32,34 +33,54 @@ def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) ->
 
     @asynccontextmanager
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
-        async with AsyncExitStack() as stack:
-            call: PreparedCall
-            try:
-                await ready(workspace)
-                check_arguments(spec.parameters, arguments, workspace)
-                _check_installed()
-                sent, token = filled_in(json.loads(spec.arguments), arguments), _token(spec, outside)
-                redactor = Redactor([*secrets_in(outside), token])
-                if spec.url:
-                    call = _AddressCall(spec, sent, redactor, token)
-                else:
-                    gated = start_gated(
-                        [find_server(spec, outside), *spec.argv[1:]],
-                        folder=workspace.folder,
-                        environment=environment_of(spec.environment, outside),
-                        inherited=workspace.lock.inherited,
-                        talks=True,
-                    )
-                    call = _ProgramCall(spec, sent, redactor, await stack.enter_async_context(gated))
-            except CallRefused as refused:
-                call = RefusedCall(refused.result)
-            except ProgramMissing as missing:
-                call = RefusedCall(ToolResult(ToolOutcome.PERMANENT, reason=str(missing)))
-            except OSError as error:
-                call = RefusedCall(refused_by_system(error, "the server cannot be started").result)
+        try:
+            await ready(workspace)
+            check_arguments(spec.parameters, arguments, workspace)
+        except CallRefused as refused:
+            yield RefusedCall(refused.result)
+            return
+        async with opened_call(spec, arguments, outside, workspace.folder, workspace.lock.inherited) as call:
             yield call
 
     return Tool(spec.name, prepare)
+
+
+@asynccontextmanager
+async def opened_call(
+    spec: McpSpec,
+    arguments: Mapping[str, Any],
+    outside: Mapping[str, str],
+    folder: Path,
+    inherited: Sequence[int] = (),
+) -> AsyncIterator[PreparedCall]:
+    """Yield a call with checked arguments; a server that is a program waits for its begin, in `folder`.
+
+    It inherits the open files `inherited`. A call that cannot be made is refused when it runs.
+    """
+    async with AsyncExitStack() as stack:
+        call: PreparedCall
+        try:
+            _check_installed()
+            sent, token = filled_in(json.loads(spec.arguments), arguments), _token(spec, outside)
+            redactor = Redactor([*secrets_in(outside), token])
+            if spec.url:
+                call = _AddressCall(spec, sent, redactor, token)
+            else:
+                gated = start_gated(
+                    [find_server(spec, outside), *spec.argv[1:]],
+                    folder=folder,
+                    environment=environment_of(spec.environment, outside),
+                    inherited=inherited,
+                    talks=True,
+                )
+                call = _ProgramCall(spec, sent, redactor, await stack.enter_async_context(gated))
+        except CallRefused as refused:
+            call = RefusedCall(refused.result)
+        except ProgramMissing as missing:
+            call = RefusedCall(ToolResult(ToolOutcome.PERMANENT, reason=str(missing)))
+        except OSError as error:
+            call = RefusedCall(refused_by_system(error, "the server cannot be started").result)
+        yield call
 
 
 def is_installed() -> bool:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition, prepare_acquisition
 from actors.documents.index import open_index
@@ -81,11 +82,11 @@ def documents_folder(docs: str) -> Path:
     return folder
 
 
-def _places(docs: str | None, config: UserConfig) -> tuple[dict[str, str], tuple[str, ...]]:
+def _places(docs: str | None, config: UserConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what the search tool is opened with, and notices about it."""
     if docs is None:
         if config.search is not None:
-            return {"endpoint": config.search.endpoint}, ()
+            return config.search.model_dump(mode="json", exclude_defaults=True), ()
         remark = "there is nothing to search, so you are asked for every value; name a folder with --docs"
         return {}, (remark,)
     folder = documents_folder(docs)

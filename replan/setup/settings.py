@@ -22,6 +22,7 @@ from actors.config.model_spec import (
     SimulatedSpec,
     parse_model_spec,
 )
+from actors.documents.search_config import McpSearch
 from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
@@ -150,17 +151,23 @@ class ClientsEntry(Config):
 
 
 class SearchEntry(Config):
-    """The search service that acquisitions ask where they have no folder of documents."""
+    """What acquisitions search where they have no folder of documents: a search service or an MCP server."""
 
-    endpoint: Annotated[str, Field(max_length=2000)]
+    endpoint: Annotated[str, Field(max_length=2000)] = ""
     """The address of a service with SearXNG's JSON interface, such as `https://HOST/search`."""
+    mcp: McpSearch | None = None
+    """The search tool of an MCP server, in place of an endpoint."""
 
     @model_validator(mode="after")
     def _is_allowed(self) -> Self:
-        try:
-            check_base_url(self.endpoint, place="endpoint")
-        except UsageProblem as problem:
-            raise config_error(problem.cause, ("endpoint",), "such as https://HOST/search") from None
+        if bool(self.endpoint) == (self.mcp is not None):
+            raise config_error("a search has either `endpoint` or `mcp`", ("endpoint",), "leave one of them out")
+        for key, address in (("endpoint", self.endpoint), ("mcp", "" if self.mcp is None else self.mcp.url)):
+            try:
+                if address:
+                    check_base_url(address, place=key)
+            except UsageProblem as problem:
+                raise config_error(problem.cause, (key,), "such as https://HOST/search") from None
         return self
 
 

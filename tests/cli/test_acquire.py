@@ -2,10 +2,12 @@
 
 import json
 import re
+import sys
 
 import pytest
 
 from tests.cli.conftest import ROOT, run_id
+from tests.documents.test_mcp_search import SERVER
 
 MARKET = ROOT / "docs" / "examples" / "market"
 CLOUD = ROOT / "docs" / "examples" / "cloud"
@@ -296,3 +298,18 @@ def test_what_has_changed_since_an_earlier_run_is_shown(replan, heat, tmp_path):
     assert json.loads(done.stdout)["outcome"] == "success"
     assert "84 house -> 90 house" in done.stderr
     assert "no run" in replan(*heat, "--compare", "nonesuch").stderr
+
+
+def test_without_documents_an_mcp_server_of_the_config_is_asked(replan, home, tmp_path):
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "fleet.yaml").write_text(
+        "name: fleet\nabout: x\nfields:\n  cost.insurance: {label: insurance, unit: EUR/year}\n"
+    )
+    home.mkdir(exist_ok=True)
+    words = json.dumps([sys.executable, "-I", str(tmp_path / "server.py")])
+    (home / "config.yaml").write_text(
+        f"search:\n  mcp: {{command: {words}, tool: find, arguments: {{q: '{{query}}', most: '{{limit}}'}}}}\n"
+    )
+    done = replan("acquire", tmp_path / "fleet.yaml", "x", "-m", "rules", "--json", "--no-input")
+    [field] = json.loads(done.stdout)["fields"]
+    assert (field["value"], field["source"], field["place"]) == (150.0, "doc://1", "page 1")
