@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition, prepare_acquisition
+from actors.documents.folder import list_folder
 from actors.documents.index import open_index
 from actors.handlers.registry import Registry
 from actors.values.format import counted
@@ -52,15 +53,18 @@ def prepare_to_acquire(
     registry: Registry,
     environment: Mapping[str, str],
     config: UserConfig | None = None,
+    reads: bool = True,
 ) -> PreparedToAcquire:
     """Return an acquisition that may begin.
 
     `docs` is a folder of documents; without one, the search service of the user's config is asked, if there is one.
+    Reading the documents may take minutes, so a server leaves it to the first search (`reads`); then there are no
+    notices about them.
     Raises `UsageProblem`, whose place is `docs`, `model` or the name of a field of `AcquisitionInput`.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)
-    search, remarks = _places(docs, config)
+    search, remarks = _places(docs, config, reads=reads)
     setup = setup_for(
         choice,
         config=config,
@@ -82,7 +86,7 @@ def documents_folder(docs: str) -> Path:
     return folder
 
 
-def _places(docs: str | None, config: UserConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _places(docs: str | None, config: UserConfig, *, reads: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what the search tool is opened with, and notices about it."""
     if docs is None:
         if config.search is not None:
@@ -91,6 +95,9 @@ def _places(docs: str | None, config: UserConfig) -> tuple[dict[str, Any], tuple
         return {}, (remark,)
     folder = documents_folder(docs)
     try:
+        if not reads:
+            list_folder(folder)
+            return {"folder": str(folder)}, ()
         index = open_index(folder)  # The searches of this process use it again.
     except OSError as error:
         cause = os.strerror(error.errno or 0).lower()

@@ -159,7 +159,7 @@ class Offer:
         documents = None if order.documents is None else _named(order.documents, self.documents, "documents")
         model = _named(order.model, self.models, "model")
         prepared = prepare_to_acquire(
-            wish, documents, model, registry=registry, environment=environment, config=self.config
+            wish, documents, model, registry=registry, environment=environment, config=self.config, reads=False
         )
         prepared.check_model()
         return prepared.request

@@ -9,9 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from actors.acquisition.prepare import AcquisitionInput
 from actors.documents import extraction
 from actors.documents.extraction import WALL_SECONDS_MAX, extract_file
 from actors.documents.folder import FileStamp, read_file
+from replan.runs.acquiring import prepare_to_acquire
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig
 from tests.documents.hostile_documents import MAKERS, hostile_documents
 from tests.tidy.source import ROOT
 
@@ -147,3 +151,20 @@ def test_a_reader_that_writes_without_end_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(extraction, "_PROGRAM", program)
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
     assert extract_file(tmp_path / "a.pdf", "a.pdf", 0, 0).documents == ()
+
+
+def test_a_server_leaves_the_reading_of_documents_to_the_first_search(tmp_path, monkeypatch):
+    """Its event loop serves others; a search reads in a thread."""
+
+    def never(*_):
+        raise AssertionError("a document was read")
+
+    monkeypatch.setattr("actors.documents.index.read_file", never)
+    (tmp_path / "slow.pdf").write_bytes(b"%PDF-1.7")
+    wish = AcquisitionInput("market_size", "x")
+    options = {"registry": registry(), "environment": {"REPLAN_HOME": str(tmp_path / "home")}, "config": UserConfig()}
+    prepared = prepare_to_acquire(wish, str(tmp_path), "rules", **options, reads=False)
+    assert prepared.request.pinned.search == {"folder": str(tmp_path)}
+    assert prepared.remarks == ()
+    with pytest.raises(AssertionError, match="a document was read"):
+        prepare_to_acquire(wish, str(tmp_path), "rules", **options)
