@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import trio
 import yaml
@@ -31,6 +31,8 @@ DIFF_LINES_MAX = 12
 """Lines of the difference between two prompts that a fault shows."""
 LINE_MAX = 160
 """Characters of each of these lines."""
+_END = b"\n...\n"
+_TOO_LARGE = f"the file is over {FILE_BYTES_MAX // 1024**2} MiB"
 _FOLDER = "name a file in a folder of yours"
 SAID = "the recording "
 """How the message of every fault of a recording begins."""
@@ -188,11 +190,11 @@ class _FileReply(Value):
     mode: str = "text"
 
 
-class _File(Value):
-    """A recording's file."""
+class _Part(Value):
+    """A document of a recording's file: the first has the version, and each reply that was added has one."""
 
     recording: Literal[1] = 1
-    """The version of its form."""
+    """The version of the file's form."""
     systems: Mapping[str, str] = {}
     """The system messages by their hash."""
     replies: tuple[_FileReply, ...] = ()
@@ -200,53 +202,64 @@ class _File(Value):
 
 @dataclass
 class RecordingFile:
-    """A recording in a YAML file, which is written anew, in one step, with each reply that is added.
+    """A recording in a YAML file, to whose end each reply is added as a document, which `...` ends.
 
-    Several runs of one process may add to it; several processes at a time may not.
+    What stands behind the last `...` was cut off by a crash: it is not read, and the next reply takes its place. A file
+    without any `...` is one document. Several runs of one process may add to it; several processes at a time may not.
     """
 
     path: Path
     """The file; it may be missing before the first reply."""
     redacted: Callable[[str], str]
     """Returns a text without secrets."""
-    _content: _File = field(default_factory=_File)
+    _systems: dict[str, str] = field(default_factory=dict)
 
     def read(self, *, may_be_missing: bool) -> list[RecordedAnswer]:
         """Return the answers in the file. Raises `UsageProblem` for one that cannot be read or is no recording."""
         place = str(self.path)
         hint = "record it: recorded:FILE?record=MODEL, or pytest --replan-record"
+        number, replies = 0, list[_FileReply]()
+        self._systems = {}
         if may_be_missing and not self.path.exists():
-            self._content = _File()
             return []
         try:
             with self.path.open("rb") as file:
                 data = file.read(FILE_BYTES_MAX + 1)
             if len(data) > FILE_BYTES_MAX:
-                raise UsageProblem(f"the file is over {FILE_BYTES_MAX // 1024**2} MiB", place=place)
-            value = yaml.load(data.decode(), _LOADER)  # noqa: S506 -- a safe loader
-            if not isinstance(value, dict) or "recording" not in value:
-                raise UsageProblem("this is no recording", place=place, hint=hint)
-            self._content = _File.model_validate(value)
+                raise UsageProblem(_TOO_LARGE, place=place)
+            for number, value in enumerate(yaml.load_all(data[: _whole(data)].decode(), _LOADER), 1):
+                if not isinstance(value, dict) or (number == 1 and "recording" not in value):
+                    raise UsageProblem("this is no recording", place=place, hint=hint)
+                part = _Part.model_validate(value)
+                self._systems |= part.systems
+                replies += part.replies
         except OSError as error:
             cause = f"cannot be read: {(error.strerror or str(error)).lower()}"
             raise UsageProblem(cause, place=place, hint=hint) from None
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
-            raise UsageProblem(describe(first), place=f"{place} {where}", hint=hint) from None
+            document = f" document {number}" if number > 1 else ""
+            raise UsageProblem(describe(first), place=f"{place}{document} {where}", hint=hint) from None
         except (yaml.YAMLError, ValueError, RecursionError):
             raise UsageProblem("not YAML", place=place, hint=hint) from None
-        return [self._answer(each) for each in self._content.replies]
+        if number == 0:
+            raise UsageProblem("this is no recording", place=place, hint=hint)
+        return [self._answer(each) for each in replies]
 
     def check_writable(self) -> None:
         """Raise `UsageProblem` where the file cannot be written, before a reply is paid for."""
         folder = self.path.absolute().parent
         if not (folder.is_dir() and os.access(folder, os.W_OK)):
             raise UsageProblem("there is no folder to write it in", place=str(self.path), hint=_FOLDER)
+        if self.path.exists() and not os.access(self.path, os.W_OK):
+            raise UsageProblem("cannot be written: permission denied", place=str(self.path), hint=_FOLDER)
 
     def add(self, request: ModelRequest, reply: Reply) -> RecordedAnswer:
-        """Add a reply, without the secrets of its prompt and its text, and write the file."""
-        self.read(may_be_missing=True)  # Another run of this process may have added to it.
+        """Add a reply, without the secrets of its prompt and its text, to the end of the file, durably.
+
+        Raises `UsageProblem` where that is not possible, or the file would be too large.
+        """
         system, user = self.redacted(request.system), self.redacted(request.user)
         added = _FileReply(
             request=request.request_id,
@@ -259,25 +272,43 @@ class RecordingFile:
             finish_reason=reply.finish_reason,
             mode=reply.mode,
         )
-        systems = {**self._content.systems, added.system: system}
-        self._content = _File(systems=systems, replies=(*self._content.replies, added))
-        self._write()
+        exists = self.path.exists()
+        stands = exists and added.system in self._systems
+        part = _Part(systems={} if stands else {added.system: system}, replies=(added,))
+        self._append(part.model_dump(mode="json", exclude_defaults=True), exists=exists)
+        self._systems[added.system] = system
         return self._answer(added)
 
-    def _write(self) -> None:
-        """Write the file in one step. Raises `UsageProblem` where that is not possible."""
-        plain = {"recording": 1, **self._content.model_dump(mode="json", exclude_defaults=True)}
-        text = yaml.dump(plain, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10**6)
+    def _append(self, part: Mapping[str, Any], *, exists: bool) -> None:
+        """Write a document behind the last one that is whole; the first one makes the file, in one step."""
+        plain = part if exists else {"recording": 1, **part}
+        data = yaml.dump(
+            plain,
+            Dumper=_Dumper,
+            allow_unicode=True,
+            sort_keys=False,
+            width=10**6,
+            explicit_start=exists,
+            explicit_end=True,
+            encoding="utf-8",
+        )
         beside = self.path.with_name(f".{self.path.name}.new")
         try:
-            beside.write_text(text, encoding="utf-8")
-            beside.replace(self.path)
+            with (self.path if exists else beside).open("r+b" if exists else "wb") as file:
+                end = _open_end(file) if exists else b""
+                if file.tell() + len(end + data) > FILE_BYTES_MAX:
+                    raise UsageProblem(_TOO_LARGE, place=str(self.path), hint="record into another file")
+                file.write(end + data)
+                file.flush()
+                os.fsync(file.fileno())
+            if not exists:
+                beside.replace(self.path)
         except OSError as error:
             cause = f"cannot be written: {(error.strerror or str(error)).lower()}"
             raise UsageProblem(cause, place=str(self.path), hint=_FOLDER) from None
 
     def _answer(self, entry: _FileReply) -> RecordedAnswer:
-        system = self._content.systems.get(entry.system, "")
+        system = self._systems.get(entry.system, "")
         reply = Reply(
             text=entry.reply,
             usage=entry.usage,
@@ -286,6 +317,26 @@ class RecordingFile:
             mode=entry.mode,
         )
         return RecordedAnswer(entry.request, entry.fingerprint, reply, lambda: (system, entry.user))
+
+
+def _whole(data: bytes) -> int:
+    """Return the length of the documents that are whole: texts are indented, so only an end has `...` in column 0."""
+    last = data.rfind(_END)
+    return len(data) if last < 0 else last + len(_END)
+
+
+def _open_end(file: BinaryIO) -> bytes:
+    """Go to where the next document belongs, cut off what a crash has left there, and return the missing `...`."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - len(_END)))
+    if file.read() == _END:
+        return b""
+    file.seek(0)
+    data = file.read()
+    whole = _whole(data)
+    file.truncate(whole)
+    file.seek(whole)
+    return b"" if data[:whole].endswith(_END) else (b"...\n" if data.endswith(b"\n") else _END)
 
 
 def _hash(text: str) -> str:

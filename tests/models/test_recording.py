@@ -101,12 +101,77 @@ async def test_several_runs_add_to_one_file_and_faults_are_not_recorded(tmp_path
     assert [each.answer.text for each in file.read(may_be_missing=False)] == ["0", "1", "2"]
 
 
+async def recorded(path, number, system="Be a planner."):
+    """Add a reply of one call of a model to a recording's file."""
+    reply = Reply(f"{number}.\n...\n---\nDone.", None, "m")
+    RecordingFile(path, str).add(asked(f"Plan {number}.\n...\nNow.", f"g_plan/v1.a{number}", system), reply)
+
+
+def texts_in(path):
+    """Return the first lines of the replies in a recording's file."""
+    return [each.answer.text.partition(".")[0] for each in RecordingFile(path, str).read(may_be_missing=False)]
+
+
+async def test_a_reply_is_added_to_the_end_and_leaves_what_stands_there_as_it_is(tmp_path):
+    path = tmp_path / "replies.yaml"
+    for number in range(5):
+        before = path.read_bytes() if number else b""
+        await recorded(path, number)
+        assert path.read_bytes().startswith(before)
+    answers = RecordingFile(path, str).read(may_be_missing=False)
+    assert [each.answer.text for each in answers] == [f"{number}.\n...\n---\nDone." for number in range(5)]
+    assert {each.prompt()[0] for each in answers} == {"Be a planner."}
+
+
+async def test_one_file_has_the_system_message_once(tmp_path):
+    path = tmp_path / "replies.yaml"
+    file = RecordingFile(path, str)
+    for number in range(3):
+        file.add(asked(f"Plan {number}."), Reply("x", None, "m"))
+    assert path.read_text(encoding="utf-8").count("Be a planner.") == 1
+
+
+async def test_a_crash_at_any_byte_of_an_addition_loses_no_earlier_reply_and_the_next_one_takes_its_place(tmp_path):
+    path = tmp_path / "replies.yaml"
+    await recorded(path, 0)
+    first = path.read_bytes()
+    await recorded(path, 1)
+    both = path.read_bytes()
+    for cut in range(len(first), len(both)):
+        path.write_bytes(both[:cut])
+        assert texts_in(path) == ["0"]
+        await recorded(path, 2)
+        assert texts_in(path) == ["0", "2"]
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+async def test_replies_are_added_to_a_file_that_is_one_document(end, tmp_path):
+    path = tmp_path / "replies.yaml"
+    path.write_text(
+        "recording: 1\nreplies: [{request: a, fingerprint: b, user: c, reply: 7. d}]" + end, encoding="utf-8"
+    )
+    await recorded(path, 1)
+    await recorded(path, 2)
+    assert texts_in(path) == ["7", "1", "2"]
+
+
+def test_a_reply_that_would_make_the_file_too_large_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("runtime.models.recording.FILE_BYTES_MAX", 1_000)
+    file = RecordingFile(tmp_path / "replies.yaml", str)
+    file.add(asked("Plan."), Reply("x", None, "m"))
+    with pytest.raises(UsageProblem, match="the file is over"):
+        file.add(asked("Plan."), Reply("x" * 1_000, None, "m"))
+    assert len(file.read(may_be_missing=False)) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         (None, "no such file"),
         ("g_plan: [x]\n", "no recording"),
+        ("", "no recording"),
         ("recording: 2\n", "recording"),
+        ("recording: 1\n...\n---\nreplies: [{request: a}]\n...\n", "document 2 replies.0.fingerprint"),
         ("recording: 1\nreplies: [{request: a}]\n", "replies.0.fingerprint"),
         ("{", "not YAML"),
         ("\0", "not YAML"),
