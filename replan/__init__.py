@@ -4,7 +4,8 @@
 `resume` goes on with one, with higher `limits` if need be, and `fork` starts a new one from the middle of it;
 `runs`, `show`, `cancel` and `delete` work on the runs of a home; `tell`, `answer` and `decline` talk to a run;
 `check` judges a plan; `execute` executes one with your tools, and `do` plans and executes; `acquire` fills a schema
-from documents; `admit` records a run of another kind.
+from documents; `admit` records a run of another kind; `attest` signs what a run did, and `whatif` folds recorded runs
+under edited rules.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
 
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
     from replan.api.handle import Run
     from replan.api.inbox import aanswer, adecline, alimits, answer, atell, decline, limits, tell
     from replan.api.options import MEMORY
+    from replan.api.recorded import aattest, attest, awhatif, whatif
     from replan.api.runs import afork, aresume, asolve, aundo, drive, fork, resume, solve, start, undo
     from replan.api.stored import RunSummary, acancel, adelete, aruns, ashow, cancel, delete, runs, show
     from replan.runs.inbox import AnswerReceipt
+    from replan.whatif.differences import FoldOutcome, RunComparison
     from runtime.core.errors import Held, ReplanError, RunNotFound, UsageProblem
 
     __version__: str
@@ -51,6 +54,7 @@ __all__ = [
     "Done",
     "ExecutionResult",
     "Finding",
+    "FoldOutcome",
     "Held",
     "OpenQuestion",
     "Plan",
@@ -59,6 +63,7 @@ __all__ = [
     "ReplanError",
     "Result",
     "Run",
+    "RunComparison",
     "RunNotFound",
     "RunResult",
     "RunSummary",
@@ -69,6 +74,7 @@ __all__ = [
     "aacquire",
     "aadmit",
     "aanswer",
+    "aattest",
     "acancel",
     "acquire",
     "adecline",
@@ -84,7 +90,9 @@ __all__ = [
     "ashow",
     "asolve",
     "atell",
+    "attest",
     "aundo",
+    "awhatif",
     "cancel",
     "check",
     "decline",
@@ -104,6 +112,7 @@ __all__ = [
     "start_execution",
     "tell",
     "undo",
+    "whatif",
 ]
 
 _HOMES = {
@@ -117,6 +126,7 @@ _HOMES = {
     "Done": "replan.api.executing",
     "ExecutionResult": "actors.execution.result",
     "Finding": "actors.values.findings",
+    "FoldOutcome": "replan.whatif.differences",
     "Held": "runtime.core.errors",
     "OpenQuestion": "actors.run.open_question",
     "Plan": "actors.plans.plan",
@@ -125,6 +135,7 @@ _HOMES = {
     "ReplanError": "runtime.core.errors",
     "Result": "actors.planning.result",
     "Run": "replan.api.handle",
+    "RunComparison": "replan.whatif.differences",
     "RunNotFound": "runtime.core.errors",
     "RunResult": "actors.run.result",
     "RunSummary": "replan.api.stored",
@@ -135,6 +146,7 @@ _HOMES = {
     "aacquire": "replan.api.acquire",
     "aadmit": "replan.api.admit",
     "aanswer": "replan.api.inbox",
+    "aattest": "replan.api.recorded",
     "acancel": "replan.api.stored",
     "acquire": "replan.api.acquire",
     "adecline": "replan.api.inbox",
@@ -150,7 +162,9 @@ _HOMES = {
     "ashow": "replan.api.stored",
     "asolve": "replan.api.runs",
     "atell": "replan.api.inbox",
+    "attest": "replan.api.recorded",
     "aundo": "replan.api.runs",
+    "awhatif": "replan.api.recorded",
     "cancel": "replan.api.stored",
     "check": "replan.api.check",
     "decline": "replan.api.inbox",
@@ -170,6 +184,7 @@ _HOMES = {
     "start_execution": "replan.api.executing",
     "tell": "replan.api.inbox",
     "undo": "replan.api.runs",
+    "whatif": "replan.api.recorded",
 }
 """The module that each public name lives in."""
 
@@ -189,20 +204,21 @@ def __dir__() -> list[str]:
     return __all__
 
 
-class _Runs(ModuleType):
-    """The package `replan.runs`, which is also the function `runs` of the API: the two have the same name."""
+class _Called(ModuleType):
+    """The package `replan.runs` or `replan.whatif`, which is also the function of that name of the API."""
 
-    def __call__(self, **options: Any) -> Any:
-        """Return the runs of a home, as `replan.api.stored.runs` does."""
-        return import_module(_HOMES["runs"]).runs(**options)
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function: `replan.api.stored.runs` or `replan.api.recorded.whatif`."""
+        name = self.__name__.rpartition(".")[2]
+        return getattr(import_module(_HOMES[name]), name)(*arguments, **options)
 
 
 class _Replan(ModuleType):
     """This package; a subpackage is bound to its name in it when it is first imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "runs" and isinstance(value, ModuleType):
-            value.__class__ = _Runs
+        if name in ("runs", "whatif") and isinstance(value, ModuleType):
+            value.__class__ = _Called
         super().__setattr__(name, value)
 
 

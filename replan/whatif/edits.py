@@ -137,7 +137,7 @@ class _Edit:
         if now.policy.belief is not None and read_search(now.workflow.search).name not in SEARCHES:
             now = now.changed(policy=now.policy.rows_alone())
         own = {step: name for step, name in self.by_step.items() if step in now.workflow.action_pairs}
-        return now.changed(workflow=_with_guards(now.workflow, own)) if own else now
+        return now.changed(workflow=_with_guards(now, own)) if own else now
 
     def verdict(self, machine: Any, state: Any, event: Any, first: Any) -> Judged | None:
         """Return the message of a new verdict where the guard of a step is edited; None where it is as it was."""
@@ -169,12 +169,17 @@ def _judging(workflow: Workflow, step: str) -> tuple[Any, ...]:
     return workflow.effective_guard(step), own, shared
 
 
-def _with_guards(workflow: Workflow, guards: Mapping[str, str]) -> Workflow:
-    """Return the workflow with other guards of some steps, without the settings of the earlier ones."""
-    pairs = {
-        step: pair.model_copy(update={"guard": guards[step], "guard_config": {}}) if step in guards else pair
-        for step, pair in workflow.action_pairs.items()
-    }
+def _with_guards(config: RunConfig, guards: Mapping[str, str]) -> Workflow:
+    """Return the workflow with other guards of some steps, without the settings of the earlier ones.
+
+    The steps keep their prompts, which follow from a guard where a step names none.
+    """
+    workflow, pairs = config.workflow, dict(config.workflow.action_pairs)
+    for step, name in guards.items():
+        pair, role = pairs[step], workflow.role(step)
+        by_role = not pair.prompt and step not in config.prompts.entries and role in config.prompts.entries
+        own = {"prompt": role} if by_role else {}
+        pairs[step] = pair.model_copy(update={"guard": name, "guard_config": {}, **own})
     levels = [name for name in guards.values() if name in PLAN_GUARDS]  # On a leaf, the level says which one judges.
     level = {"target_guard_level": levels[-1].removeprefix("plan_")} if levels else {}
     return workflow.model_copy(update={"action_pairs": pairs, **level})

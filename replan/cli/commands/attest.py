@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,9 +69,10 @@ def attest(
     signer = read_key(path)
     run, members = _members(invocation, run_id)
     from replan.runs.attestation import signed
+    from replan.runs.attesting import read_attestation
 
     public = signer.public_key().public_bytes_raw().hex()
-    content = signed(_attestation(members), signer)
+    content = signed(read_attestation(members), signer)
     target = output if output is not None else f"{run}.attestation.json"
     try:
         Path(target).write_bytes(content)
@@ -128,32 +128,9 @@ def _members(invocation: Invocation, name: str | None) -> tuple[str, list[str]]:
 
     async def work(reader: RunReader) -> tuple[str, list[str]]:
         from replan.cli.reading import named_or_newest
-        from replan.runs.families import family_of, runs_above
-        from replan.runs.run_ids import ALL
+        from replan.runs.attesting import attested_runs
 
         run = await named_or_newest(reader, name)
-        await reader.read(run)  # A run that is damaged, or of an unknown kind, is named here.
-        ids = {row.run for row in await reader.journal.runs(ALL)}
-        return run, [*await family_of(reader, run, ids, runs_above(ids))]
+        return run, await attested_runs(reader, run)
 
     return reading(invocation, work)
-
-
-def _attestation(members: list[str]) -> dict[str, object]:
-    """Return the attestation of some runs of the journal in use, read in one snapshot and checked by its anchors."""
-    from replan.runs.attestation import attestation_of
-    from replan.runs.home import journal_to_read
-    from replan.setup.database import database_url
-    from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home
-    from replan.setup.kinds import Kinds
-    from replan.setup.version import release
-    from runtime.open_offline import open_inspection
-
-    with journal_to_read(locate_home()) as path:
-        url = database_url() or f"sqlite:{path}"
-        with open_inspection(url, USE_ANOTHER_HOME) as journal:
-            assert journal is not None  # Its runs have just been read.
-            copies = [journal.reader.copy(run) for run in members]
-            for copy in copies:
-                journal.check_end(copy.head, copy.records)
-            return attestation_of(copies, Kinds(), release(), time.time())

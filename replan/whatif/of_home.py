@@ -1,0 +1,121 @@
+"""What if, over the runs of a home or a database: they are read, those that wait first, and folded in processes."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from replan.runs.run_ids import ALL, find_run
+from replan.setup.database import database_url, journal_url
+from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home
+from replan.setup.settings import UserConfig
+from replan.whatif.differences import FoldOutcome, RunComparison
+from replan.whatif.edits import EditRequest
+from replan.whatif.limits import FEW, LIMIT_SECONDS, READ_AT_ONCE
+from replan.whatif.processes import Checkout, fold_all
+from replan.whatif.recorded_run import StoredRun
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import JournalError, RunNotFound
+from runtime.journal.port import RunRow
+from runtime.open_offline import open_raw
+
+if TYPE_CHECKING:
+    from runtime.journal.raw import RawStore
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfQuery:
+    """Which runs are folded, and under which edit."""
+
+    runs: tuple[str, ...] = ()
+    """The ids of runs, or at least six characters of each; none are all."""
+    workflow: str | None = None
+    """A shipped workflow, or a file; None for the recorded one."""
+    guards: tuple[str, ...] = ()
+    """Guards that are asked again, `NAME`, or in place of a step's own, `STEP=NAME`."""
+    policy: str | None = None
+    """A shipped policy, or a file; None for the recorded one."""
+    release: str | None = None
+    """The folder of the checkout that folds; None for this program."""
+    plugins: tuple[str, ...] = ()
+    """The files of plug-ins."""
+    seconds: float = LIMIT_SECONDS
+    """The time limit of one run."""
+
+
+def findings_of(
+    asked: WhatIfQuery, config: UserConfig, environment: Mapping[str, str] = os.environ
+) -> list[RunComparison]:
+    """Return what comes of each run, those that wait first, then the newest.
+
+    Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
+    """
+    request = EditRequest(
+        workflow=_absolute(asked.workflow),
+        guards=asked.guards,
+        policy=_absolute(asked.policy),
+        named=bool(asked.runs),
+        plugins=tuple(str(Path(name).absolute()) for name in asked.plugins),
+    )
+    there = database_url(environment) is not None or locate_home(environment).journal.exists()
+    opening = open_raw(journal_url(environment), use_another=USE_ANOTHER_HOME) if there else nullcontext()
+    with opening as store:
+        budgeted = config.home_budget.budget != HomeBudget()
+        return _folded(store, asked.runs, request, asked.release, asked.seconds, daily_budget=budgeted)
+
+
+def _absolute(name: str | None) -> str:
+    """Return a file's absolute path, since the process that reads it is elsewhere; the name of a shipped one as is."""
+    if not name:
+        return ""
+    return str(Path(name).absolute()) if os.path.lexists(name) or os.sep in name else name
+
+
+def _folded(
+    store: "RawStore | None",
+    runs: Sequence[str],
+    request: EditRequest,
+    release: str | None,
+    seconds: float,
+    *,
+    daily_budget: bool,
+) -> list[RunComparison]:
+    """Return what comes of each run, those that wait first, then the newest."""
+    checkout = Checkout.own() if release is None else Checkout.at(release)
+    rows = list[RunRow]()
+    if store is not None:
+        with store.look() as reader:
+            rows = reader.rows(ALL)
+    elif runs:
+        raise RunNotFound(runs[0])
+    if runs:
+        named = {find_run(rows, run) for run in runs}
+        rows = [row for row in rows if row.run in named]
+    rows = [row for row in rows if row.last_seq > 0]
+    rows.sort(key=lambda row: row.status != "waiting")
+    unread = dict[str, str]()
+
+    def stored() -> Iterator[StoredRun]:
+        assert store is not None or not rows
+        yield from () if store is None else _stored(store, [row.run for row in rows], unread)
+
+    processes = 1 if len(rows) <= FEW else min(8, os.cpu_count() or 1)
+    found = fold_all(stored(), request, checkout, seconds=seconds, processes=processes, daily_budget=daily_budget)
+    statuses = {row.run: row.status for row in rows}
+    found += [RunComparison(run, FoldOutcome.UNREADABLE, statuses[run], reason=cause) for run, cause in unread.items()]
+    order = {row.run: place for place, row in enumerate(rows)}
+    return sorted(found, key=lambda each: order[each.run])
+
+
+def _stored(store: "RawStore", runs: Sequence[str], unread: dict[str, str]) -> Iterator[StoredRun]:
+    """Yield runs as they are stored, verified; `unread` gets those that cannot be read, with the cause."""
+    for begin in range(0, len(runs), READ_AT_ONCE):
+        with store.look() as reader:
+            part = list(reader.copies(runs[begin : begin + READ_AT_ONCE]))
+        for run, copy in part:
+            if isinstance(copy, JournalError):
+                unread[run] = str(copy)
+            else:
+                yield StoredRun.of(copy)

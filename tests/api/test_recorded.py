@@ -1,0 +1,126 @@
+"""`attest` and `whatif` from Python: what recorded runs prove, and what they would have done under other rules."""
+
+import pytest
+import yaml
+
+import replan
+from replan.setup.attest_key import NAME, make_key
+from replan.setup.data_files import data_root
+from replan.verifier.verify_attestation import verify
+
+GUARD = """
+import replan
+from replan import Verdict
+
+
+@replan.guard
+def small(artifact, context):
+    {body}
+    return Verdict(guard="small", passed=True, score=1.0)
+"""
+PROBLEM = "The export in src/export.py fails with KeyError 'id' in Python 3.12. No new dependency."
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A folder for a home."""
+    return tmp_path / "home"
+
+
+def planned(home):
+    """Plan, and return the id of the run."""
+    result = replan.solve(PROBLEM, model="rules", workflow="search", home=home)
+    assert result.succeeded
+    return result.run_id
+
+
+def test_a_run_is_attested_with_the_key_of_its_home(home, tmp_path):
+    run = planned(home)
+    with pytest.raises(replan.UsageProblem, match="there is no key"):
+        replan.attest(run, home=home)
+    public, other = make_key(home / NAME), make_key(tmp_path / "other.pem")
+    data = replan.attest(run, home=home)
+    assert verify(data, public).wrong == []
+    assert verify(replan.attest(run[:6], key=tmp_path / "other.pem", home=home), other).wrong == []
+    assert verify(data, other).wrong != []
+
+
+def test_a_run_is_attested_in_any_event_loop(in_loop, home):
+    async def main():
+        result = await replan.asolve(PROBLEM, model="rules", home=home)
+        public = make_key(home / NAME)
+        with pytest.raises(replan.RunNotFound):
+            await replan.aattest("zzzzzzzz", home=home)
+        return public, await replan.aattest(result.run_id, home=home)
+
+    public, data = in_loop(main)
+    assert verify(data, public).wrong == []
+
+
+def test_a_run_that_has_not_ended_is_not_attested(home):
+    waiting = replan.solve("Fix it.", model="rules", home=home)
+    make_key(home / NAME)
+    with pytest.raises(replan.UsageProblem, match="has not ended"):
+        replan.attest(waiting.run_id, home=home)
+
+
+def test_an_edited_policy_is_compared_from_python(home, tmp_path):
+    run = planned(home)
+    [same] = replan.whatif(home=home)
+    assert (same.run, same.outcome, same.seq) == (run, replan.FoldOutcome.SAME, None)
+    [named] = replan.whatif(run, policy="belief", home=home)
+    assert named.outcome is replan.FoldOutcome.SAME
+    with pytest.raises(replan.RunNotFound):
+        replan.whatif("zzzzzzzz", home=home)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("raise ValueError('no such table')", "raises PlugInFailed: guard small: ValueError: no such table"),
+        ("while True: pass", "does not end within 2 s"),
+    ],
+)
+def test_a_guard_that_fails_is_the_outcome_of_its_run(body, reason, home, tmp_path):
+    """Also in place of the guard that gave the step its prompt."""
+    planned(home)
+    house = tmp_path / "house.py"
+    house.write_text(GUARD.format(body=body), encoding="utf-8")
+    [found] = replan.whatif(guards=["g_plan=small"], plugins=[house], time_limit=2.0, home=home)
+    assert (found.outcome, found.reason) == (replan.FoldOutcome.FAILED, reason)
+
+
+def test_another_prompt_is_named_with_the_record_that_needs_a_reply(home, tmp_path):
+    planned(home)
+    prompts = yaml.safe_load((data_root() / "prompts" / "planning.yaml").read_text(encoding="utf-8"))
+    prompts["plan"]["task"] += " Be brief."
+    (tmp_path / "prompts.yaml").write_text(yaml.safe_dump(prompts), encoding="utf-8")
+    [shown] = replan.runs(home=home)
+    name = "search"
+    fields = yaml.safe_load((data_root() / "configs" / "workflows" / f"{name}.yaml").read_text(encoding="utf-8"))
+    fields["prompts"] = "./prompts.yaml"
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(fields, sort_keys=False), encoding="utf-8")
+    [found] = replan.whatif(workflow=path, home=home)
+    assert (found.outcome, found.seq > 1) == (replan.FoldOutcome.NEEDS_REPLY, True)
+    assert found.to_json()["run_id"] == shown.run_id
+
+
+def test_recorded_runs_are_folded_in_any_event_loop(in_loop, home):
+    async def main():
+        assert await replan.awhatif(home=home) == ()
+        await replan.asolve(PROBLEM, model="rules", home=home)
+        return await replan.awhatif(home=home)
+
+    [found] = in_loop(main)
+    assert found.outcome is replan.FoldOutcome.SAME
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [({"guards": "small"}, "guards"), ({"plugins": "house.py"}, "plugins"), ({"time_limit": 0.0}, "time_limit")],
+)
+def test_wrong_options_are_refused_by_name(options, place, home):
+    with pytest.raises(replan.UsageProblem) as caught:
+        replan.whatif(home=home, **options)
+    assert caught.value.place == place
