@@ -36,6 +36,7 @@ __all__ = [
     "STEPS_MAX",
     "TEMPLATE_GENERATORS",
     "TEMPLATE_SELECTOR",
+    "TOOL_PLANS",
     "ActionPair",
     "Assurance",
     "Composite",
@@ -62,7 +63,10 @@ PDDL_PLANS = "PddlPlanGenerator"
 TEMPLATE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
 """The generators that return templates: two names of one generator, the first from AtomicGuard's files."""
 
-FREE_GENERATORS = TEMPLATE_GENERATORS | {PDDL_PLANS}
+TOOL_PLANS = "ToolPlanGenerator"
+"""The generator that makes a plan from the steps that tools declare."""
+
+FREE_GENERATORS = TEMPLATE_GENERATORS | {PDDL_PLANS, TOOL_PLANS}
 """The built-in generators that call no model (S123)."""
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
@@ -235,6 +239,11 @@ class Workflow(Config):
             return Workflow.model_validate(self.model_dump(include=set(self.model_fields_set)) | keys)
         except ValidationError as error:
             raise usage_problem(error, ParsedFile("", keys, {(key,): 0 for key in keys})) from None
+
+    @property
+    def plans_from_tools(self) -> bool:
+        """Whether a step makes its plan from the steps that tools declare, for a goal named by tokens."""
+        return any(pair.generator == TOOL_PLANS for pair in self.action_pairs.values())
 
     @property
     def model_steps(self) -> tuple[str, ...]:

@@ -98,6 +98,7 @@ def given_facts(state: State, replan: Replan) -> Given:
         known_values=tuple(sorted(state.values)),
         failure_summary="\n".join(_failure_lines(state, replan)),
         achieved=tuple(item.removesuffix(":ok") for item in _all_traces(state) if not item.endswith(":fail")),
+        failed_generators=tuple(sorted(_failed_generators(state))),
         answers=tuple(_answers(state)),
         asks_nobody=True,
     )
@@ -133,6 +134,15 @@ def _failure_lines(state: State, replan: Replan) -> Iterator[str]:
         if status_of[goal.id] is not GoalStatus.PENDING:
             yield f"goal {goal.text!r}: {status_of[goal.id]}"
     yield f"steps so far: {', '.join(_all_traces(state)) or 'none'}"
+
+
+def _failed_generators(state: State) -> frozenset[str]:
+    """Return the generators of steps that failed in this and earlier plans, for a planner that takes others first."""
+    planning = state.config.planning
+    if planning is None or not planning.workflow.plans_from_tools:
+        return frozenset()
+    traces = [(state.plan.plan, state.trace), *((each.plan.plan, each.trace) for each in state.earlier)]
+    return frozenset(step.generator for plan, trace in traces for step in plan.steps if f"{step.step_id}:fail" in trace)
 
 
 def _all_traces(state: State) -> Iterator[str]:

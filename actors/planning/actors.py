@@ -4,11 +4,12 @@ from functools import partial
 from typing import Any
 
 from actors.config.step_guards import guard_for, is_slow
-from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, PDDL_PLANS, ActionPair
+from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, PDDL_PLANS, TOOL_PLANS, ActionPair
 from actors.handlers.generators import Generator, ModelGenerator
 from actors.handlers.handlers import generate, judge, wait
 from actors.handlers.pddl_plans import PddlPlanGenerator
 from actors.handlers.registry import Registry
+from actors.handlers.tool_plans import ToolPlanGenerator
 from actors.planning.children import ChildGenerator, child_guard
 from actors.planning.config import RunConfig
 from actors.policy.cause import CLASSIFIER
@@ -55,6 +56,8 @@ def _generator(pair: ActionPair, model: ModelGenerator, registry: Registry) -> G
         return model
     if pair.generator == PDDL_PLANS:
         return PddlPlanGenerator()
+    if pair.generator == TOOL_PLANS:
+        return ToolPlanGenerator(pair.generator_config)
     if pair.generator in FREE_GENERATORS and registry.templates is not None:
         from actors.handlers.templates import TemplateSelectorGenerator  # noqa: PLC0415 - few workflows need the rules
 

@@ -146,7 +146,7 @@ def result_of(view: RunView) -> Result:
         tree=tree_of(state),
         findings=_findings(state, path, won=won),
         user=None if state.run.child else said_to(state),
-        reads_text=reads_text(config.model),
+        reads_text=reads_text(config.model) or config.workflow.plans_from_tools,
         needed=None if state.end is None else state.end.question,
         output_tokens=0 if rejected is None else config.steps[rejected.step].output_tokens_max,
     )
@@ -157,6 +157,8 @@ def said_to(state: State) -> UserTexts:
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
     # A problem in PDDL has its goal, and says nothing in words.
     in_words = state.given is None or state.given.pddl is None
+    # So has a goal that is named by its tokens.
+    in_words = in_words and not state.config.workflow.plans_from_tools
     return user_texts(state.specification if in_words else "", later, state.run.clarifications)
 
 

@@ -7,6 +7,7 @@ from typing import assert_never
 from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
 from actors.plans.plan import UNDO_WORDS
+from actors.tools.declared_steps import DeclaredOutcome, DeclaredStep
 from actors.tools.output_parsing import ValueSource
 from actors.tools.parameters import first_problem, with_defaults
 from actors.tools.tools_file import (
@@ -38,6 +39,8 @@ class Uses:
     """The tools that may undo a call, by their names, each with the defaults of its parameters as arguments."""
     undo_of: Mapping[str, str]
     """What tools say of the undoing of their calls, by their names."""
+    declared: tuple[DeclaredStep, ...] = ()
+    """The steps that bindings of generators declare, in their order."""
 
 
 def bound(file: ToolsFile, document: ParsedFile) -> Uses:
@@ -61,7 +64,42 @@ def bound(file: ToolsFile, document: ParsedFile) -> Uses:
                 raise document.problem(f"the tool {undo!r} writes a file, so it undoes nothing", path)
             hint = nearest(undo, (*undos, *UNDO_WORDS)) or f"name a tool, or {' or '.join(sorted(UNDO_WORDS))}"
             raise document.problem(f"there is no tool {undo!r}", path, hint)
-    return Uses(generators, guards, steps, undos, undo_of)
+    declared = tuple(
+        _declared(name, each, generators[name], guards, document)
+        for name, each in file.generators.items()
+        if each.step is not None
+    )
+    return Uses(generators, guards, steps, undos, undo_of, declared)
+
+
+def _declared(name: str, binding: Binding, use: Use, guards: Mapping[str, Use], document: ParsedFile) -> DeclaredStep:
+    """Return the step that a generator's binding declares."""
+    step, path = binding.step, ("generators", name, "step")
+    assert step is not None, "only such bindings are asked"
+    if step.guard is not None and step.guard not in guards:
+        hint = nearest(step.guard, guards, kind="guards") or "bind it under `guards`"
+        raise document.problem(f"there is no guard {step.guard!r}", (*path, "guard"), hint)
+    for outcome in step.outcomes:
+        if outcome not in binding.outcomes:
+            hint = nearest(outcome, binding.outcomes, kind="outcomes") or "name its pattern under `outcomes`"
+            raise document.problem(f"the binding reads no outcome {outcome!r}", (*path, "outcomes", outcome), hint)
+    uses = [each for each in (use, guards.get(step.guard or "")) if isinstance(each, ToolUse)]
+    values = sorted(frozenset().union(*(each.needs for each in uses)) - set(step.preconditions))
+    outcomes = ((each, step.outcomes.get(each)) for each in binding.outcomes)
+    return DeclaredStep(
+        generator=name,
+        guard=step.guard or "",
+        retry_budget=step.retry_budget,
+        preconditions=(*step.preconditions, *values),
+        effects=step.effects,
+        delete_effects=step.delete_effects,
+        outcomes=tuple(
+            DeclaredOutcome(name=each)
+            if tokens is None
+            else DeclaredOutcome(name=each, effects=tokens.effects, delete_effects=tokens.delete_effects)
+            for each, tokens in outcomes
+        ),
+    )
 
 
 def _undo_use(name: str, tool: AnyTool) -> ToolUse | PersonUse | None:
@@ -86,14 +124,21 @@ def _undo_use(name: str, tool: AnyTool) -> ToolUse | PersonUse | None:
 def _step(file: ToolsFile, binding: StepBinding, document: ParsedFile, path: KeyPath) -> StepUses:
     act, check = binding.generator, binding.guard
     return StepUses(
-        generator=None if act is None else _use(file, act, document, (*path, "generator")),
+        generator=None if act is None else _without_step(file, act, document, (*path, "generator")),
         guard=None if check is None else _check(file, check, document, (*path, "guard")),
     )
 
 
+def _without_step(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
+    if binding.step is not None:
+        hint = "declare it where the generator is bound, under `generators`"
+        raise document.problem("only the binding of a generator declares a step", (*path, "step"), hint)
+    return _use(file, binding, document, path)
+
+
 def _check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
     """Return the use of a guard: anything but a file that a model writes."""
-    use = _use(file, binding, document, path)
+    use = _without_step(file, binding, document, path)
     if binding.outcomes or binding.values:
         key = "outcomes" if binding.outcomes else "values"
         hint = "give it to the generator of a step"

@@ -78,6 +78,7 @@ def load_tools(
         steps=uses.steps,
         undos=uses.undos,
         undo_of=uses.undo_of,
+        declared=uses.declared,
     )
     idle = unused(file)
     notices = (f"{document.source}: nothing is bound to {', '.join(idle)}",) if idle else ()

@@ -125,6 +125,36 @@ class OutputValue(Config):
     """The regular expression of the value; the value is the longest match."""
 
 
+StepToken = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^,]+$", strip_whitespace=True)]
+"""A token of a plan; without commas, since command lines list tokens by commas."""
+
+
+class OutcomeTokens(Config):
+    """What one outcome of a step changes, beside what each of them does."""
+
+    effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
+    """The tokens that it adds."""
+    delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
+    """The tokens that it deletes."""
+
+
+class StepTokens(Config):
+    """The step of a plan that a generator carries out, as far as planning without a model has to know it."""
+
+    preconditions: tuple[StepToken, ...] = Field(default=(), max_length=200)
+    """The tokens that must hold before it; those whose values the call uses are among them anyway."""
+    effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
+    """The tokens that its success adds."""
+    delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
+    """The tokens that its success deletes, before tokens are added."""
+    outcomes: dict[OutcomeName, OutcomeTokens] = Field(default_factory=dict, max_length=50)
+    """What outcomes add and delete, by their names in the binding; the others change nothing more."""
+    guard: PlanName | None = None
+    """The name under `guards` that checks the step; null for none."""
+    retry_budget: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 3
+    """Attempts, the first included."""
+
+
 class Binding(Config):
     """A tool with its arguments."""
 
@@ -140,6 +170,8 @@ class Binding(Config):
     """The outcomes of a generator's steps, by name; the first whose pattern matches in a line of the output counts."""
     values: dict[TokenName, OutputValue] = Field(default_factory=dict, max_length=50)
     """The tokens whose values are read from a generator's output, each with `{after, pattern}`."""
+    step: StepTokens | None = None
+    """What a generator's step needs and does, by which `run --goal` plans without a model; null: it does not use it."""
 
     @field_validator("outcomes")
     @classmethod

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from actors.plans.plan import UNDO_WORDS, Plan, Step, bound_names
 from actors.plans.reader import read_draft
+from actors.tools.declared_steps import DeclaredStep
 from actors.tools.mcp_arguments import filled_in
 from actors.tools.output_parsing import ValueSource, arguments_with, values_in
 from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
@@ -152,6 +153,8 @@ class ToolSet(Value):
     """The tools that may undo a call, by their names; each call has the defaults of its parameters as arguments."""
     undo_of: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
     """What tools say of the undoing of their calls, by their names, for steps that do not say it."""
+    declared: tuple[DeclaredStep, ...] = Field(default=(), exclude_if=operator.not_)
+    """The steps that generators declare, from which plans are made without a model."""
 
     def generator_use(self, step: Step) -> Use:
         """Return what executes a step. Raises `KeyError` where its generator is not bound, which `unbound` reports."""

@@ -85,6 +85,8 @@ class Given(Value):
     """Why the plan before this one failed; prompts show its first 4,000 bytes. Empty where nothing failed."""
     achieved: tuple[str, ...] = ()
     """What has been achieved already and need not be done again, as tokens or texts for people."""
+    failed_generators: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """The generators of steps that failed in earlier plans, sorted; only for plans that are made of tools' steps."""
     answers: tuple[GivenAnswer, ...] = ()
     """The questions that earlier planning runs needed an answer to, oldest first."""
     asks_nobody: bool = False

@@ -15,6 +15,7 @@ from actors.tools.tools_file import (
     ModelTool,
     PythonTool,
     RemoteTool,
+    StepTokens,
     ToolsFile,
 )
 
@@ -24,6 +25,7 @@ PARAMETER = frozenset(StringParameter.model_fields) & frozenset(PathParameter.mo
 """The keys of every parameter."""
 MODELS: Mapping[str, tuple[type[BaseModel], frozenset[str]]] = {
     "tools-file-keys": (ToolsFile, frozenset()),
+    "declared-step-keys": (StepTokens, frozenset()),
     "called-tool-keys": (CommandTool, frozenset(CommandTool.model_fields) - CALLED),
     "command-tool-keys": (CommandTool, CALLED),
     "python-tool-keys": (PythonTool, CALLED),

@@ -22,18 +22,19 @@ from replan.api.driving import beside_the_loop, driven
 from replan.api.handle import Run
 from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
 from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
-from replan.api.runs import KEYWORDS, attached_to, prepared_run
+from replan.api.runs import KEYWORDS, attached_to, goal_given, prepared_for_goal, prepared_run
 from replan.runs.executing import (
     Approval,
     ExecutionOptions,
     PlanToExecute,
     PreparedToExecute,
     plan_of_run,
-    planning_for_tools,
+    planned_with,
     prepare_to_execute,
     read_plan_file,
     tools_of,
 )
+from replan.runs.goals import Goal
 from replan.runs.home import open_home
 from replan.runs.run_ids import new_run_id, run_named
 from replan.runs.session import RunSession
@@ -129,8 +130,10 @@ def execute(plan: AnyPlan, **options: Any) -> ExecutionResult:
 
 @named_limits
 async def ado(
-    problem: str,
+    problem: str = "",
     *,
+    goal: str | Sequence[str] = (),
+    holds: str | Sequence[str] = (),
     tools: Path | str | None = None,
     workspace: Path | str = ".",
     approve: Approval = "risky",
@@ -150,17 +153,21 @@ async def ado(
 ) -> Done:
     """Plan a problem with the names of a tools file, and execute the plan: two runs of a home, in trio or in asyncio.
 
-    The keywords are those of `start` and `start_execution`; limits hold for each of the two runs. Where no plan was
-    found, or planning waits for a person, nothing is executed. Raises `UsageProblem` as both do.
+    The keywords are those of `start`, with `goal` and `holds`, and `start_execution`; limits hold for each of the two
+    runs. Where no plan was found, or planning waits for a person, nothing is executed. Raises `UsageProblem` as both
+    do.
     """
     check_types(model=model, workflow=workflow, tools=tools, workspace=workspace)
+    named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict})
     planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     path = None if tools is None else os.fspath(tools)
     options = ExecutionOptions(tools=path, workspace=os.fspath(workspace), approval=approve, limits=limits)
     how = driving(guards, generators, home, ask, placed(tenant, priority))
     attachments = partial(attached_to, attach, repo, problem)
     prepared = partial(prepared_run, problem, planning, model, attachments, how)
-    request = await beside_the_loop(partial(_planned, prepared, options, how))
+    if named is not None:
+        prepared = partial(prepared_for_goal, named, planning, model, how)
+    request = await beside_the_loop(partial(_planned, prepared, options, how, named))
     await _ensure_unused(options, how)
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
@@ -175,7 +182,7 @@ async def ado(
 
 
 @same_parameters(ado)
-def do(problem: str, **options: Any) -> Done:
+def do(problem: str = "", **options: Any) -> Done:
     """Plan a problem and execute the plan, as `ado` does, outside of a trio or asyncio program."""
     return blocking("do", partial(ado, problem, **options))
 
@@ -251,7 +258,9 @@ def _prepared(source: PlanToExecute, options: ExecutionOptions, model: str | Non
     return prepared
 
 
-def _planned(prepared: Callable[[], RunRequest], options: ExecutionOptions, how: Driving) -> RunRequest:
+def _planned(
+    prepared: Callable[[], RunRequest], options: ExecutionOptions, how: Driving, goal: Goal | None
+) -> RunRequest:
     """Prepare the planning run of `do`. Raises `UsageProblem`, also where no tool implements a generator."""
     home = locate_home(how.environment)
     workspace = check_workspace(options.workspace, home.folder)
@@ -259,7 +268,7 @@ def _planned(prepared: Callable[[], RunRequest], options: ExecutionOptions, how:
     if not (tools.generators or tools.steps):
         hint = "name a tools file that binds generators"
         raise UsageProblem("there are no tools, so no step can be executed", place="tools", hint=hint)
-    return planning_for_tools(prepared(), tools)
+    return planned_with(prepared(), tools, goal)
 
 
 async def _ensure_unused(options: ExecutionOptions, how: Driving) -> None:

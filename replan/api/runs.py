@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
@@ -19,7 +20,9 @@ from replan.api.loops import blocking, in_any_loop, named_limits, same_parameter
 from replan.api.options import MEMORY, Ask, Driving, Generate, Home, Memory, at_home, check_types, driving, placed
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
+from replan.runs.executing import planned_with
 from replan.runs.forks import ForkRequest, fork_run
+from replan.runs.goals import MODEL, Goal, goal_in, tools_to_plan_with, workflow_for_goal
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id, run_named
@@ -39,8 +42,11 @@ KEYWORDS = {"--model": "model", "PROBLEM": "problem", "--attach": "attach", "--r
 
 @named_limits
 def start(
-    problem: str,
+    problem: str = "",
     *,
+    goal: str | Sequence[str] = (),
+    holds: str | Sequence[str] = (),
+    tools: Path | str | None = None,
     workflow: str | Path = "search",
     search: str | None = None,
     model: str | None = None,
@@ -60,6 +66,10 @@ def start(
     The run is in the journal when the block is entered, so that messages can be posted to it. Leaving the block early
     parks it within two seconds, of which replies in flight get at most 1.5.
 
+    In place of a problem, `goal` names tokens that must hold at the end, and `holds` those that hold at the beginning:
+    lists, or texts with commas. The plan is then searched for, without a model, from the steps that generators of the
+    file `tools` declare (None: `tools.yaml` in the home). With a problem, its plan may name only what `tools` has.
+
     `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`).
     A limit of None means the workflow's limit, or else no limit. `active_time` limits how long models and guards work;
     waiting for people does not count. `timeout` limits each call, `output_tokens_max` each reply. A length of time is a
@@ -77,15 +87,17 @@ def start(
 
     Raises `UsageProblem`, whose place is the keyword, on entering the block and before anything is written.
     """
-    check_types(workflow=workflow, model=model)
+    check_types(workflow=workflow, model=model, tools=tools)
+    named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict})
     options = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     attachments = partial(attached_to, attach, repo, problem)
     how = driving(guards, generators, home, ask, placed(tenant, priority))
-    return _start(partial(prepared_run, problem, options, model, attachments), how)
+    path = None if tools is None else os.fspath(tools)
+    return _start(partial(_prepared_for, problem, options, model, attachments, tools=path, goal=named), how)
 
 
 @same_parameters(start)
-async def asolve(problem: str, **options: Any) -> Result:
+async def asolve(problem: str = "", **options: Any) -> Result:
     """Plan a problem and return the result, in trio or in asyncio; the keywords are those of `start`.
 
     Whether there is a plan is a value (`result.succeeded`), not an error. Cancelling it parks the run, which can be
@@ -96,7 +108,7 @@ async def asolve(problem: str, **options: Any) -> Result:
 
 
 @same_parameters(start)
-def solve(problem: str, **options: Any) -> Result:
+def solve(problem: str = "", **options: Any) -> Result:
     """Plan a problem and return the result; the keywords are those of `start`.
 
     Whether there is a plan is a value (`result.succeeded`), not an error. Raises `UsageProblem` for bad input, and when
@@ -253,6 +265,52 @@ def attached_to(files: Sequence[Path | str], folder: Path | str | None, problem:
     return attach(
         [os.fspath(file) for file in files], None if folder is None else os.fspath(folder), problem
     ).attachments
+
+
+def goal_given(
+    problem: str, goal: str | Sequence[str], holds: str | Sequence[str], others: Mapping[str, object]
+) -> Goal | None:
+    """Return the goal of the keywords, or None where a problem is given.
+
+    `others` are keywords that a plan for a goal does not take. Raises `UsageProblem` for such a one, for a goal beside
+    a problem, and for `holds` without a goal.
+    """
+    if not goal:
+        if holds:
+            raise UsageProblem("there is no goal", place="holds", hint="pass `goal`, or leave it out")
+        return None
+    if problem:
+        raise UsageProblem("both a problem and a goal are given", place="goal", hint="leave one of the two out")
+    for name, value in others.items():
+        if value:
+            raise UsageProblem("a plan for a goal is made from tools alone", place=name, hint="leave it out")
+    return goal_in(goal, holds)
+
+
+def _prepared_for(
+    problem: str,
+    options: RunOptions,
+    model: str | None,
+    attachments: Callable[[], tuple[Attachment, ...]],
+    how: Driving,
+    *,
+    tools: str | None,
+    goal: Goal | None,
+) -> RunRequest:
+    """Prepare a run for a problem or a goal, and for the tools of a file. Raises `UsageProblem`."""
+    if goal is None and tools is None:
+        return prepared_run(problem, options, model, attachments, how)
+    found, _ = tools_to_plan_with(tools, how.environment)
+    if goal is None:
+        return planned_with(prepared_run(problem, options, model, attachments, how), found, None)
+    return planned_with(prepared_for_goal(goal, options, model, how), found, goal)
+
+
+def prepared_for_goal(goal: Goal, options: RunOptions, model: str | None, how: Driving) -> RunRequest:
+    """Prepare a run for a goal, but for its tools. Raises `UsageProblem`, whose place is the keyword."""
+    if options.workflow == RunOptions().workflow:
+        options = replace(options, workflow=workflow_for_goal())
+    return prepared_run(goal.problem, options, model or MODEL, tuple, how)
 
 
 def prepared_run(

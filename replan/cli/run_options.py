@@ -16,7 +16,11 @@ from runtime.core.errors import UsageProblem
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTION_OF_KEYWORD = {
-    name: flag(name) for name in ("workflow", "search", "model", "strict", "approve", "level", "r_max", "docs", *LIMITS)
+    name: flag(name)
+    for name in (
+        *("workflow", "search", "model", "strict", "approve", "level", "r_max", "docs", "goal", "holds", "tools"),
+        *LIMITS,
+    )
 } | {"given": "--set"}
 """The option for each keyword of Python, which errors of preparing a run name as their place."""
 
@@ -102,7 +106,27 @@ def tools_options(function: F) -> F:
             help="Which calls of tools you approve first.",
         ),
         click.option("--workspace", metavar="DIR", help="The folder that the tools work in; default: the current one."),
-        click.option("--tools", metavar="FILE", help="The tools file; default: tools.yaml in the home."),
+    ):
+        function = option(function)
+    return tools_file_option(function)
+
+
+def tools_file_option(function: F) -> F:
+    """Add `--tools`."""
+    help_text = "The tools file; default: tools.yaml in the home."
+    return click.option("--tools", metavar="FILE", help=help_text)(function)
+
+
+def goal_options(function: F) -> F:
+    """Add `--goal` and `--holds`."""
+    for option in (
+        click.option("--holds", multiple=True, metavar="TOKENS", help="With --goal: what holds at the beginning."),
+        click.option(
+            "--goal",
+            multiple=True,
+            metavar="TOKENS",
+            help="Plan without a model from the steps that tools declare; TOKENS with commas, in place of the PROBLEM.",
+        ),
     ):
         function = option(function)
     return function

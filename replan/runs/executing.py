@@ -21,8 +21,9 @@ from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
 from actors.tools.workspace import check_workspace
 from actors.values.given import Given
+from replan.runs.goals import TOOLS_FILE, Goal, planning_for_goal, tools_to_plan_with, with_tool_steps
 from replan.runs.models import check_model
-from replan.runs.prepare import setup_for
+from replan.runs.prepare import Prepared, setup_for
 from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import Home, locate_home
@@ -50,7 +51,7 @@ class PlanToExecute:
     r_max: int = 100
     """The largest `total_retry_budget` that is accepted."""
     problem: str = ""
-    """The text of the problem that it solves; empty for a plan of a file."""
+    """The text of the problem that it solves; empty for a plan of a file, and for one whose goal is only tokens."""
     plan_of: str = ""
     """The id of the planning run that has made it; empty for a plan of a file."""
     planning: RunConfig | None = None
@@ -114,14 +115,12 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
         level=result.proof.level or workflow.target_guard_level,
         assurance=workflow.assurance,
         r_max=workflow.r_max,
-        problem=state.specification,
+        problem="" if workflow.plans_from_tools else state.specification,
         plan_of=run,
         planning=state.config,
     )
 
 
-TOOLS_FILE = "tools.yaml"
-"""The name of the tools file in the home, which is used where none is named."""
 Approval = Literal["each", "risky", "none"]
 """Which calls of tools a person approves first."""
 LEVELS = ("minimal", "medium", "expansive")
@@ -265,6 +264,8 @@ def planning_for(
             model_settings=limits.get("model_settings") or {},
         )
         config = source.planning.with_settings(change)
+        if config.workflow.plans_from_tools:
+            config = with_tool_steps(config, tools)
         if setup.model == source.planning.model:
             config = config.with_step_models(source.planning)
     else:
@@ -293,8 +294,32 @@ def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
     return replace(request, pinned=with_guards(request.pinned, tools), given_facts=facts)
 
 
+def with_tools(
+    prepared: Prepared, name: str | None, goal: Goal | None, environment: Mapping[str, str]
+) -> tuple[Prepared, tuple[str, ...]]:
+    """Return a prepared planning run for the tools of a file, with remarks about it.
+
+    With a goal it plans from the steps that they declare. Without one, and with a file, its plan may name what they
+    implement, and nothing else; without a file it is returned as it is. Raises `UsageProblem`.
+    """
+    if goal is None and name is None:
+        return prepared, ()
+    tools, remarks = tools_to_plan_with(name, environment)
+    return replace(prepared, request=planned_with(prepared.request, tools, goal)), remarks
+
+
+def planned_with(request: RunRequest, tools: ToolSet, goal: Goal | None) -> RunRequest:
+    """Return a planning run for tools, and for the goal where there is one. Raises `UsageProblem`."""
+    if goal is None:
+        return planning_for_tools(request, tools)
+    request = planning_for_goal(request, tools, goal)
+    return replace(request, pinned=with_guards(request.pinned, tools))
+
+
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet) -> str:
     """Return, before any call, why the model can make no other plan for an execution; empty where that is not known."""
+    if source.planning is not None and source.planning.workflow.plans_from_tools:
+        return ""  # No model is asked.
     draft, _ = read_draft(dict(source.plan))
     if draft is None:
         return ""  # It is refused with all findings.

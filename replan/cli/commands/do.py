@@ -13,6 +13,7 @@ from replan.cli.options import Invocation, examples
 from replan.cli.run_options import (
     check_one_named,
     driving_options,
+    goal_options,
     limit_options,
     model_option,
     naming_options,
@@ -36,6 +37,7 @@ _DO = examples(
     "replan do --example repair",
     "replan do problem.md --tools tools.yaml --workspace ../shop -m gpt-5-mini --max-cost 2",
     "replan do problem.md --workspace ../shop --dry-run",
+    "replan do --goal tests_pass --holds repository --workspace ../shop",
 )
 
 
@@ -45,6 +47,7 @@ EXAMPLES = ("repair",)
 
 @click.command(epilog=_DO, short_help="Plan a problem, and execute the plan.")
 @click.argument("problem", required=False)
+@goal_options
 @planning_options
 @tools_options
 @click.option("--example", type=click.Choice(EXAMPLES), help="Copy a shipped example, plan its problem and execute.")
@@ -64,13 +67,12 @@ def do(
     dry_run: bool,
     **values: Any,
 ) -> int:
-    """Plan the PROBLEM in a file, or - for standard input, and execute the plan with your tools.
+    """Plan the PROBLEM in a file, or - for standard input, and execute the plan with your tools; or plan for a --goal.
 
     These are two runs: one that plans, and one that executes its plan. The plan may only name what the tools file
     implements. Limits hold for each of them. Where planning waits for you, answer it, resume it, and execute its plan:
     the commands are printed.
     """
-    check_one_named("problem", problem, example, "name a file with a problem, or --example NAME")
     import trio
 
     from actors.planning.prepare import RunOptions
@@ -78,30 +80,36 @@ def do(
     from actors.tools.workspace import check_workspace
     from actors.values.lines import BLANK, line
     from replan.cli.cost import print_dry_run
+    from replan.cli.goal_options import read_goal
     from replan.cli.inputs import read_problem, source_of
     from replan.cli.plugins import registry_of
     from replan.cli.starting import take_example
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach
-    from replan.runs.executing import ExecutionOptions, planning_for_tools, tools_of
+    from replan.runs.executing import ExecutionOptions, planned_with, tools_of
     from replan.runs.prepare import prepare
     from replan.setup.gc_tuning import tune
     from replan.setup.home_folder import locate_home
 
-    executing = model
+    executing, goal = model, None
+    if values["goal"] or values["holds"]:
+        values["model"] = model
+        goal = read_goal(problem, values["goal"], values["holds"], values, or_else="--example" if example else "")
+        model = values["model"]
+    else:
+        check_one_named("problem", problem, example, "name a file with a problem, --goal TOKENS, or --example NAME")
     if example is not None:
         shipped = take_example(example, values, dry_run=dry_run)
         problem, model, executing = shipped.problem, model or shipped.planner, model or shipped.model
-    assert problem is not None, "one of the two is named"
     limits, file, home = split_limits(values), values["tools"], locate_home()
     search, asks_nobody = values["search"], invocation.no_input
     planning = RunOptions(values["workflow"], search, limits, no_input=asks_nobody, strict=values["strict"])
     options = ExecutionOptions(file, values["workspace"] or ".", values["approve"], limits=limits)
-    text = read_problem(problem)
+    text = goal.problem if goal is not None else read_problem(problem or "")
     if example is not None:
         _show(invocation, [*map(line, text.splitlines()), BLANK])
     attached = attach(values["files"], values["repository"], text)
-    with naming_options(PROBLEM=source_of(problem), tools=file or "--tools"):
+    with naming_options(PROBLEM=source_of(problem or "--goal"), tools=file or "--tools"):
         tools, remarks = tools_of(file, home, check_workspace(options.workspace, home.folder), os.environ)
         prepared = prepare(
             text,
@@ -111,7 +119,7 @@ def do(
             environment=os.environ,
             attachments=attached.attachments,
         )
-        request = planning_for_tools(prepared.request, tools)
+        request = planned_with(prepared.request, tools, goal)
     if not (tools.generators or tools.steps):
         hint = f"`{program()} init` writes a tools file there, and --tools names another one"
         raise UsageProblem("there are no tools, so no step can be executed", place=file or str(home.folder), hint=hint)

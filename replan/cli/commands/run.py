@@ -1,7 +1,9 @@
 """`run`: plans a problem here, or hands it to a host."""
 
+from __future__ import annotations
+
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,14 +12,19 @@ from replan.cli.options import Invocation, examples
 from replan.cli.run_options import (
     detach_option,
     driving_options,
+    goal_options,
     is_given,
     limit_options,
     model_option,
     naming_options,
     placement_options,
     planning_options,
+    tools_file_option,
 )
 from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from actors.values.given import PddlTexts
 
 _RUN = examples(
     "replan run problem.md",
@@ -26,13 +33,16 @@ _RUN = examples(
     "replan run problem.md --repo . --attach notes/design.md",
     "replan run problem.md --dry-run",
     "replan run --pddl domain.pddl problem.pddl -m gpt-5-mini --max-calls 8",
+    "replan run --tools tools.yaml --goal tests_pass,deployed --holds repository",
 )
 
 
 @click.command(epilog=_RUN, short_help="Plan a problem.")
-@click.argument("problem")
+@click.argument("problem", required=False)
 @click.option("--pddl", metavar="DOMAIN", help="The PROBLEM is one of this domain, both in PDDL; -w may be left out.")
+@goal_options
 @planning_options
+@tools_file_option
 @model_option
 @limit_options
 @click.option("--dry-run", is_flag=True, help="Print the worst case in calls and money, and call no model.")
@@ -41,9 +51,9 @@ _RUN = examples(
 @driving_options
 @click.pass_obj
 def run(
-    invocation: Invocation, /, problem: str, *, pddl: str | None, dry_run: bool, detach: bool, **values: Any
+    invocation: Invocation, /, problem: str | None, *, pddl: str | None, dry_run: bool, detach: bool, **values: Any
 ) -> int:
-    """Plan the PROBLEM in a file, or - for standard input.
+    """Plan the PROBLEM in a file, or - for standard input; or, with --goal, from the steps that tools declare.
 
     The plan goes to stdout, all else to stderr. Ctrl-C parks the run, once the replies in flight are in, and prints how
     to resume it; a second Ctrl-C leaves at once. Only `replan cancel` cancels a run. A provider that
@@ -58,17 +68,17 @@ def run(
     from actors.planning.prepare import RunOptions
     from actors.run.limits import split_limits
     from replan.cli.cost import print_dry_run
-    from replan.cli.inputs import read_problem, source_of
-    from replan.cli.pddl_files import read_task, workflow_for_pddl
+    from replan.cli.goal_options import read_goal
+    from replan.cli.inputs import source_of
     from replan.cli.plugins import registry_of
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach
+    from replan.runs.executing import with_tools
     from replan.runs.prepare import prepare
 
-    text, texts = (read_problem(problem), None) if pddl is None else read_task(pddl, problem)
-    if pddl is not None and not is_given("workflow"):
-        values["workflow"] = workflow_for_pddl()
+    goal = read_goal(problem, values["goal"], values["holds"], values, or_else="" if pddl is None else "--pddl")
+    text, texts = (goal.problem, None) if goal is not None else _task(problem, pddl, values)
     attached = attach(values["files"], values["repository"], text)
     options = RunOptions(
         values["workflow"],
@@ -77,7 +87,7 @@ def run(
         no_input=invocation.no_input,
         strict=values["strict"],
     )
-    with naming_options(PROBLEM=source_of(problem)):
+    with naming_options(PROBLEM=source_of(problem or "--goal")):
         prepared = prepare(
             text,
             options,
@@ -87,7 +97,8 @@ def run(
             attachments=attached.attachments,
             pddl=texts,
         )
-    for each in (*attached.notices, *prepared.notices):
+        prepared, remarks = with_tools(prepared, values["tools"], goal, os.environ)
+    for each in (*attached.notices, *remarks, *prepared.notices):
         notice(each)
     if dry_run:
         prepared.check_settings()
@@ -96,3 +107,19 @@ def run(
     prepared.check_model()
     # A replay needs a run that is there already.
     return start_run(invocation, prepared.request, detach=detach, make=not isinstance(prepared.choice.spec, ReplaySpec))
+
+
+def _task(problem: str | None, pddl: str | None, values: dict[str, Any]) -> tuple[str, PddlTexts | None]:
+    """Return the text of the problem, and the texts of one in PDDL, for which the workflow is set that is not given."""
+    from replan.cli.inputs import read_problem
+    from replan.cli.pddl_files import read_task, workflow_for_pddl
+
+    if problem is None:
+        raise UsageProblem(
+            "no problem is named", place="PROBLEM", hint="name the file of a problem, after that of its domain"
+        )
+    if pddl is None:
+        return read_problem(problem), None
+    if not is_given("workflow"):
+        values["workflow"] = workflow_for_pddl()
+    return read_task(pddl, problem)

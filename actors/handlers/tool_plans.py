@@ -1,0 +1,85 @@
+"""The generator of plans from the steps that tools declare: it searches for a plan, without a model."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+import trio
+from pydantic import TypeAdapter
+
+from actors.config.workflow import TOOL_PLANS
+from actors.handlers.briefs import GenerationBrief
+from actors.plans.declared_plan import plan_for
+from actors.plans.plan import NamedOutcome, Step, plan_to_json
+from actors.tools.declared_steps import DeclaredStep
+from actors.values.given import Given
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Usage
+from runtime.models.port import Fault, Reply
+
+_STEPS = TypeAdapter(tuple[DeclaredStep, ...])
+
+
+class ToolPlanGenerator:
+    """Searches for a plan from the state that the run is given to its goal: deterministic, so never tried twice.
+
+    Its settings have the steps that tools declare, as `steps`, and the tokens of the `goal`, which are those of a run
+    that is given no others. Where there is no plan, it returns an object without steps, which the plan's guard rejects,
+    with the reason as its `basis`.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
+
+    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
+        """Return the plan as JSON text, with a usage of no tokens. The search runs in a thread."""
+        given = brief.context.given or Given()
+        plan = await trio.to_thread.run_sync(_plan, self._settings, given, abandon_on_cancel=True)
+        text = orjson.dumps(plan, option=orjson.OPT_INDENT_2).decode()
+        return Reply(text=text, usage=Usage(), model=TOOL_PLANS)
+
+
+def generator_settings(steps: Sequence[DeclaredStep], goal: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of the generator for a goal."""
+    return {"steps": _STEPS.dump_python(tuple(steps), mode="json"), "goal": sorted(goal)}
+
+
+def steps_of(declared: Sequence[DeclaredStep]) -> list[Step]:
+    """Return what generators declare as steps of a plan, with the name of the generator as the id."""
+    return [
+        Step(
+            each.generator,
+            generator=each.generator,
+            guard=each.guard,
+            retry_budget=each.retry_budget,
+            preconditions=frozenset(each.preconditions),
+            effects=frozenset(each.effects),
+            delete_effects=frozenset(each.delete_effects),
+            outcomes=tuple(
+                NamedOutcome(way.name, frozenset(way.effects), frozenset(way.delete_effects)) for way in each.outcomes
+            ),
+        )
+        for each in declared
+    ]
+
+
+def _plan(settings: Mapping[str, Any], given: Given) -> dict[str, Any]:
+    goal = settings.get("goal", ()) if given.goal_state is None else given.goal_state
+    steps = steps_of(_STEPS.validate_python(settings.get("steps", ())))
+    # After a replan, tokens of the plan before it hold, which no tool has declared.
+    state = frozenset(given.initial_state or ())
+    holds = state & _tokens(steps, goal)
+    others = [step for step in steps if step.generator not in given.failed_generators]
+    if len(others) < len(steps):
+        with contextlib.suppress(UsageProblem):  # Where nothing else helps, what has failed is tried again.
+            return plan_to_json(plan_for(others, holds & _tokens(others, goal), frozenset(goal), state))
+    try:
+        return plan_to_json(plan_for(steps, holds, frozenset(goal), state))
+    except UsageProblem as problem:
+        return {"basis": f"{problem.cause[:1].upper()}{problem.cause[1:]}."}
+
+
+def _tokens(steps: Sequence[Step], goal: Sequence[str]) -> frozenset[str]:
+    """Return the tokens that a goal or a step names."""
+    return frozenset(goal).union(*(step.preconditions | step.may_add | step.may_delete for step in steps))

@@ -1,0 +1,221 @@
+"""Searches declared steps for a way from a state to a goal that holds in every outcome of every step. Pure.
+
+A step that may have several outcomes is first taken to have the one that helps (the determinised problem), which A*
+searches with the sum of the goal's costs without deletions. Then the same is done again from the state after each other
+outcome. A state that has been passed is not come back to, since a step of a plan is not repeated.
+"""
+
+import heapq
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+STATES_MAX = 20_000
+"""The most states that one search looks at."""
+DEPTH_MAX = 150
+"""The most steps in a row."""
+
+Tokens = frozenset[str]
+
+
+class Way(NamedTuple):
+    """One of the ways in which a step may succeed."""
+
+    name: str
+    """The name of the outcome; empty where there is only one."""
+    adds: Tokens
+    """Tokens that hold afterwards."""
+    deletes: Tokens
+    """Tokens that do not hold afterwards, unless they are added."""
+
+    def after(self, state: Tokens) -> Tokens:
+        """Return the state afterwards."""
+        return state - self.deletes | self.adds
+
+
+class Candidate(NamedTuple):
+    """A step that a plan may have."""
+
+    name: str
+    """The name of its generator."""
+    needs: Tokens
+    """Tokens that must hold before it."""
+    ways: tuple[Way, ...]
+    """The ways in which it may succeed, at least one."""
+
+    @property
+    def cost(self) -> float:
+        """What a plan pays for it: more for each further way, since the plan must go on from there too."""
+        return 0.5 + 0.5 * len(self.ways)
+
+
+_NO_ORDER = "no order of the steps reaches all of the goal"
+
+
+class SearchFailed(Exception):
+    """No plan was found; the text says why, in one line."""
+
+
+Choices = Mapping[Tokens, Candidate]
+"""The step to take in each state in which the goal does not hold."""
+
+
+def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -> Choices:
+    """Return the steps to take from a state until the goal holds, for every state that they may lead to.
+
+    Raises:
+        SearchFailed: there are none without coming back to a state, or the search has reached `STATES_MAX` states.
+    """
+    search = _Search(candidates, goal)
+    if not search.solved_from(start, frozenset(), ()):
+        raise SearchFailed(search.reason)
+    return search.chosen
+
+
+class _Taken(NamedTuple):
+    """A step of a way to the goal, with the outcome that it has there."""
+
+    candidate: Candidate
+    way: Way
+
+
+class _Search:
+    """One search for one goal."""
+
+    def __init__(self, candidates: Sequence[Candidate], goal: Tokens) -> None:
+        self.candidates, self.goal = candidates, goal
+        self.chosen: dict[Tokens, Candidate] = {}
+        self.reason = _NO_ORDER
+        self._costs = _Costs(candidates, goal)
+        self._dead: set[Tokens] = set()
+        self._returns = 0
+        """How often a way was given up because it comes back to a state that was passed."""
+        self._left = STATES_MAX
+
+    def solved_from(self, state: Tokens, above: AbstractSet[Tokens], ahead: Sequence[_Taken]) -> bool:
+        """Choose a step in a state, and in all that follow; return whether there is one.
+
+        `above` are the states that were passed; `ahead` is a way from here that was found before.
+        """
+        if self.goal <= state or state in self.chosen:
+            return True
+        if state in self._dead:
+            return False
+        if len(above) >= DEPTH_MAX:
+            raise SearchFailed(f"no plan of at most {DEPTH_MAX} steps in a row was found")
+        returns, passed, refused = self._returns, above | {state}, set[str]()
+        while path := ahead or self._path(state, above, refused):
+            taken, ahead = path[0], ()
+            if self._all_solved(state, taken, path[1:], passed):
+                self.chosen[state] = taken.candidate
+                return True
+            refused.add(taken.candidate.name)
+        if returns == self._returns:
+            self._dead.add(state)
+        return False
+
+    def _all_solved(self, state: Tokens, taken: _Taken, rest: Sequence[_Taken], passed: AbstractSet[Tokens]) -> bool:
+        """Return whether the goal is reached after every outcome of a step; `rest` is the way after one of them."""
+        name = taken.candidate.name
+        for way in sorted(taken.candidate.ways, key=lambda each: each is not taken.way):
+            after, ahead = way.after(state), rest if way is taken.way else ()
+            which = f"outcome {way.name!r} of {name!r}"
+            if after in passed:
+                self._returns += 1
+                self.reason = f"the {which} leads back to a state before it, and no step is repeated"
+                return False
+            if not self.solved_from(after, passed, ahead):
+                if way.name and self.reason == _NO_ORDER:
+                    self.reason = f"after the {which} no step leads to the goal"
+                return False
+        return True
+
+    def _path(self, start: Tokens, above: AbstractSet[Tokens], refused: AbstractSet[str]) -> Sequence[_Taken]:
+        """Return a way to the goal if each outcome may be chosen; empty where there is none.
+
+        It does not begin with a step of `refused`, and does not come to a state that was passed.
+        """
+        tie, parents = itertools.count(), dict[Tokens, tuple[Tokens, _Taken] | None]({start: None})
+        costs, open_states = {start: 0.0}, [(self._costs.to_goal(start), next(tie), start)]
+        done: set[Tokens] = set()
+        while open_states:
+            estimate, _, state = heapq.heappop(open_states)
+            if estimate is _NEVER or state in done:
+                continue
+            done.add(state)
+            if self.goal <= state:
+                return _path_to(state, parents)
+            self._left -= 1
+            if self._left < 0:
+                raise SearchFailed(f"no plan was found in {STATES_MAX:,} states; name fewer tokens, or leave tools out")
+            for taken, after in self._successors(state):
+                if state == start and taken.candidate.name in refused:
+                    continue
+                if after in above:
+                    self._returns += 1
+                    continue
+                cost = costs[state] + taken.candidate.cost
+                if after in self._dead or cost >= costs.get(after, _NEVER):
+                    continue
+                costs[after], parents[after] = cost, (state, taken)
+                rest = self._costs.to_goal(after)
+                if rest < _NEVER:
+                    heapq.heappush(open_states, (cost + rest, next(tie), after))
+        return ()
+
+    def _successors(self, state: Tokens) -> Iterator[tuple[_Taken, Tokens]]:
+        for candidate in self.candidates:
+            if candidate.needs <= state:
+                for way in candidate.ways:
+                    after = way.after(state)
+                    if after != state:
+                        yield _Taken(candidate, way), after
+
+
+_NEVER = float("inf")
+
+
+def _path_to(state: Tokens, parents: Mapping[Tokens, tuple[Tokens, _Taken] | None]) -> Sequence[_Taken]:
+    path: list[_Taken] = []
+    while (before := parents[state]) is not None:
+        state, taken = before
+        path.append(taken)
+    return path[::-1]
+
+
+class _Costs:
+    """Estimates the steps from a state to a goal: the sum of what its tokens cost if nothing were ever deleted."""
+
+    def __init__(self, candidates: Sequence[Candidate], goal: Tokens) -> None:
+        self.goal = goal
+        self._makers = [(each.needs, way.adds) for each in candidates for way in each.ways]
+        self._free = [number for number, (needs, _) in enumerate(self._makers) if not needs]
+        self._needed: dict[str, list[int]] = defaultdict(list)
+        for number, (needs, _) in enumerate(self._makers):
+            for token in sorted(needs):
+                self._needed[token].append(number)
+
+    def to_goal(self, state: Tokens) -> float:
+        """Return the estimate; infinite where the goal cannot be reached."""
+        costs: dict[str, int] = {}
+        unmet, sums = [len(needs) for needs, _ in self._makers], [0] * len(self._makers)
+        queue = [(0, token) for token in state]
+        for number in self._free:
+            queue += [(1, token) for token in self._makers[number][1]]
+        heapq.heapify(queue)
+        wanted = len(self.goal)
+        while queue and wanted:
+            cost, token = heapq.heappop(queue)
+            if token in costs:
+                continue
+            costs[token] = cost
+            wanted -= token in self.goal
+            for number in self._needed.get(token, ()):
+                unmet[number] -= 1
+                sums[number] += cost
+                if not unmet[number]:
+                    for made in self._makers[number][1]:
+                        heapq.heappush(queue, (sums[number] + 1, made))
+        return _NEVER if wanted else sum(costs[token] for token in self.goal)

@@ -1,0 +1,104 @@
+"""Planning for a goal that is named by its tokens: from the steps that a tools file declares, without a model."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from actors.config.workflow import TOOL_PLANS
+from actors.handlers.tool_plans import generator_settings, steps_of
+from actors.planning.config import RunConfig
+from actors.planning.prepare import RunRequest
+from actors.plans.declared_plan import START, goal_text, plan_for
+from actors.tools.loader import load_tools
+from actors.tools.uses import NO_TOOLS, ToolSet
+from actors.values.given import Given
+from replan.setup.data_files import data_root
+from replan.setup.home_folder import locate_home
+from runtime.core.errors import UsageProblem
+
+TOOLS_FILE = "tools.yaml"
+"""The name of the tools file in the home, which is used where none is named."""
+TOKENS_MAX = 1_000
+"""The most tokens of a goal, and of what holds at the beginning."""
+TOKEN_CHARACTERS_MAX = 200
+"""Characters of one token."""
+MODEL = "rules"
+"""The model of such a run where none is named: one in this process, which is not called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The goal of a run, and what holds at its beginning."""
+
+    tokens: tuple[str, ...]
+    """The tokens that must hold at the end."""
+    holds: tuple[str, ...] = ()
+    """The tokens that hold at the beginning."""
+
+    @property
+    def problem(self) -> str:
+        """The goal as the text of a run's problem."""
+        start = f"\n\nAt the beginning: {', '.join(sorted(self.holds))}." if self.holds else ""
+        return f"{goal_text(frozenset(self.tokens))}{start}"
+
+
+def goal_in(goal: str | Iterable[str], holds: str | Iterable[str] = ()) -> Goal:
+    """Return the goal that texts name, each a list of tokens with commas. Raises `UsageProblem`."""
+    tokens = _tokens(goal, "goal")
+    if not tokens:
+        raise UsageProblem("the goal has no token", place="goal", hint="name the tokens that must hold at the end")
+    return Goal(tokens, _tokens(holds, "holds"))
+
+
+def _tokens(texts: str | Iterable[str], place: str) -> tuple[str, ...]:
+    parts = (part.strip() for text in ([texts] if isinstance(texts, str) else texts) for part in text.split(","))
+    tokens = tuple(dict.fromkeys(part for part in parts if part))
+    if len(tokens) > TOKENS_MAX or any(len(token) > TOKEN_CHARACTERS_MAX for token in tokens):
+        hint = f"at most {TOKENS_MAX:,} tokens of {TOKEN_CHARACTERS_MAX} characters"
+        raise UsageProblem("names too many tokens, or one that is too long", place=place, hint=hint)
+    return tokens
+
+
+def tools_to_plan_with(name: str | None, environment: Mapping[str, str]) -> tuple[ToolSet, tuple[str, ...]]:
+    """Return the tools of a file, or of the home's where none is named, with remarks about it; none without a file.
+
+    No folder is known that they would work in. Raises `UsageProblem` for an invalid file.
+    """
+    own = locate_home(environment).folder / TOOLS_FILE
+    if name is None and not own.exists():
+        return NO_TOOLS, ()
+    loaded = load_tools(own if name is None else name, environment=environment)
+    return loaded.toolset, loaded.notices
+
+
+def workflow_for_goal() -> str:
+    """Return the path of the shipped workflow that plans from the steps of tools."""
+    return str(data_root() / "configs" / "tools" / "workflow.yaml")
+
+
+def planning_for_goal(request: RunRequest, tools: ToolSet, goal: Goal) -> RunRequest:
+    """Return a planning run that searches for a plan of the steps that tools declare.
+
+    Raises:
+        UsageProblem: no tool declares a step, the goal cannot be reached or has a token that no tool makes, or no step
+            of the workflow plans so.
+    """
+    if not request.pinned.workflow.plans_from_tools:
+        cause = f"no step of the workflow {request.pinned.workflow.name!r} has the generator `{TOOL_PLANS}`"
+        raise UsageProblem(cause, place="workflow", hint="leave --workflow out")
+    if not tools.declared:
+        hint = "give generators the key `step` with what they need and make, or name another file by --tools"
+        raise UsageProblem("no generator declares a step", place=tools.source or "tools", hint=hint)
+    plan_for(steps_of(tools.declared), frozenset(goal.holds), frozenset(goal.tokens))  # Refused before a run is made.
+    facts = Given(initial_state=goal.holds or (START,), goal_state=goal.tokens, **tools.names_given)
+    return replace(request, pinned=with_tool_steps(request.pinned, tools, goal.tokens), given_facts=facts)
+
+
+def with_tool_steps(config: RunConfig, tools: ToolSet, goal: Iterable[str] | None = None) -> RunConfig:
+    """Return a planning configuration with the steps that tools declare; `goal` None keeps the goal that it has."""
+    pairs = dict(config.workflow.action_pairs)
+    for name, pair in config.workflow.action_pairs.items():
+        if pair.generator == TOOL_PLANS:
+            kept = pair.generator_config.get("goal", ()) if goal is None else goal
+            settings = generator_settings(tools.declared, tuple(kept))
+            pairs[name] = pair.model_copy(update={"generator_config": settings})
+    return config.changed(workflow=config.workflow.changed(action_pairs=pairs))
