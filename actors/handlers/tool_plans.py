@@ -12,7 +12,7 @@ from actors.config.workflow import TOOL_PLANS
 from actors.handlers.briefs import GenerationBrief
 from actors.plans.declared_plan import plan_for
 from actors.plans.plan import NamedOutcome, Step, plan_to_json
-from actors.tools.declared_steps import DeclaredStep
+from actors.values.declared_steps import DeclaredStep
 from actors.values.given import Given
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage

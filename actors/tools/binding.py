@@ -7,7 +7,6 @@ from typing import assert_never
 from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
 from actors.plans.plan import UNDO_WORDS
-from actors.tools.declared_steps import DeclaredOutcome, DeclaredStep
 from actors.tools.output_parsing import ValueSource
 from actors.tools.parameters import first_problem, with_defaults
 from actors.tools.tools_file import (
@@ -23,6 +22,7 @@ from actors.tools.tools_file import (
     ToolsFile,
 )
 from actors.tools.uses import ModelUse, PersonUse, StepUses, ToolUse, Use, canonical
+from actors.values.declared_steps import DeclaredOutcome, DeclaredStep
 
 
 @dataclass(frozen=True, slots=True)

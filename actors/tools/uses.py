@@ -15,10 +15,10 @@ from pydantic import Field
 
 from actors.plans.plan import UNDO_WORDS, Plan, Step, bound_names
 from actors.plans.reader import read_draft
-from actors.tools.declared_steps import DeclaredStep
 from actors.tools.mcp_arguments import filled_in
 from actors.tools.output_parsing import ValueSource, arguments_with, values_in
 from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
+from actors.values.declared_steps import DeclaredStep
 from actors.values.given import ReadableResult
 from runtime.core.events import Value
 

@@ -34,7 +34,7 @@ from replan.runs.executing import (
     read_plan_file,
     tools_of,
 )
-from replan.runs.goals import Goal
+from replan.runs.goals import TokenGoal
 from replan.runs.home import open_home
 from replan.runs.run_ids import new_run_id, run_named
 from replan.runs.session import RunSession
@@ -259,7 +259,7 @@ def _prepared(source: PlanToExecute, options: ExecutionOptions, model: str | Non
 
 
 def _planned(
-    prepared: Callable[[], RunRequest], options: ExecutionOptions, how: Driving, goal: Goal | None
+    prepared: Callable[[], RunRequest], options: ExecutionOptions, how: Driving, goal: TokenGoal | None
 ) -> RunRequest:
     """Prepare the planning run of `do`. Raises `UsageProblem`, also where no tool implements a generator."""
     home = locate_home(how.environment)

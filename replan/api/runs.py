@@ -22,7 +22,7 @@ from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
 from replan.runs.executing import planned_with
 from replan.runs.forks import ForkRequest, fork_run
-from replan.runs.goals import MODEL, Goal, goal_in, tools_to_plan_with, workflow_for_goal
+from replan.runs.goals import MODEL, TokenGoal, goal_in, tools_to_plan_with, workflow_for_goal
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id, run_named
@@ -269,7 +269,7 @@ def attached_to(files: Sequence[Path | str], folder: Path | str | None, problem:
 
 def goal_given(
     problem: str, goal: str | Sequence[str], holds: str | Sequence[str], others: Mapping[str, object]
-) -> Goal | None:
+) -> TokenGoal | None:
     """Return the goal of the keywords, or None where a problem is given.
 
     `others` are keywords that a plan for a goal does not take. Raises `UsageProblem` for such a one, for a goal beside
@@ -295,7 +295,7 @@ def _prepared_for(
     how: Driving,
     *,
     tools: str | None,
-    goal: Goal | None,
+    goal: TokenGoal | None,
 ) -> RunRequest:
     """Prepare a run for a problem or a goal, and for the tools of a file. Raises `UsageProblem`."""
     if goal is None and tools is None:
@@ -306,7 +306,7 @@ def _prepared_for(
     return planned_with(prepared_for_goal(goal, options, model, how), found, goal)
 
 
-def prepared_for_goal(goal: Goal, options: RunOptions, model: str | None, how: Driving) -> RunRequest:
+def prepared_for_goal(goal: TokenGoal, options: RunOptions, model: str | None, how: Driving) -> RunRequest:
     """Prepare a run for a goal, but for its tools. Raises `UsageProblem`, whose place is the keyword."""
     if options.workflow == RunOptions().workflow:
         options = replace(options, workflow=workflow_for_goal())

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from replan.cli.run_options import is_given, naming_options
-from replan.runs.goals import MODEL, Goal, goal_in, workflow_for_goal
+from replan.runs.goals import MODEL, TokenGoal, goal_in, workflow_for_goal
+from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
 
 def read_goal(
     problem: str | None, goal: Sequence[str], holds: Sequence[str], values: dict[str, Any], *, or_else: str = ""
-) -> Goal | None:
+) -> TokenGoal | None:
     """Return the goal of `--goal`, or None where a problem is named; `or_else` names what else may be named.
 
     For a goal it sets the workflow and the model in `values` that are not given. Raises `UsageProblem` for both, for
@@ -20,9 +21,7 @@ def read_goal(
         if holds:
             raise UsageProblem("there is no --goal", place="--holds", hint="name a goal, or leave it out")
         if problem is None and not or_else:
-            raise UsageProblem(
-                "no problem is named", place="PROBLEM", hint="name a file with a problem, or --goal TOKENS"
-            )
+            raise UsageProblem("this argument is missing", place="PROBLEM", hint=f"`{program()} run --help` explains")
         return None
     if problem is not None or or_else:
         cause = f"both a goal and {or_else or 'a problem'} are given"

@@ -21,7 +21,7 @@ from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
 from actors.tools.workspace import check_workspace
 from actors.values.given import Given
-from replan.runs.goals import TOOLS_FILE, Goal, planning_for_goal, tools_to_plan_with, with_tool_steps
+from replan.runs.goals import TOOLS_FILE, TokenGoal, planning_for_goal, tools_to_plan_with, with_tool_steps
 from replan.runs.models import check_model
 from replan.runs.prepare import Prepared, setup_for
 from replan.setup.command_name import program
@@ -295,7 +295,7 @@ def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
 
 
 def with_tools(
-    prepared: Prepared, name: str | None, goal: Goal | None, environment: Mapping[str, str]
+    prepared: Prepared, name: str | None, goal: TokenGoal | None, environment: Mapping[str, str]
 ) -> tuple[Prepared, tuple[str, ...]]:
     """Return a prepared planning run for the tools of a file, with remarks about it.
 
@@ -308,7 +308,7 @@ def with_tools(
     return replace(prepared, request=planned_with(prepared.request, tools, goal)), remarks
 
 
-def planned_with(request: RunRequest, tools: ToolSet, goal: Goal | None) -> RunRequest:
+def planned_with(request: RunRequest, tools: ToolSet, goal: TokenGoal | None) -> RunRequest:
     """Return a planning run for tools, and for the goal where there is one. Raises `UsageProblem`."""
     if goal is None:
         return planning_for_tools(request, tools)

@@ -26,7 +26,7 @@ MODEL = "rules"
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class TokenGoal:
     """The goal of a run, and what holds at its beginning."""
 
     tokens: tuple[str, ...]
@@ -41,12 +41,12 @@ class Goal:
         return f"{goal_text(frozenset(self.tokens))}{start}"
 
 
-def goal_in(goal: str | Iterable[str], holds: str | Iterable[str] = ()) -> Goal:
+def goal_in(goal: str | Iterable[str], holds: str | Iterable[str] = ()) -> TokenGoal:
     """Return the goal that texts name, each a list of tokens with commas. Raises `UsageProblem`."""
     tokens = _tokens(goal, "goal")
     if not tokens:
         raise UsageProblem("the goal has no token", place="goal", hint="name the tokens that must hold at the end")
-    return Goal(tokens, _tokens(holds, "holds"))
+    return TokenGoal(tokens, _tokens(holds, "holds"))
 
 
 def _tokens(texts: str | Iterable[str], place: str) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def workflow_for_goal() -> str:
     return str(data_root() / "configs" / "tools" / "workflow.yaml")
 
 
-def planning_for_goal(request: RunRequest, tools: ToolSet, goal: Goal) -> RunRequest:
+def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> RunRequest:
     """Return a planning run that searches for a plan of the steps that tools declare.
 
     Raises:

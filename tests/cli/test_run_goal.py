@@ -106,7 +106,7 @@ REFUSED = {
     "an empty goal": (("--goal", " , "), "--goal: the goal has no token", ""),
     "a problem too": (("p.md", "--goal", "works"), "--goal: both a goal and a problem are given", "leave one"),
     "no goal": (("--holds", "works"), "--holds: there is no --goal", ""),
-    "neither": ((), "PROBLEM: no problem is named", "--goal TOKENS"),
+    "neither": ((), "PROBLEM: this argument is missing", "run --help"),
     "files": (("--goal", "works", "--attach", "a.md"), "--attach: a plan for a goal is made from tools alone", ""),
     "a workflow that does not": (("--goal", "works", "-w", "single"), "has the generator `ToolPlanGenerator`", ""),
 }

@@ -42,6 +42,10 @@ def written(**keys):
     return {"tools": {"t": {"model": {"file": "a.py", "instructions": "Write it.", **keys}}}}
 
 
+def declared(**keys):
+    return {"tools": {"t": {"command": ["ls"]}}, "generators": {"g": {"tool": "t", "step": keys}}}
+
+
 def bindings(key, name="t"):
     return lambda number: {"tools": {"t": {"command": ["ls"]}}, key: dict.fromkeys(names(number), name)}
 
@@ -72,6 +76,13 @@ LENGTHS = {
     "ToolsFile.steps": (1_000, steps),
     "Binding.outcomes": (50, lambda n: read_from(outcomes=dict.fromkeys(names(n), "a"))),
     "Binding.values": (50, lambda n: read_from(values={name: {"pattern": "a"} for name in names(n)})),
+    "StepTokens.preconditions": (200, lambda n: declared(preconditions=names(n))),
+    "StepTokens.effects": (200, lambda n: declared(effects=names(n))),
+    "StepTokens.delete_effects": (200, lambda n: declared(delete_effects=names(n))),
+    "StepTokens.outcomes": (50, lambda n: declared(outcomes={name: {} for name in names(n)})),
+    "OutcomeTokens.effects": (200, lambda n: declared(outcomes={"o": {"effects": names(n)}})),
+    "OutcomeTokens.delete_effects": (200, lambda n: declared(outcomes={"o": {"delete_effects": names(n)}})),
+    "a token of a step": (200, lambda n: declared(effects=["x" * n])),
     "OutputValue.after": (
         PATTERN_CHARACTERS_MAX,
         lambda n: read_from(values={"a": {"after": "x" * n, "pattern": "a"}}),
@@ -111,6 +122,7 @@ LENGTHS = {
     ),
 }
 NUMBERS = {
+    "StepTokens.retry_budget": (1_000, lambda n: declared(retry_budget=n)),
     "CommandTool.timeout_seconds": (86_400, lambda n: command(timeout_seconds=n)),
     "CommandTool.output_bytes": (OUTPUT_BYTES_MAX, lambda n: command(output_bytes=n)),
     "ModelFile.file_bytes": (FILE_BYTES_MAX, lambda n: written(file_bytes=n)),
@@ -118,6 +130,8 @@ NUMBERS = {
     "a bound": (INTEGER_MAX, lambda n: with_parameter(type="integer", minimum=0, maximum=n)),
 }
 LEAST = {
+    "StepTokens.retry_budget": (1, 0, lambda n: declared(retry_budget=n)),
+    "a token of a step": (1, 0, lambda n: declared(effects=["x" * n])),
     "CommandTool.timeout_seconds": (0.001, 0, lambda n: command(timeout_seconds=n)),
     "CommandTool.output_bytes": (1, 0, lambda n: command(output_bytes=n)),
     "ModelFile.file_bytes": (1, 0, lambda n: written(file_bytes=n)),

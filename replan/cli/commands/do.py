@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from actors.values.lines import Line
     from replan.runs.engine import Engine
     from replan.runs.executing import ExecutionOptions
+    from replan.runs.goals import TokenGoal
     from replan.runs.session import RunSession
     from runtime.drive.options import Stop
 
@@ -80,7 +81,6 @@ def do(
     from actors.tools.workspace import check_workspace
     from actors.values.lines import BLANK, line
     from replan.cli.cost import print_dry_run
-    from replan.cli.goal_options import read_goal
     from replan.cli.inputs import read_problem, source_of
     from replan.cli.plugins import registry_of
     from replan.cli.starting import take_example
@@ -91,13 +91,8 @@ def do(
     from replan.setup.gc_tuning import tune
     from replan.setup.home_folder import locate_home
 
-    executing, goal = model, None
-    if values["goal"] or values["holds"]:
-        values["model"] = model
-        goal = read_goal(problem, values["goal"], values["holds"], values, or_else="--example" if example else "")
-        model = values["model"]
-    else:
-        check_one_named("problem", problem, example, "name a file with a problem, --goal TOKENS, or --example NAME")
+    executing, goal = model, _goal(problem, example, model, values)
+    model = model if goal is None else values["model"]
     if example is not None:
         shipped = take_example(example, values, dry_run=dry_run)
         problem, model, executing = shipped.problem, model or shipped.planner, model or shipped.model
@@ -132,6 +127,17 @@ def do(
     prepared.check_model()
     tune()
     return trio.run(_do, invocation, request, options, executing)
+
+
+def _goal(problem: str | None, example: str | None, model: str | None, values: dict[str, Any]) -> TokenGoal | None:
+    """Return the goal of `--goal`, for which it sets the model and the workflow in `values`; None for a problem."""
+    from replan.cli.goal_options import read_goal
+
+    if not (values["goal"] or values["holds"]):
+        check_one_named("problem", problem, example, "name a file with a problem, or --example NAME")
+        return None
+    values["model"] = model
+    return read_goal(problem, values["goal"], values["holds"], values, or_else="--example" if example else "")
 
 
 async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOptions, model: str | None) -> int:
