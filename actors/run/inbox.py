@@ -1,8 +1,9 @@
 """The messages that people post to a run, and the check of what it takes. Pure; the poster makes the same check.
 
-A message is JSON: `{"kind": "answer", "question", "answer", "via"?}`, `{"kind": "decline", "question", "via"?}`,
-`{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for
-a requirement. A question's answer and its decline share one key of the inbox, so that the first of them stands.
+A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, both with `via` and
+`person` where these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), or
+`{"kind": "note", "text"}` and the same for a requirement. A question's answer and its decline share one key of the
+inbox, so that the first of them stands.
 """
 
 import json
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 MESSAGE_MAX = 10_000
 """Characters of one note or requirement; longer material belongs into a new run's problem."""
+PERSON_MAX = 32
+"""Characters of the name of a person who answers through a link."""
 MESSAGES_MAX = 100
 """Notes and requirements of one run: they stand in every later prompt."""
 
@@ -153,15 +156,18 @@ def _refused(message: "Mailed", reason: str) -> MailRefused:
 def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: "Mailed") -> InboxEvent:
     at, mono = message.at, message.mono
     question, via = str(body.get("question", "")), str(body.get("via") or "")
+    person = storable(str(body.get("person") or ""))[:PERSON_MAX] if via == "link" else ""
     match body.get("kind"):
         case "cancel":
             return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
         case "answer":
             answer = fitting_answer(questions, question, body.get("answer"), via)
-            return ClarificationAnswered(question_id=question, at=at, mono=mono, answer=answer, via=_via(body))
+            return ClarificationAnswered(
+                question_id=question, at=at, mono=mono, answer=answer, via=_via(body), person=person
+            )
         case "decline":
             check_decline(questions, question, via)
-            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=_via(body))
+            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=_via(body), person=person)
         case "note":
             return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case "requirement":

@@ -58,12 +58,12 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
     )
 
 
-Via = Literal["", "cli", "web", "api", "mcp", "python", "ask"]
-"""How an answer came: command line, web page, HTTP API, MCP server, `replan.answer`, or the function that a Python
-program has passed to ask its user; empty where nobody has said."""
+Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link"]
+"""How an answer came: command line, web page, HTTP API, MCP server, `replan.answer`, the function that a Python program
+has passed to ask its user, or the signed link of a named person; empty where nobody has said."""
 VIAS: tuple[Via, ...] = get_args(Via)
 """All of them."""
-PEOPLE: tuple[Via, ...] = ("cli", "web", "ask")
+PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", "link")
 """The ways that lead from a person; on the others a program may decide."""
 USER = "user"
 """The address of questions; a run that has only these open needs no process."""
@@ -102,7 +102,7 @@ class ClarificationAnswered(TimedEvent):
     """The user answered a question; the answer fits the question's schema."""
 
     texts: ClassVar[tuple[str, ...]] = ("answer",)
-    added_fields: ClassVar[tuple[str, ...]] = ("via",)
+    added_fields: ClassVar[tuple[str, ...]] = ("via", "person")
     kind: Literal["clarification_answered"] = "clarification_answered"
     question_id: str
     """The id of the question."""
@@ -110,17 +110,21 @@ class ClarificationAnswered(TimedEvent):
     """The answer, normalized by the question's schema."""
     via: Via = ""
     """How it came."""
+    person: str = ""
+    """The name of the person whose link it came through; empty for every other way."""
 
 
 class ClarificationDeclined(TimedEvent):
     """The user will not answer a question; what its `otherwise` says happens."""
 
-    added_fields: ClassVar[tuple[str, ...]] = ("via",)
+    added_fields: ClassVar[tuple[str, ...]] = ("via", "person")
     kind: Literal["clarification_declined"] = "clarification_declined"
     question_id: str
     """The id of the question."""
     via: Via = ""
     """How it came."""
+    person: str = ""
+    """The name of the person whose link it came through; empty for every other way."""
 
 
 class ClarificationWithdrawn(Event):
@@ -180,6 +184,10 @@ class Question:
     """The answer, normalized by the question's schema; empty where there is none."""
     place: int = 0
     """The place of the answer, or of its decline, among all that people have told the run; 0 where nobody has."""
+    via: Via = ""
+    """How the answer or the decline came."""
+    person: str = ""
+    """The name of the person whose link it came through; empty for every other way."""
 
     @property
     def open(self) -> bool:
@@ -193,10 +201,10 @@ class Question:
     def moved(self, event: Event, place: int = 0) -> "Question":
         """Return the question after an event that changes its status; `place` is that of a person's answer."""
         answer = event.answer if isinstance(event, ClarificationAnswered) else self.answer
-        by_person = isinstance(event, ClarificationAnswered | ClarificationDeclined)
-        return replace(
-            self, status=MOVES[self.status, event.kind], answer=answer, place=place if by_person else self.place
-        )
+        moved = replace(self, status=MOVES[self.status, event.kind], answer=answer)
+        if isinstance(event, ClarificationAnswered | ClarificationDeclined):
+            return replace(moved, place=place, via=event.via, person=event.person)
+        return moved
 
 
 Questions = Mapping[str, Question]

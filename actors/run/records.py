@@ -40,6 +40,7 @@ _VIA: Mapping[Via, str] = {
     "mcp": " by a program, over MCP",
     "python": " from Python",
     "ask": " in a Python program",
+    "link": " through a link",
 }
 
 
@@ -91,15 +92,20 @@ def _question_text(event: Any, state: Any) -> str:
         case ClarificationRequested():
             return f"question {event.question_id} ({event.why}): {event.text}"
         case ClarificationAnswered():
-            return f"question {event.question_id} answered{_VIA[event.via]}"
+            return f"question {event.question_id} answered{_from(event)}"
         case ClarificationDeclined():
-            return f"question {event.question_id} declined{_VIA[event.via]}; {_without(event, state)}"
+            return f"question {event.question_id} declined{_from(event)}; {_without(event, state)}"
         case ClarificationWithdrawn():
             return f"question {event.question_id} withdrawn, since its step is redone"
         case ClarificationExpired():
             return f"question {event.question_id} expired; {_without(event, state)}"
         case _:
             return _tool_text(event)
+
+
+def _from(event: ClarificationAnswered | ClarificationDeclined) -> str:
+    """Return who answered or declined a question, and on which way, as far as the event says it."""
+    return f"{f' by {event.person}' if event.person else ''}{_VIA[event.via]}"
 
 
 def _without(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:

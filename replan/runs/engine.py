@@ -33,6 +33,7 @@ from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
 from replan.setup.kinds import Kinds
+from replan.setup.people import Answering
 from replan.setup.webhook import WebhookEntry
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
@@ -84,6 +85,8 @@ class Engine(RunReader):
     """The user's program that is told that a run waits."""
     webhooks: Mapping[str, WebhookEntry] = field(default_factory=dict)
     """The addresses that a host posts signed messages to, by name."""
+    answering: Answering | None = None
+    """Who is sent links that answer questions; None for nobody."""
     probes: Probes = field(default_factory=Probes)
     """Asks providers that are waited for whether they are up."""
     lease_seconds: float | None = None
@@ -168,18 +171,20 @@ class Engine(RunReader):
         first = prepared.first(run, self.clock.now())
         return first.model_copy(update={"by": self.by}) if self.by else first
 
-    async def answer(self, question: str, text: str, *, via: Via = "") -> AnswerReceipt:
-        """Post an answer to the question `RUN/ID`; it is in the journal when this returns. `via` is how it came.
+    async def answer(self, question: str, text: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
+        """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
+
+        `via` is how it came, and `person` whose link it came through.
 
         The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
         `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit, as
         `ForPeopleOnly` for a question that a program may not answer.
         """
-        return await self._post(question, partial(inbox.post_answer, text=text, via=via))
+        return await self._post(question, partial(inbox.post_answer, text=text, via=via, person=person))
 
-    async def decline(self, question: str, *, via: Via = "") -> AnswerReceipt:
+    async def decline(self, question: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
         """Post that a question will not be answered; the receipt says what happens then. Raises as `answer` does."""
-        return await self._post(question, partial(inbox.post_decline, via=via))
+        return await self._post(question, partial(inbox.post_decline, via=via, person=person))
 
     async def _post(self, question: str, post: Callable[..., Awaitable[AnswerReceipt]]) -> AnswerReceipt:
         run, name = inbox.split(question)

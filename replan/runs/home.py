@@ -75,6 +75,7 @@ async def open_home(
                 lease_seconds=LEASE_SECONDS if database else None,
                 hook=Hook(config.notify),
                 webhooks=config.webhooks,
+                answering=config.answering,
             )
 
 

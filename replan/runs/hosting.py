@@ -86,7 +86,7 @@ async def host(
         except UsageProblem as problem:  # The host also polls.
             report(OutsideTrouble("", f"{problem}; nothing wakes this host, so it polls"))
         for name, webhook in engine.webhooks.items():
-            await nursery.start(Sender(engine.journal, name, webhook, engine.environment).run)
+            await nursery.start(Sender(engine.journal, name, webhook, engine.environment, engine.answering).run)
         await serving.serve()
         nursery.cancel_scope.cancel()
 

@@ -55,9 +55,9 @@ class AnswerReceipt:
 
 
 async def post_answer(
-    journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = ""
+    journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = "", person: str = ""
 ) -> AnswerReceipt:
-    """Post an answer that came through the face `via`.
+    """Post an answer that came through the face `via`; `person` is whose link that was.
 
     Raises `UsageProblem` for an answer that cannot be accepted, and `ForPeopleOnly` for that of a program where a
     person has to answer.
@@ -76,10 +76,12 @@ async def post_answer(
     except UsageProblem as problem:
         raise _placed(problem, place) from None
     body = {"kind": "answer", "question": name, "answer": answer}
-    return await _post_once(journal, run, body, via, common)
+    return await _post_once(journal, run, body, common, {"via": via, "person": person})
 
 
-async def post_decline(journal: Journal[Any], common: Common, run: str, name: str, *, via: Via = "") -> AnswerReceipt:
+async def post_decline(
+    journal: Journal[Any], common: Common, run: str, name: str, *, via: Via = "", person: str = ""
+) -> AnswerReceipt:
     """Post that a question will not be answered. Raises `UsageProblem` where it cannot be declined."""
     question = None if common is None else common.questions.get(name)
     if question is None or question.status not in CLOSED_BY_PEOPLE:
@@ -88,7 +90,7 @@ async def post_decline(journal: Journal[Any], common: Common, run: str, name: st
             check_decline(open_run.questions, name, via)
         except UsageProblem as problem:
             raise _placed(problem, f"{run}/{name}") from None
-    return await _post_once(journal, run, {"kind": "decline", "question": name}, via, common)
+    return await _post_once(journal, run, {"kind": "decline", "question": name}, common, {"via": via, "person": person})
 
 
 async def post_message(
@@ -166,13 +168,14 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
 
 
 async def _post_once(
-    journal: Journal[Any], run: str, body: Mapping[str, Any], via: Via, common: Common
+    journal: Journal[Any], run: str, body: Mapping[str, Any], common: Common, way: Mapping[str, str]
 ) -> AnswerReceipt:
     """Post an answer or a decline. The same one is a duplicate, also where it came in another way."""
     name = body["question"]
-    posted = await _post(journal, run, f"answer:{name}", {**body, "via": via} if via else body)
+    known = {key: value for key, value in way.items() if value}
+    posted = await _post(journal, run, f"answer:{name}", {**body, **known})
     first_body = json.loads(posted.body)
-    same = {key: value for key, value in first_body.items() if key != "via"} == body
+    same = {key: value for key, value in first_body.items() if key not in way} == body
     result = "duplicate" if posted.result == "conflict" and same else posted.result
     answer = first_body.get("answer")
     question = None if answer is not None or common is None else common.questions.get(name)

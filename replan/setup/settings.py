@@ -28,6 +28,7 @@ from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
 from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
+from replan.setup.people import Answering, AnswerLinks, PersonEntry
 from replan.setup.proxy import ProxyEntry
 from replan.setup.webhook import WebhookEntry
 from runtime.core.daily_budget import HomeBudget
@@ -172,6 +173,7 @@ class SearchEntry(Config):
 
 
 WebhookName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
+PersonName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 
 
 class UserConfig(Config):
@@ -199,6 +201,10 @@ class UserConfig(Config):
     """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
     webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
     """Addresses that a host posts signed messages to, by name."""
+    people: Mapping[PersonName, PersonEntry] = Field(default_factory=dict)
+    """Who may answer questions through links in messages, by name."""
+    answer_links: AnswerLinks | None = None
+    """What signs these links, and for how long they can be used."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Python files with guards and generators of the user's own; a relative path begins at the config file's folder."""
 
@@ -213,6 +219,25 @@ class UserConfig(Config):
             except UsageProblem as problem:
                 raise config_error(problem.cause, place, problem.hint) from None
         return self
+
+    @model_validator(mode="after")
+    def _channels_of_people(self) -> Self:
+        if self.people and self.answer_links is None:
+            raise config_error("nothing signs the links of people", ("people",), "set answer_links with secrets")
+        for name, person in self.people.items():
+            for channel in person.webhooks:
+                if channel not in self.webhooks:
+                    hint = "name one of webhooks"
+                    raise config_error(f"there is no webhook {channel!r}", ("people", name, "webhooks"), hint)
+                if self.webhooks[channel].page is None:
+                    hint = "set it to the address of `replan serve`, as people reach it"
+                    raise config_error("links of people need the page", ("webhooks", channel, "page"), hint)
+        return self
+
+    @property
+    def answering(self) -> Answering | None:
+        """Who is sent links that answer questions, and what signs them; None where nobody is."""
+        return None if self.answer_links is None else Answering(self.people, self.answer_links)
 
     @property
     def budget(self) -> HomeBudget:

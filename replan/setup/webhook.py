@@ -39,10 +39,15 @@ class WebhookEntry(Config):
         _check_url(self.url, "url", query=True)
         if self.page is not None:
             _check_url(self.page, "page", query=False)
-        for secret in self.secrets:
-            if key_of(secret) is None:
-                raise config_error("a secret is not of the form of Standard Webhooks", ("secrets",), _HINT)
+        check_secrets(self.secrets)
         return self
+
+
+def check_secrets(secrets: tuple[SecretStr, ...]) -> None:
+    """Raise a config error where one of the secrets is none."""
+    for secret in secrets:
+        if key_of(secret) is None:
+            raise config_error("a secret is not of the form of Standard Webhooks", ("secrets",), _HINT)
 
 
 def key_of(secret: SecretStr) -> bytes | None:

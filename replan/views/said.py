@@ -20,6 +20,8 @@ class Said:
     """The question, in words; empty for a message that nobody has asked for."""
     seen: bool = True
     """Whether a prompt with the message has gone out, or a record has the answer."""
+    person: str = ""
+    """Who answered or declined through a link; empty for every other way."""
 
 
 def said(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
@@ -29,9 +31,9 @@ def said(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
         seen = name in recorded.questions and recorded.questions[name].status is question.status
         text = question_in_words(question.request.text)
         if question.status is Status.ANSWERED:
-            found.append((question.place, Said("answer", question.answer, text, seen=seen)))
+            found.append((question.place, Said("answer", question.answer, text, seen=seen, person=question.person)))
         elif question.status is Status.DECLINED:
-            found.append((question.place, Said("declined", "", text, seen=seen)))
+            found.append((question.place, Said("declined", "", text, seen=seen, person=question.person)))
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
 

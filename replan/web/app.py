@@ -10,7 +10,18 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from replan.web import inbox, record_pages, run_actions, run_page, runs_page, sign_in, start_costs, start_page, streams
+from replan.web import (
+    answer_pages,
+    inbox,
+    record_pages,
+    run_actions,
+    run_page,
+    runs_page,
+    sign_in,
+    start_costs,
+    start_page,
+    streams,
+)
 from replan.web.api_routes import api_routes
 from replan.web.guarding import RequestGuard
 from replan.web.health import HEALTH, Health, health_routes
@@ -18,11 +29,11 @@ from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
 from replan.web.server import loopback_names
 from replan.web.site import Site
-from replan.webhooks.messages import OPENING
+from replan.webhooks.messages import ANSWERING, OPENING
 
 LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
 """The paths whose bodies hold a problem and files."""
-PUBLIC = ("/api/", *HEALTH, OPENING, "/static/")
+PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, "/static/")
 """How the paths begin that are served under the names that everybody knows; none of them reads or sets a cookie."""
 CACHED = "public, max-age=31536000, immutable"
 """How long browsers keep the files that pages load: their addresses change with their content."""
@@ -41,7 +52,7 @@ def make_app(site: Site, health: Health) -> ASGIApp:
     app = Starlette(routes=routes, exception_handlers={HTTPException: refused})
     origin = None if site.proxy is None else site.proxy.origin
     known = loopback_names(site.port) if site.proxy is None else frozenset[str]()
-    return RequestGuard(app, site.hosts_named, LARGE, origin, frozenset({OPENING}), known, PUBLIC)
+    return RequestGuard(app, site.hosts_named, LARGE, origin, (OPENING, ANSWERING), known, PUBLIC)
 
 
 def pages(site: Site) -> Sequence[BaseRoute]:
@@ -62,6 +73,8 @@ def pages(site: Site) -> Sequence[BaseRoute]:
     return [
         Route("/", reading(site, inbox.inbox)),
         Route(OPENING, partial(sign_in.show_opening, site)),
+        Route(f"{ANSWERING}{{token}}", partial(answer_pages.show_linked_question, site)),
+        Route(f"{ANSWERING}{{token}}", partial(answer_pages.answer_through_link, site), methods=["POST"]),
         *(signing if site.proxy is None else []),
         Route("/runs", reading(site, runs_page.runs)),
         Route("/runs", writing(site, start_page.start_run), methods=["POST"]),

@@ -65,8 +65,8 @@ class RequestGuard:
     """The paths whose bodies may have `START_BODY_MAX` bytes."""
     origin: str | None = None
     """The origin of the server's own pages behind a proxy; None where it follows from `Host`."""
-    linked: frozenset[str] = frozenset()
-    """The paths of pages without data, which links in messages and on other sites may lead to."""
+    linked: tuple[str, ...] = ()
+    """How the paths begin of pages that need no session, which links in messages and on other sites may lead to."""
     known: frozenset[str] = frozenset()
     """The values of `Host` that everybody knows, under which only `public` paths are served."""
     public: tuple[str, ...] = ()
@@ -138,9 +138,9 @@ class RequestGuard:
         return host in self.hosts or (host in self.known and path.startswith(self.public))
 
     def _is_link(self, scope: Scope, headers: Headers) -> bool:
-        """Tell whether a person follows a link to a page without data; the page of another site only leads there."""
+        """Tell whether a person follows a link to a page without a session; another site's page only leads there."""
         opened = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
-        return opened and scope["method"] == "GET" and scope["path"] in self.linked
+        return opened and scope["method"] == "GET" and scope["path"].startswith(self.linked)
 
     def _most(self, scope: Scope) -> int:
         return START_BODY_MAX if scope["path"] in self.large else BODY_MAX

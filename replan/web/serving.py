@@ -73,6 +73,7 @@ async def serve_home(
         hosts=hosts,
         allow_execute=allow_execute,
         proxy=proxy,
+        answering=config.answering,
         form_key="" if proxy is None else await trio.to_thread.run_sync(store.change, with_key),
     )
     health = Health(engine.journal, stop.requested.is_set, serving=not hosts)

@@ -13,6 +13,7 @@ from replan.service.access import SESSION_SECONDS, Principal, Sessions
 from replan.service.limits import Streams
 from replan.service.service import Service
 from replan.service.store import WebState
+from replan.setup.people import Answering
 from replan.setup.proxy import EVERYBODY, ProxyEntry
 from replan.web.run_parts import PartsMaker
 
@@ -61,6 +62,8 @@ class Site(Service):
     """Whether this server drives runs."""
     proxy: ProxyEntry | None = None
     """The proxy that the server is behind; None for a server of this machine alone."""
+    answering: Answering | None = None
+    """Who may answer questions through links; None for nobody."""
     form_key: str = ""
     """What signs the forms of the proxy's users."""
     sessions: Sessions = field(default_factory=Sessions)

@@ -11,7 +11,9 @@ from actors.run.ending import RunFinished
 from actors.run.parking import RunParked
 from actors.run.questions import ClarificationRequested
 from actors.values.format import stamp
+from replan.setup.people import Answering
 from replan.setup.webhook import WebhookEntry, WebhookEvent
+from replan.webhooks.answer_links import AnswerLink, signed_link
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 
@@ -19,6 +21,8 @@ TITLE_MAX = 200
 """The most characters of a run's title."""
 OPENING = "/open"
 """The path of the page that links lead to."""
+ANSWERING = "/answer/"
+"""How the paths begin of the links that answer a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +56,43 @@ def message_id(run: str, seq: int) -> str:
     return "msg_" + hashlib.sha256(f"replan webhook\n{run}\n{seq}".encode()).hexdigest()[:32]
 
 
-def message_about(record: Record[Any], about: About, entry: WebhookEntry, redactor: Redactor) -> WebhookMessage | None:
+@dataclass(frozen=True, slots=True)
+class Addressees:
+    """Who reads the messages of a webhook, and is sent links that answer questions."""
+
+    webhook: str = ""
+    """The name of the webhook."""
+    answering: Answering | None = None
+    """The people of the settings; None where nobody is sent links."""
+
+    def links(self, page: str, question: str, *, people_only: bool, at: float) -> dict[str, str]:
+        """Return the links to a question that was asked at a time, by person: of those who may answer it."""
+        if self.answering is None:
+            return {}
+        until = int(at + self.answering.links.hours * 3600)
+        return {
+            name: f"{page}{ANSWERING}{signed_link(self.answering, AnswerLink(name, question, until))}"
+            for name, person in self.answering.people.items()
+            if self.webhook in person.webhooks and person.may_answer(people_only=people_only)
+        }
+
+
+NOBODY = Addressees()
+
+
+def message_about(
+    record: Record[Any], about: About, entry: WebhookEntry, redactor: Redactor, addressees: Addressees = NOBODY
+) -> WebhookMessage | None:
     """Return the message about a record; None for a record that this webhook is not told about."""
+    links: Mapping[str, str] = {}
     event = record.event
     told: WebhookEvent
     match event:
         case ClarificationRequested():
             told, more = "waiting", {"question": f"{about.run}/{event.question_id}"}
+            if entry.page is not None:
+                page = entry.page.rstrip("/")
+                links = addressees.links(page, more["question"], people_only=event.people_only, at=record.at)
         case RunParked(handover=False):
             told, more = "parked", {"cause": str(event.cause)}
         case RunFinished():
@@ -71,5 +105,7 @@ def message_about(record: Record[Any], about: About, entry: WebhookEntry, redact
     data: Mapping[str, Any] = {"run_id": about.run, "title": title, "kind": about.kind, "seq": record.seq, **more}
     if entry.page is not None:
         data = {**data, "link": entry.page.rstrip("/") + OPENING}
+    if links:
+        data = {**data, "answer_links": links}
     body = {"type": f"run.{told}", "timestamp": stamp(record.at), "data": data}
     return WebhookMessage(message_id(about.run, record.seq), record.seq, record.at, orjson.dumps(body))

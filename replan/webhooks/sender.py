@@ -19,9 +19,10 @@ import trio
 
 from actors.run.ids import is_child
 from replan.relay.held_cursor import UNREADABLE, HeldCursor
+from replan.setup.people import Answering
 from replan.setup.version import release
 from replan.setup.webhook import WebhookEntry, key_of
-from replan.webhooks.messages import About, WebhookMessage, message_about
+from replan.webhooks.messages import About, Addressees, WebhookMessage, message_about
 from runtime.core.errors import JournalError
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
@@ -122,13 +123,18 @@ class Sender:
         name: str,
         entry: WebhookEntry,
         environment: Mapping[str, str],
+        answering: Answering | None = None,
     ) -> None:
-        """Set the webhook, its name in the settings, and the environment; no message contains a secret of it."""
+        """Set the webhook, its name in the settings, the environment, and whose links the messages have.
+
+        No message contains a secret of the environment.
+        """
         self._journal, self._name, self._entry = journal, name, entry
         self._cursor = HeldCursor(
             journal, f"webhook:{name}", passed=EVERYTHING, topic="webhook", ask_seconds=ASK_SECONDS
         )
         self._redactor = Redactor(secrets_in(environment))
+        self._addressees = Addressees(name, answering)
         self._limiter = trio.CapacityLimiter(AT_ONCE_MAX)
         self._busy: set[str] = set()
         self._failures: dict[str, int] = {}
@@ -206,7 +212,7 @@ class Sender:
         # What a fork shares with the run that it comes from was told about that run.
         shared = getattr(records[0].event, "shared", 0) if records and records[0].seq == 1 else 0
         own = [record for record in records if record.seq > shared]
-        told = [message_about(record, about, self._entry, self._redactor) for record in own]
+        told = [message_about(record, about, self._entry, self._redactor, self._addressees) for record in own]
         return [message for message in told if message is not None], records[-1].seq if records else 0
 
     async def _deliver(

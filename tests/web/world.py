@@ -96,6 +96,7 @@ async def served(
     proxy=None,
     allow_execute=False,
     webhooks=None,
+    settings=None,
     **clients,
 ):
     """Serve a home for the length of a block, with models by the names of their scripts."""
@@ -103,7 +104,9 @@ async def served(
         name: write_script(folder, script, f"{name}.yaml")
         for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
     }
-    config = UserConfig.model_validate({"clients": {"models": models, **clients}, "webhooks": webhooks or {}})
+    config = UserConfig.model_validate(
+        {"clients": {"models": models, **clients}, "webhooks": webhooks or {}, **(settings or {})}
+    )
     stop, opened, is_open = Stop(handover=True), [], trio.Event()
     listening_port = port if proxy is None else free_port()
 

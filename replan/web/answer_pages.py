@@ -1,0 +1,148 @@
+"""The pages of a link that answers a question. Opening one changes nothing; its form answers.
+
+The link stands in the place of a session: it is signed, made for one person and one question, and read anew by each
+request. An approval is shown once more before it is posted.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from actors.run.questions import Question, Status
+from actors.run.words import question_in_words
+from replan.runs.inbox import check_receipt, questions_of, split
+from replan.service.access import Principal
+from replan.views.errors import line_of_error
+from replan.views.question_forms import answer_of_form, shown_form
+from replan.web.rendering import render
+from replan.web.requests import FormFields, problem, status_of_error
+from replan.web.site import Site
+from replan.webhooks.answer_links import AnswerLink, LinkRefused, check_person, confirmation, is_confirmed, read_link
+from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
+
+FIELDS_MAX = 10
+FIELD_BYTES_MAX = 500_000
+"""The bytes of one field: an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What a request through a link is about."""
+
+    link: AnswerLink
+    """What the link says."""
+    token: str
+    """The link's token, which its forms are sent back to."""
+    question: dict[str, Any]
+    """The open question with its form."""
+
+
+async def show_linked_question(site: Site, request: Request) -> Response:
+    """Return the page with the question and its form; it changes nothing, whoever opens it."""
+    try:
+        return _form_page(site, await _linked(site, request))
+    except (ReplanError, HTTPException) as error:
+        return _refusal(site, error)
+
+
+async def answer_through_link(site: Site, request: Request) -> Response:
+    """Post the answer of the form; an approval is shown once more first, and posted when that is confirmed."""
+    try:
+        linked = await _linked(site, request)
+        site.count_write(Principal(f"link:{linked.link.person}", "answer"))
+        async with request.form(max_files=0, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
+            return await _answer(site, linked, FormFields(data))
+    except (ReplanError, HTTPException) as error:
+        return _refusal(site, error)
+
+
+async def _linked(site: Site, request: Request) -> Linked:
+    """Return what a request is about. Raises `LinkRefused`, and `HTTPException` for a question that is not open."""
+    token = request.path_params["token"]
+    link = read_link(site.answering, token, site.now())
+    assert site.answering is not None  # Else no link is read.
+    run, name = split(link.question)
+    try:
+        common = await site.engine.common_with_inbox(run)
+        found = [each for each in await questions_of(site.reader, run) if each["id"] == link.question]
+    except RunNotFound:
+        raise HTTPException(410, "The run that asked this question was deleted.") from None
+    question = None if common is None else common.questions.get(name)
+    people_only = question is not None and question.request.people_only
+    check_person(site.answering, link, people_only=people_only)
+    if not found or question is None or not question.open:
+        raise HTTPException(409, f"{_closed(question)} This link changes nothing any more.")
+    until = found[0].get("until")
+    if until is not None and datetime.fromisoformat(until).timestamp() <= site.now():
+        raise HTTPException(409, "The time for an answer is over. This link changes nothing any more.")
+    return Linked(link, token, shown_form(found[0]))
+
+
+def _closed(question: Question | None) -> str:
+    """Return what became of a question that is not open, in a sentence."""
+    if question is None or question.status in (Status.WITHDRAWN, Status.ASKED):
+        return "Nobody needs an answer to this question any more."
+    if question.status is Status.EXPIRED:
+        return f"This question has expired. {question_in_words(question.request.otherwise)}"
+    done: Literal["answered", "declined"] = "declined" if question.status is Status.DECLINED else "answered"
+    by = f" by {question.person} through a link" if question.person else ""
+    return f"This question was {done}{by}."
+
+
+async def _answer(site: Site, linked: Linked, form: FormFields) -> Response:
+    question, link = linked.question, linked.link
+    if form.text("version") != question["version"]:
+        raise HTTPException(409, "The question has changed since the page was opened. Open the link again.")
+    typed, picked = form.text("typed"), form.text("picked")
+    declines = form.text("do") == "decline"
+    text = "" if declines else answer_of_form(question, picked, typed)
+    if question.get("people_only"):
+        assert site.answering is not None
+        confirmed = f"{'decline' if declines else 'answer'} {question['version']} {text}"
+        if not is_confirmed(site.answering, linked.token, confirmed, form.text("confirm"), site.now()):
+            values = {"confirm": confirmation(site.answering, linked.token, confirmed, site.now())}
+            fields = {"picked": picked, "typed": typed, "do": "decline" if declines else "answer"}
+            return _page(site, "answer_confirm.html", linked, {**values, "text": text, "fields": fields})
+    try:
+        if declines:
+            receipt = await site.engine.decline(link.question, via="link", person=link.person)
+        else:
+            receipt = await site.engine.answer(link.question, text, via="link", person=link.person)
+        check_receipt(receipt, link.question)
+    except UsageProblem as error:
+        if not await _is_open(site, link):
+            raise HTTPException(409, "Another answer was given before, and that one counts.") from None
+        return _form_page(site, linked, line_of_error(error), typed or picked, 422)
+    if receipt.result == "duplicate":
+        raise HTTPException(409, "The same answer was given before. This link changes nothing any more.")
+    return _page(site, "answer_done.html", linked, {"text": text, "declined": declines})
+
+
+async def _is_open(site: Site, link: AnswerLink) -> bool:
+    return any(each["id"] == link.question for each in await questions_of(site.reader, split(link.question)[0]))
+
+
+def _form_page(site: Site, linked: Linked, trouble: str = "", typed: str = "", status: int = 200) -> Response:
+    return _page(site, "answer_form.html", linked, {"trouble": trouble, "typed": typed}, status)
+
+
+def _page(site: Site, template: str, linked: Linked, values: dict[str, Any], status: int = 200) -> Response:
+    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": "", "user": ""}
+    own = {"q": linked.question, "person": linked.link.person, "action": f"/answer/{linked.token}"}
+    return render(template, {**common, "taken": False, **own, **values}, status)
+
+
+def _refusal(site: Site, error: ReplanError | HTTPException) -> Response:
+    """Return the page that says why nothing was changed."""
+    match error:
+        case HTTPException():
+            return problem(site, None, error.status_code, error.detail)
+        case LinkRefused():
+            text = str(error)
+            return problem(site, None, 403, f"{text[:1].upper()}{text[1:]}. Nothing was changed.")
+        case _:
+            return problem(site, None, status_of_error(error), line_of_error(error))

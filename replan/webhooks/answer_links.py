@@ -1,0 +1,99 @@
+"""Links by which one person answers one question: signed with HMAC-SHA256, and the confirmation of an approval. Pure.
+
+A link names its person, its question and its end. That it is used once is the journal's rule: a question is asked under
+an id of its own, and its first answer counts.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass
+
+from replan.setup.people import Answering
+from runtime.core.errors import ReplanError
+
+CONFIRM_SECONDS = 600
+"""How long an approval can be confirmed after its page was shown."""
+TOKEN_MAX = 1000
+"""Characters of a token; a longer one is not looked at."""
+
+
+class LinkRefused(ReplanError):
+    """A link that cannot be used: it was not signed here, is too old, or its person may not answer the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLink:
+    """What a link says."""
+
+    person: str
+    """The name of the person it was made for."""
+    question: str
+    """The question that it answers, `RUN/ID`."""
+    until: int
+    """When it ends, in UTC seconds since 1970."""
+
+
+def signed_link(answering: Answering, link: AnswerLink) -> str:
+    """Return the token of a link; the same link has the same one."""
+    said = json.dumps([link.person, link.question, link.until], separators=(",", ":")).encode()
+    return f"{_text(said)}.{_text(_mac(answering.keys[0], 'answer link', said))}"
+
+
+def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink:
+    """Return what a token says. Raises `LinkRefused` for one that was not signed here, and for one that has ended."""
+    payload, dot, signature = token.partition(".")
+    said, mac = _bytes(payload), _bytes(signature)
+    keys = () if answering is None or not dot or len(token) > TOKEN_MAX else answering.keys
+    if not any(hmac.compare_digest(_mac(key, "answer link", said), mac) for key in keys):
+        raise LinkRefused("this link was not made by this server, or was changed on its way")
+    person, question, until = json.loads(said)  # Whoever has the key wrote it.
+    if now >= until:
+        raise LinkRefused("this link has expired")
+    return AnswerLink(person, question, until)
+
+
+def check_person(answering: Answering, link: AnswerLink, *, people_only: bool) -> None:
+    """Raise `LinkRefused` where the settings do not let the link's person answer a question (any more)."""
+    person = answering.people.get(link.person)
+    if person is None or not person.may_answer(people_only=people_only):
+        raise LinkRefused(f"{link.person} may not answer this question")
+
+
+def confirmation(answering: Answering, token: str, answer: str, now: float) -> str:
+    """Return what confirms one answer through one link, for `CONFIRM_SECONDS`."""
+    until = int(now) + CONFIRM_SECONDS
+    return f"{until}.{_text(_mac(answering.keys[0], 'confirm', _confirmed(until, token, answer)))}"
+
+
+def is_confirmed(answering: Answering, token: str, answer: str, given: str, now: float) -> bool:
+    """Tell whether a confirmation is of this answer through this link, and not too old."""
+    time, _, signature = given.partition(".")
+    if not (time.isascii() and time.isdigit() and len(time) < 12) or now >= int(time):
+        return False
+    said, mac = _confirmed(int(time), token, answer), _bytes(signature)
+    return any(hmac.compare_digest(_mac(key, "confirm", said), mac) for key in answering.keys)
+
+
+def _confirmed(until: int, token: str, answer: str) -> bytes:
+    return json.dumps([until, token, answer]).encode()
+
+
+def _mac(key: bytes, use: str, said: bytes) -> bytes:
+    """Return the signature of bytes for one use: that of another use, such as a webhook's, is none."""
+    return hmac.new(key, f"replan {use}\n".encode() + said, hashlib.sha256).digest()
+
+
+def _text(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _bytes(text: str) -> bytes:
+    """Return the bytes of a text that `_text` has written; no bytes for another one."""
+    try:
+        data = base64.b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (UnicodeEncodeError, binascii.Error):
+        return b""
+    return data if _text(data) == text else b""
