@@ -66,7 +66,7 @@ class RequestGuard:
     origin: str | None = None
     """The origin of the server's own pages behind a proxy; None where it follows from `Host`."""
     linked: tuple[str, ...] = ()
-    """How the paths begin of pages that need no session, which links in messages and on other sites may lead to."""
+    """The paths of pages that need no session, which links elsewhere may lead to; one ending in `/` is all below it."""
     known: frozenset[str] = frozenset()
     """The values of `Host` that everybody knows, under which only `public` paths are served."""
     public: tuple[str, ...] = ()
@@ -140,7 +140,9 @@ class RequestGuard:
     def _is_link(self, scope: Scope, headers: Headers) -> bool:
         """Tell whether a person follows a link to a page without a session; another site's page only leads there."""
         opened = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
-        return opened and scope["method"] == "GET" and scope["path"].startswith(self.linked)
+        below = tuple([path for path in self.linked if path.endswith("/")])
+        named = scope["path"] in self.linked or scope["path"].startswith(below)
+        return opened and scope["method"] == "GET" and named
 
     def _most(self, scope: Scope) -> int:
         return START_BODY_MAX if scope["path"] in self.large else BODY_MAX
