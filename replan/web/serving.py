@@ -54,8 +54,7 @@ async def serve_home(
     listening = bound(port, listen)
     port = listening.getsockname()[1]
     offer = Offer(config, home.folder, engine.root)
-    store = Store(home.folder)
-    hub = Hub(engine.journal)
+    store, hub = Store(home.folder), Hub(engine.journal)
     waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
     reader = CachedReader(engine.journal, engine.kinds)
     # A host that takes up a run that people look at need not read it again.
