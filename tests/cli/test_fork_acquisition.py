@@ -1,0 +1,87 @@
+"""`replan fork` of acquisitions, and of runs of steps."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import run_id
+from tests.cli.samples import PLAN
+from tests.cli.test_acquire import GOAL, KNOWN, MARKET
+from tests.cli.test_delete import BELOW, PARENT
+
+
+def forked(replan, *arguments, code=0):
+    done = replan("fork", *arguments, "--no-input", "--json", "-q")
+    assert done.exit_code == code, done.output
+    return json.loads(done.stdout)
+
+
+def refused(replan, *arguments, code):
+    """Return the one line of a fork that is refused and starts nothing."""
+    before = replan("runs", "--json").stdout
+    done = replan("fork", *arguments)
+    assert (done.exit_code, done.stdout) == (code, ""), done.output
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert replan("runs", "--json").stdout == before
+    return done.stderr
+
+
+def shown(replan, run):
+    return json.loads(replan("show", run, "--json").stdout)
+
+
+def events(replan, run):
+    return json.loads(replan("show", run, "--events", "--json").stdout)["events"]
+
+
+def test_a_run_of_a_step_is_refused_with_the_run_that_is_to_be_forked(replan, planned, tmp_path):
+    (tmp_path / "below.yaml").write_text(BELOW)
+    (tmp_path / "parent.yaml").write_text(PARENT)
+    top = planned({"g_plan": [PLAN], "g_sketch": []}, "-w", tmp_path / "parent.yaml")
+    step = json.loads(replan("show", top, "--tree", "--json").stdout)["nodes"][0]["child"]
+    line = refused(replan, step, "--at", 2, code=2)
+    assert f"the run is a step of run {top}" in line
+    assert f"replan fork {top}" in line
+
+
+@pytest.fixture
+def sized(replan):
+    """The id of an acquisition that has ended, and its result."""
+    more = (*KNOWN, "--set", "segment.win_rate=4 %")
+    done = replan("acquire", "market_size", GOAL, "--docs", MARKET, *more, "--no-input", "--json", "-m", "rules")
+    assert done.exit_code == 0, done.stderr
+    return run_id(replan), json.loads(done.stdout)
+
+
+def test_a_fork_of_an_acquisition_finds_what_the_other_run_has_found(replan, sized):
+    run, result = sized
+    last = len(events(replan, run))
+    before = replan("log", run).stdout
+    for seq in (*range(1, last - 1, 7), last - 1):
+        done = forked(replan, run, "--at", seq)
+        assert (done["outcome"], done["fields"], done["calculation"]) == (
+            result["outcome"],
+            result["fields"],
+            result["calculation"],
+        ), f"at record {seq}"
+        assert done["calls"] <= result["calls"]
+    assert replan("log", run).stdout == before
+
+
+def test_a_fork_of_an_acquisition_that_waits_takes_an_answer_of_its_own(replan):
+    asked = replan("acquire", "market_size", GOAL, "--docs", MARKET, "--no-input", "--json", "-m", "rules")
+    assert asked.exit_code == 6, asked.output
+    run = run_id(replan)
+    fork = forked(replan, run, code=6)
+    assert fork["question"]["text"] == shown(replan, run)["question"]["text"]
+    assert replan("answer", fork["question"]["id"], "Spain").exit_code == 0
+    assert replan("resume", fork["run_id"], "--no-input").exit_code in (0, 6)
+    assert "Spain" in replan("show", fork["run_id"], "--events", "--json").stdout
+    assert "Spain" not in replan("show", run, "--events", "--json").stdout
+
+
+def test_an_acquisition_takes_no_workflow_policy_or_workspace(replan, sized, tmp_path):
+    run, _ = sized
+    for option, value in (("--policy", "belief"), ("--workflow", "single"), ("--workspace", tmp_path / "w")):
+        line = refused(replan, run, "--at", 2, option, value, code=2)
+        assert option in line or option.removeprefix("--") in line
