@@ -14,6 +14,7 @@ from actors.planning.result import Result
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.attachments import Attachment
+from actors.values.given import PddlTexts
 from replan.api.driving import beside_the_loop, driven
 from replan.api.handle import Run
 from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
@@ -24,6 +25,7 @@ from replan.runs.executing import planned_with
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.goals import MODEL, TokenGoal, goal_in, tools_to_plan_with, workflow_for_goal
 from replan.runs.home import open_home
+from replan.runs.pddl_tasks import pddl_task, workflow_for_pddl
 from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id, run_named
 from replan.runs.session import RunSession
@@ -47,6 +49,7 @@ def start(
     goal: str | Sequence[str] = (),
     holds: str | Sequence[str] = (),
     tools: Path | str | None = None,
+    pddl: tuple[str, str] | None = None,
     workflow: str | Path = "search",
     search: str | None = None,
     model: str | None = None,
@@ -69,6 +72,7 @@ def start(
     In place of a problem, `goal` names tokens that must hold at the end, and `holds` those that hold at the beginning:
     lists, or texts with commas. The plan is then searched for, without a model, from the steps that generators of the
     file `tools` declare (None: `tools.yaml` in the home). With a problem, its plan may name only what `tools` has.
+    `pddl` is another problem: the texts of a domain and of a problem in PDDL, each of at most 4 MiB.
 
     `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`).
     A limit of None means the workflow's limit, or else no limit. `active_time` limits how long models and guards work;
@@ -88,11 +92,13 @@ def start(
     Raises `UsageProblem`, whose place is the keyword, on entering the block and before anything is written.
     """
     check_types(workflow=workflow, model=model, tools=tools)
-    named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict})
+    named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict, "pddl": pddl})
     options = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     attachments = partial(attached_to, attach, repo, problem)
     how = driving(guards, generators, home, ask, placed(tenant, priority))
     path = None if tools is None else os.fspath(tools)
+    if pddl is not None:
+        return _start(partial(_prepared_for_pddl, problem, pddl, options, model, attachments=attachments), how)
     return _start(partial(_prepared_for, problem, options, model, attachments, tools=path, goal=named), how)
 
 
@@ -306,6 +312,27 @@ def _prepared_for(
     return planned_with(prepared_for_goal(goal, options, model, how), found, goal)
 
 
+def _prepared_for_pddl(
+    problem: str,
+    pddl: tuple[str, str],
+    options: RunOptions,
+    model: str | None,
+    how: Driving,
+    *,
+    attachments: Callable[[], tuple[Attachment, ...]],
+) -> RunRequest:
+    """Prepare a run for the texts of a domain and a problem in PDDL. Raises `UsageProblem`."""
+    given: object = pddl  # whatever a caller passes
+    if not isinstance(given, Sequence) or len(given) != 2 or not all(isinstance(text, str) for text in given):
+        raise UsageProblem("should be the texts of a domain and a problem", place="pddl", hint="pddl=(DOMAIN, PROBLEM)")
+    if problem:
+        raise UsageProblem("both a problem and PDDL are given", place="pddl", hint="leave one of the two out")
+    if options.workflow == RunOptions().workflow:
+        options = replace(options, workflow=workflow_for_pddl())
+    text, texts = pddl_task(PddlTexts(domain=pddl[0], problem=pddl[1]))
+    return prepared_run(text, options, model, attachments, how, pddl=texts)
+
+
 def prepared_for_goal(goal: TokenGoal, options: RunOptions, model: str | None, how: Driving) -> RunRequest:
     """Prepare a run for a goal, but for its tools. Raises `UsageProblem`, whose place is the keyword."""
     if options.workflow == RunOptions().workflow:
@@ -319,6 +346,8 @@ def prepared_run(
     model: str | None,
     attachments: Callable[[], tuple[Attachment, ...]],
     how: Driving,
+    *,
+    pddl: PddlTexts | None = None,
 ) -> RunRequest:
     """Prepare a run. Raises `UsageProblem`, whose place is the keyword."""
     try:
@@ -330,6 +359,7 @@ def prepared_run(
             environment=how.environment,
             config=UserConfig() if how.home is MEMORY else None,
             attachments=attachments(),
+            pddl=pddl,
         )
         prepared.check_model()
     except UsageProblem as wrong:

@@ -1,17 +1,10 @@
 """Reads the PDDL files that are named on the command line."""
 
 from actors.pddl.expressions import BYTES_MAX
-from actors.pddl.grounding import holds
-from actors.pddl.task import specification, task_in
 from actors.values.given import PddlTexts
 from replan.cli.inputs import file_named, read_file, read_stdin
-from replan.setup.data_files import data_root
+from replan.runs.pddl_tasks import pddl_task
 from runtime.core.errors import UsageProblem
-
-
-def workflow_for_pddl() -> str:
-    """Return the path of the shipped workflow that finds actions."""
-    return str(data_root() / "configs" / "pddl" / "workflow.yaml")
 
 
 def read_task(domain: str, problem: str) -> tuple[str, PddlTexts]:
@@ -22,11 +15,7 @@ def read_task(domain: str, problem: str) -> tuple[str, PddlTexts]:
     if domain == problem == "-":
         raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
     texts = PddlTexts(domain=pddl_text(domain), problem=pddl_text(problem))
-    _, task = task_in(texts, domain, problem)
-    if all(holds(literal, task.initial) for literal in task.goal):
-        hint = "name a problem whose goal does not hold yet"
-        raise UsageProblem("the goal holds at the beginning, so nothing is to be planned", place=problem, hint=hint)
-    return specification(texts), texts
+    return pddl_task(texts, domain, problem)
 
 
 def pddl_text(name: str) -> str:

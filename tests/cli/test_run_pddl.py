@@ -114,7 +114,7 @@ def test_a_model_that_reads_no_texts_is_refused(replan, task):
 
 def test_a_workflow_that_finds_no_actions_is_refused_and_so_is_that_of_pddl_without_a_domain(replan, task, problem):
     assert_refused(replan("run", *task, "-m", "gpt-5-mini", "-w", "single"), "no step of the workflow 'single'")
-    from replan.cli.pddl_files import workflow_for_pddl
+    from replan.runs.pddl_tasks import workflow_for_pddl
 
     result = replan("run", problem, "-m", "gpt-5-mini", "-w", workflow_for_pddl())
     assert_refused(result, "--workflow: the workflow 'pddl' plans for problems in PDDL", "--pddl")

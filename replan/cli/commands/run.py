@@ -112,7 +112,8 @@ def run(
 def _task(problem: str | None, pddl: str | None, values: dict[str, Any]) -> tuple[str, PddlTexts | None]:
     """Return the text of the problem, and the texts of one in PDDL, for which the workflow is set that is not given."""
     from replan.cli.inputs import read_problem
-    from replan.cli.pddl_files import read_task, workflow_for_pddl
+    from replan.cli.pddl_files import read_task
+    from replan.runs.pddl_tasks import workflow_for_pddl
 
     if problem is None:
         raise UsageProblem(
