@@ -42,6 +42,7 @@ SUITES = {
     "forks": (["tests/simulation", "-k", "fork"], {"REPLAN_SIM_FORKS": 200}),
     "undos": (["tests/execution/test_undo_simulation.py"], {"REPLAN_UNDOS": 100_000}),
     "prohibitions": (["tests/execution/test_forbidden_simulation.py"], {"REPLAN_PROHIBITIONS": 3_000}),
+    "links": (["tests/crash/test_kill_links.py"], {"REPLAN_LINK_QUESTIONS": 1_000}),
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
     "copies": (["tests/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
     "replies": (["tests/replies/test_fuzzed_runs.py"], {"REPLAN_REPLIES": 100_000}),

@@ -21,7 +21,15 @@ from replan.views.question_forms import answer_of_form, shown_form
 from replan.web.rendering import render
 from replan.web.requests import FormFields, problem, status_of_error
 from replan.web.site import Site
-from replan.webhooks.answer_links import AnswerLink, LinkRefused, check_person, confirmation, is_confirmed, read_link
+from replan.webhooks.answer_links import (
+    AnswerLink,
+    LinkRefused,
+    LinkUnknown,
+    check_person,
+    confirmation,
+    is_confirmed,
+    read_link,
+)
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 
 FIELDS_MAX = 10
@@ -45,6 +53,8 @@ async def show_linked_question(site: Site, request: Request) -> Response:
     """Return the page with the question and its form; it changes nothing, whoever opens it."""
     try:
         return _form_page(site, await _linked(site, request))
+    except LinkUnknown as error:  # No page has this address.
+        return problem(site, None, 404, f"{_sentence(error)} Nothing was changed.")
     except (ReplanError, HTTPException) as error:
         return _refusal(site, error)
 
@@ -52,9 +62,9 @@ async def show_linked_question(site: Site, request: Request) -> Response:
 async def answer_through_link(site: Site, request: Request) -> Response:
     """Post the answer of the form; an approval is shown once more first, and posted when that is confirmed."""
     try:
-        linked = await _linked(site, request)
-        site.count_write(Principal(f"link:{linked.link.person}", "answer"))
         async with request.form(max_files=0, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
+            linked = await _linked(site, request)
+            site.count_write(Principal(f"link:{linked.link.person}", "answer"))
             return await _answer(site, linked, FormFields(data))
     except (ReplanError, HTTPException) as error:
         return _refusal(site, error)
@@ -142,7 +152,11 @@ def _refusal(site: Site, error: ReplanError | HTTPException) -> Response:
         case HTTPException():
             return problem(site, None, error.status_code, error.detail)
         case LinkRefused():
-            text = str(error)
-            return problem(site, None, 403, f"{text[:1].upper()}{text[1:]}. Nothing was changed.")
+            return problem(site, None, 403, f"{_sentence(error)} Nothing was changed.")
         case _:
             return problem(site, None, status_of_error(error), line_of_error(error))
+
+
+def _sentence(error: LinkRefused) -> str:
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."

@@ -24,6 +24,10 @@ class LinkRefused(ReplanError):
     """A link that cannot be used: it was not signed here, is too old, or its person may not answer the question."""
 
 
+class LinkUnknown(LinkRefused):
+    """A text that is no link which was signed here."""
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerLink:
     """What a link says."""
@@ -43,12 +47,12 @@ def signed_link(answering: Answering, link: AnswerLink) -> str:
 
 
 def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink:
-    """Return what a token says. Raises `LinkRefused` for one that was not signed here, and for one that has ended."""
+    """Return what a token says. Raises `LinkUnknown` for one that was not signed here, else `LinkRefused`."""
     payload, dot, signature = token.partition(".")
     said, mac = _bytes(payload), _bytes(signature)
     keys = () if answering is None or not dot or len(token) > TOKEN_MAX else answering.keys
     if not any(hmac.compare_digest(_mac(key, "answer link", said), mac) for key in keys):
-        raise LinkRefused("this link was not made by this server, or was changed on its way")
+        raise LinkUnknown("this link was not made by this server, or was changed on its way")
     person, question, until = json.loads(said)  # Whoever has the key wrote it.
     if now >= until:
         raise LinkRefused("this link has expired")
