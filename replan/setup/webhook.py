@@ -27,7 +27,9 @@ class WebhookEntry(Config):
 
     url: Annotated[str, Field(max_length=2000)]
     """The address: `https`, or plain `http` to this machine or to a private address in digits."""
-    secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
+    format: Literal["replan", "slack", "teams"] = "replan"
+    """What is posted: signed JSON, a message for an incoming webhook of Slack, or one for a workflow of Teams."""
+    secrets: Annotated[tuple[SecretStr, ...], Field(max_length=SECRETS_MAX)] = ()
     """The secrets, each of which signs every message. To replace one, list the new one first, and both for a while."""
     events: Annotated[tuple[WebhookEvent, ...], Field(min_length=1)] = ("waiting", "parked", "finished")
     """What is told: a run waits for a person, was parked, has finished."""
@@ -39,6 +41,8 @@ class WebhookEntry(Config):
         _check_url(self.url, "url", query=True)
         if self.page is not None:
             _check_url(self.page, "page", query=False)
+        if self.format == "replan" and not self.secrets:
+            raise config_error("nothing signs the messages", ("secrets",), _HINT)
         check_secrets(self.secrets)
         return self
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 import orjson
 
@@ -14,6 +14,7 @@ from actors.values.format import stamp
 from replan.setup.people import Answering
 from replan.setup.webhook import WebhookEntry, WebhookEvent
 from replan.webhooks.answer_links import AnswerLink, signed_link
+from replan.webhooks.channel_cards import buttons_of, slack_message, teams_message
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 
@@ -80,6 +81,20 @@ class Addressees:
 NOBODY = Addressees()
 
 
+def _body(entry: WebhookEntry, told: WebhookEvent, title: str, data: Mapping[str, Any], at: str) -> dict[str, Any]:
+    """Return what is posted, in the format of the webhook."""
+    buttons = buttons_of(data.get("link"), data.get("answer_links", {}))
+    match entry.format:
+        case "replan":
+            return {"type": f"run.{told}", "timestamp": at, "data": data}
+        case "slack":
+            return slack_message(told, title, buttons)
+        case "teams":
+            return teams_message(told, title, buttons)
+        case _:
+            assert_never(entry.format)
+
+
 def message_about(
     record: Record[Any], about: About, entry: WebhookEntry, redactor: Redactor, addressees: Addressees = NOBODY
 ) -> WebhookMessage | None:
@@ -107,5 +122,5 @@ def message_about(
         data = {**data, "link": entry.page.rstrip("/") + OPENING}
     if links:
         data = {**data, "answer_links": links}
-    body = {"type": f"run.{told}", "timestamp": stamp(record.at), "data": data}
+    body = _body(entry, told, title, data, stamp(record.at))
     return WebhookMessage(message_id(about.run, record.seq), record.seq, record.at, orjson.dumps(body))

@@ -85,8 +85,9 @@ async def post(
         "user-agent": f"replan/{release().partition(' ')[0]}",
         "webhook-id": message.id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": signatures(keys, message.id, timestamp, message.body),
     }
+    if keys:
+        headers["webhook-signature"] = signatures(keys, message.id, timestamp, message.body)
     with trio.move_on_after(POST_SECONDS):
         try:
             async with client.stream("POST", entry.url, content=message.body, headers=headers) as response:
