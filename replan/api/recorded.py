@@ -58,7 +58,7 @@ async def awhatif(
     `time_limit` is in seconds for one run. A guard that raises or does not end is the outcome `failed` of its run.
     Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
     """
-    from replan.whatif.of_home import WhatIfQuery, findings_of  # noqa: PLC0415 -- only where runs are folded
+    from replan.whatif.query import WhatIfQuery, findings_of  # noqa: PLC0415 -- only where runs are folded
 
     if isinstance(guards, str) or isinstance(plugins, str):
         raise UsageProblem("should be a list, not a text", place="guards" if isinstance(guards, str) else "plugins")

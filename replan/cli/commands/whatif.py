@@ -67,7 +67,7 @@ def whatif(
     from replan.cli.terminal.console import print_json, show
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import read_user_config
-    from replan.whatif.of_home import WhatIfQuery, findings_of
+    from replan.whatif.query import WhatIfQuery, findings_of
     from replan.whatif.report import report_json, report_lines
 
     home = locate_home()
