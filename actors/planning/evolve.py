@@ -35,7 +35,7 @@ from actors.planning.events import (
     VerdictReached,
 )
 from actors.planning.given_plans import content_made
-from actors.planning.ids import branch_of, visit_and_attempt
+from actors.planning.ids import visit_and_attempt
 from actors.planning.planning_questions import of_verdict
 from actors.planning.prompt_context import explain, rejected_for
 from actors.planning.state import Branch, Node, PendingReplan, PlannedQuestion, State, with_branch
@@ -45,6 +45,7 @@ from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, Settled, charged
 from actors.run.evolve import CommonEvent
 from actors.run.fork_event import Forked
+from actors.run.fork_rules import OF_ORIGIN
 from actors.run.inbox import NoteTold, RequirementTold
 from actors.run.parking import RunResumed
 from actors.run.questions import (
@@ -99,8 +100,12 @@ def requested(state: State, run: Common, branch: Branch, event: PlanningCall) ->
 
 
 def reissued(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
-    """Return the state after an earlier driver's call was asked for again: that one stays charged as unknown."""
-    branch = changed(branch, calls=branch.calls + event.again.calls)
+    """Return the state after an earlier driver's call was asked for again: that one stays charged as unknown.
+
+    A call of the run that this one was forked from counts in its branch from the beginning.
+    """
+    of_origin = state.run.calls.open[event.replaces].epoch == OF_ORIGIN
+    branch = changed(branch, calls=branch.calls + (0 if of_origin else event.again.calls))
     return changed(state, run=run, branches=with_branch(state.branches, branch))
 
 
@@ -298,12 +303,8 @@ def started(event: RunStarted) -> State:
 
 
 def _forked(state: State, run: Common, event: Forked) -> State:
-    """Return the state of a fork at its beginning; a call that is asked for again is counted when that happens."""
-    branches = list(state.branches)
-    for opened_call in state.run.calls.open.values():
-        number = branch_of(opened_call.request.node)
-        branches[number] = changed(branches[number], calls=branches[number].calls - opened_call.request.calls)
-    state = changed(state, run=run, branches=tuple(branches))
+    """Return the state of a fork at its beginning."""
+    state = changed(state, run=run)
     if event.pinned:
         config = read_config(event.pinned)
         never_strict = config.workflow.never_strict

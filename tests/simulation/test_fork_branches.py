@@ -18,6 +18,7 @@ BATCHES = 4
 LEAST = 5
 """The seeds of a batch that surely have a run with several branches."""
 SEEDS_PLANTED = 30
+CALLS = 1_000
 SEARCHES = ("beam:3", "beam:2x2", "breadth_first:2", "best_first:4", "iterative_deepening:4", "restart:3", "best_of:3")
 
 
@@ -37,11 +38,13 @@ class Branched(Calm):
     def __post_init__(self):
         super().__post_init__()
         search = SEARCHES[self.seed % len(SEARCHES)]
+        # A fork asks open questions anew, so that several would not expire in the same order.
         workflow = type(self.config.workflow).model_validate(
-            self.config.workflow.model_dump(exclude_unset=True) | {"search": search}
+            self.config.workflow.model_dump(exclude_unset=True) | {"search": search, "question_expires_seconds": None}
         )
         self.config = self.config.model_copy(update={"workflow": workflow})
-        self.limits = limits(self.dice, self.config)
+        # Near its limit of calls, a fork, which has all of it, would open more branches than the other run.
+        self.limits = limits(self.dice, self.config).model_copy(update={"calls": CALLS})
         self.invariants = Unchecked()
 
     def start(self):
