@@ -6,8 +6,6 @@ Most commands only read records; `views` imports this module when one shows more
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from actors.demands.table import table_lines, table_texts
 from actors.planning.attempts import attempts
 from actors.planning.events import PlanningEvent
@@ -70,6 +68,8 @@ def yaml_text(result: Result) -> str:
     last = next((each for each in result.path if each.last), None)
     if not result.succeeded or last is None or isinstance(last.value, str):
         return ""
+    import yaml  # noqa: PLC0415 - most commands do without
+
     return yaml.safe_dump(last.value, sort_keys=False, allow_unicode=True, width=110)
 
 

@@ -20,7 +20,6 @@ import trio
 from actors.config.loader import shipped_workflows
 from actors.config.model_spec import Named
 from actors.files.suggestions import nearest
-from actors.guards.built_in import BUILT_IN
 from actors.tools.specs import McpSpec
 from actors.values.format import counted, money
 from actors.values.lines import Line, StyledSpan, line
@@ -34,7 +33,7 @@ from replan.setup.data_files import data_root
 from replan.setup.database import database_place, database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
-from replan.setup.plugins import problems
+from replan.setup.plugins import BUILT_IN_GUARDS, problems
 from replan.setup.settings import HomeBudgetEntry, choose_model, read_user_config
 from replan.setup.version import release
 from replan.telemetry.running import how_to_install, is_installed
@@ -137,7 +136,7 @@ def _replan() -> str:
 
 
 def _plugins() -> str:
-    plugins, own = registry_of(Invocation()), len(BUILT_IN)
+    plugins, own = registry_of(Invocation()), len(BUILT_IN_GUARDS)
     kinds, broken_kinds = Kinds().formats()
     if broken := [*problems(), *broken_kinds]:
         raise UsageProblem("; ".join(broken))

@@ -193,7 +193,9 @@ def _profile_valid(config: Mapping[str, Any]) -> AnyGuard:
 
 _SHIPPED: Mapping[str, GuardFactory] = {"profile_valid": _profile_valid}
 """The guards of workflows that other commands than `run` start."""
-_BUILT_IN: Mapping[str, frozenset[str]] = {GUARDS: frozenset((*BUILT_IN, *_SHIPPED)), GENERATORS: BUILT_IN_GENERATORS}
+BUILT_IN_GUARDS = frozenset((*BUILT_IN, *_SHIPPED))
+"""The names of the guards that no plug-in may take."""
+_BUILT_IN: Mapping[str, frozenset[str]] = {GUARDS: BUILT_IN_GUARDS, GENERATORS: BUILT_IN_GENERATORS}
 _FACTORY = "make(config) returns guard(artifact, context)"
 
 

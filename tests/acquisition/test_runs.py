@@ -388,9 +388,13 @@ def test_a_state_before_the_start_is_no_state():
 
 
 def test_nothing_but_its_registration_and_what_starts_its_runs_imports_the_kind():
-    """The commands have the kind in their names; the orders of clients, and the costs of a start, name each kind."""
+    """The commands have the kind in their names; the orders of clients, and the costs of a start, name each kind.
+
+    The guard of proposed profiles is registered with the others.
+    """
     orders = {"replan/runs/orders.py", "replan/service/bodies.py", "replan/service/arguments.py"}
-    allowed = {"replan/setup/kinds.py", "replan/setup/config_schemas.py", "replan/web/start_costs.py", *orders}
+    setup = {f"replan/setup/{name}.py" for name in ("kinds", "config_schemas", "plugins")}
+    allowed = {"replan/web/start_costs.py", *setup, *orders}
     importers = {
         module.name
         for module in SOURCES
