@@ -38,6 +38,11 @@ async def in_state(client, status):
         await until(client.session, task, "input_required")
         await cancelled(client.session, task)
     state = await until(client.session, task, status)
+    while status != "working":  # The host may have a record more to write before the run is at rest.
+        await trio.sleep(0.1)
+        before, state = state, await polled(client.session, task)
+        if kept(state) == kept(before):
+            break
     assert state["status"] == status
     return task, state
 
