@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from replan.api.handle import Run
     from replan.api.inbox import aanswer, adecline, alimits, answer, atell, decline, limits, tell
     from replan.api.options import MEMORY
-    from replan.api.recorded import aattest, attest, awhatif, whatif
+    from replan.api.recorded_runs import aattest, attest, awhatif, whatif
     from replan.api.runs import afork, aresume, asolve, aundo, drive, fork, resume, solve, start, undo
     from replan.api.stored import RunSummary, acancel, adelete, aruns, ashow, cancel, delete, runs, show
     from replan.runs.inbox import AnswerReceipt
@@ -146,7 +146,7 @@ _HOMES = {
     "aacquire": "replan.api.acquire",
     "aadmit": "replan.api.admit",
     "aanswer": "replan.api.inbox",
-    "aattest": "replan.api.recorded",
+    "aattest": "replan.api.recorded_runs",
     "acancel": "replan.api.stored",
     "acquire": "replan.api.acquire",
     "adecline": "replan.api.inbox",
@@ -162,9 +162,9 @@ _HOMES = {
     "ashow": "replan.api.stored",
     "asolve": "replan.api.runs",
     "atell": "replan.api.inbox",
-    "attest": "replan.api.recorded",
+    "attest": "replan.api.recorded_runs",
     "aundo": "replan.api.runs",
-    "awhatif": "replan.api.recorded",
+    "awhatif": "replan.api.recorded_runs",
     "cancel": "replan.api.stored",
     "check": "replan.api.check",
     "decline": "replan.api.inbox",
@@ -184,7 +184,7 @@ _HOMES = {
     "start_execution": "replan.api.executing",
     "tell": "replan.api.inbox",
     "undo": "replan.api.runs",
-    "whatif": "replan.api.recorded",
+    "whatif": "replan.api.recorded_runs",
 }
 """The module that each public name lives in."""
 
@@ -208,7 +208,7 @@ class _Called(ModuleType):
     """The package `replan.runs` or `replan.whatif`, which is also the function of that name of the API."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the function: `replan.api.stored.runs` or `replan.api.recorded.whatif`."""
+        """Call the function: `replan.api.stored.runs` or `replan.api.recorded_runs.whatif`."""
         name = self.__name__.rpartition(".")[2]
         return getattr(import_module(_HOMES[name]), name)(*arguments, **options)
 

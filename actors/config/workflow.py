@@ -64,7 +64,7 @@ TEMPLATE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
 """The generators that return templates: two names of one generator, the first from AtomicGuard's files."""
 
 TOOL_PLANS = "ToolPlanGenerator"
-"""The generator that makes a plan from the steps that tools declare."""
+"""The name of the generator that searches for a plan among the steps declared in a tools file."""
 
 FREE_GENERATORS = TEMPLATE_GENERATORS | {PDDL_PLANS, TOOL_PLANS}
 """The built-in generators that call no model (S123)."""

@@ -1,7 +1,7 @@
 """Reads the bytes of a document in the confined process, by its format; those within ZIP files and e-mails too. Pure.
 
 Each part of the result has a `name` (empty for the document itself), and either `problem`, or `raw` (the bytes of a
-text file as base64), or `blocks` (`actors.documents.extracted`).
+text file as base64), or `blocks` (`actors.documents.extract_output`).
 """
 
 import base64
@@ -27,9 +27,9 @@ UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 TEXT_BYTES_MAX = 2 * 1024 * 1024
 """Bytes of a text file within a ZIP file or an e-mail."""
 TEXTS = frozenset({".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".xhtml", ".csv", ".tsv"})
-"""The endings of text files within ZIP files and e-mails."""
+"""The file name suffixes of text files that are read within ZIP files and e-mails."""
 FORMATS = {".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".xlsm": "xlsx", ".eml": "eml", ".zip": "zip"}
-"""The formats that this process reads, by the ending of the file's name."""
+"""The formats that this process reads, by file name suffix."""
 _HEADERS = ("From", "To", "Date", "Subject")
 _NAME_CHARACTERS = 200
 _READERS = {

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from actors.documents.extract_archive import FORMATS
-from actors.documents.extracted import Extracted
-from actors.documents.extraction import extract_file
+from actors.documents.extract_output import Extracted
+from actors.documents.extract_process import extract_file
 from actors.documents.text_document import FILE_BYTES_MAX, HTML, TABLES, TEXT, Document, text_document
 
 FILES_MAX = 2000

@@ -1,4 +1,4 @@
-"""Text documents: their bytes as text, their lines, language and decimal mark. Pure."""
+"""Decodes text documents, and finds their lines, title, language and decimal mark. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from actors.quantities.decimal_marks import decimal_mark, language_of
 from actors.quantities.numerals import DecimalMark
 
 FILE_BYTES_MAX = 2 * 1024 * 1024
-"""Bytes of one document; a longer one is read up to there."""
+"""The bytes that are read of one document; the rest of a longer one is left out."""
 TEXT = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
-"""The endings of plain texts."""
+"""The file name suffixes of plain text."""
 HTML = frozenset({".html", ".htm", ".xhtml"})
-"""The endings of HTML pages."""
+"""The file name suffixes of HTML pages."""
 TABLES = frozenset({".csv", ".tsv"})
-"""The endings of tables."""
+"""The file name suffixes of tables."""
 _ODD = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f\ufffd]")
 _ODD_SHARE_MAX = 0.01
 
@@ -28,21 +28,22 @@ class Document:
     name: str
     """Its path within the folder."""
     title: str
-    """Its title; its name where it has none."""
+    """Its title; a document without a title has its name here."""
     lines: tuple[tuple[int, str], ...]
-    """Its lines of text with their numbers in the file."""
+    """Its lines of text, each with its line number in the file."""
     decimal_mark: DecimalMark
-    """The decimal mark that its numbers or its language show; empty where nothing tells."""
+    """The decimal mark, inferred from its numbers or its language; empty if it cannot be inferred."""
     language: str
-    """Its language as a code; empty where it is not clear."""
+    """Its language code, such as `de`; empty if it is not known."""
     places: tuple[tuple[tuple[int, str], ...], ...] = ()
-    """For each line, where in it each place of the file begins; empty where the numbers of the lines tell it."""
+    """For each line, the positions at which places of the file begin, such as cells; empty if line numbers suffice."""
 
 
 def text_document(name: str, content: bytes, *, cut: bool = False) -> tuple[Document | None, str]:
-    """Return a document from its bytes, and a notice about it: why there is none, or its encoding; mostly empty.
+    """Return a document from its bytes, and a notice.
 
-    `cut` tells that the file goes on behind the bytes.
+    The notice says why there is no document, or names an encoding other than UTF-8; else it is empty. `cut` is true if
+    the file has more bytes than these.
     """
     text, encoding = _decoded(content, cut=cut)
     if text is None:
@@ -66,7 +67,7 @@ def _document(name: str, text: str) -> Document:
 
 
 def _decoded(content: bytes, *, cut: bool) -> tuple[str | None, str]:
-    """Return a file's text and the name of its encoding if that is not UTF-8; None for one that is not text."""
+    """Return the text of a file, None if it is not text, and the name of its encoding if that is not UTF-8."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = content.decode("utf-16", "replace")
         return (None, "") if "\x00" in text else (text, "")

@@ -59,8 +59,8 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
 
 
 Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link"]
-"""How an answer came: command line, web page, HTTP API, MCP server, `replan.answer`, the function that a Python program
-has passed to ask its user, or the signed link of a named person; empty where nobody has said."""
+"""The way on which an answer was given: the command line, the web page, the HTTP API, the MCP server, `replan.answer`,
+the `ask` function of a Python program, or the signed link of a named person; empty if it is not known."""
 VIAS: tuple[Via, ...] = get_args(Via)
 """All of them."""
 PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", "link")

@@ -34,10 +34,10 @@ from replan.runs.executing import (
     read_plan_file,
     tools_of,
 )
-from replan.runs.goals import TokenGoal
 from replan.runs.home import open_home
 from replan.runs.run_ids import new_run_id, run_named
 from replan.runs.session import RunSession
+from replan.runs.token_goals import TokenGoal
 from replan.runs.workspaces import ensure_unused
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry

@@ -23,12 +23,12 @@ from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
 from replan.runs.executing import planned_with
 from replan.runs.forks import ForkRequest, fork_run
-from replan.runs.goals import MODEL, TokenGoal, goal_in, tools_to_plan_with, workflow_for_goal
 from replan.runs.home import open_home
 from replan.runs.pddl_tasks import pddl_task, workflow_for_pddl
 from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id, run_named
 from replan.runs.session import RunSession
+from replan.runs.token_goals import MODEL, TokenGoal, goal_in, tools_to_plan_with, workflow_for_goal
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
 from runtime.core.errors import UsageProblem
@@ -321,7 +321,7 @@ def _prepared_for_pddl(
     *,
     attachments: Callable[[], tuple[Attachment, ...]],
 ) -> RunRequest:
-    """Prepare a run for the texts of a domain and a problem in PDDL. Raises `UsageProblem`."""
+    """Prepare a run for a planning task in PDDL: the texts of its domain and its problem. Raises `UsageProblem`."""
     given: object = pddl  # whatever a caller passes
     if not isinstance(given, Sequence) or len(given) != 2 or not all(isinstance(text, str) for text in given):
         raise UsageProblem("should be the texts of a domain and a problem", place="pddl", hint="pddl=(DOMAIN, PROBLEM)")
@@ -329,8 +329,8 @@ def _prepared_for_pddl(
         raise UsageProblem("both a problem and PDDL are given", place="pddl", hint="leave one of the two out")
     if options.workflow == RunOptions().workflow:
         options = replace(options, workflow=workflow_for_pddl())
-    text, texts = pddl_task(PddlTexts(domain=pddl[0], problem=pddl[1]))
-    return prepared_run(text, options, model, attachments, how, pddl=texts)
+    texts = PddlTexts(domain=pddl[0], problem=pddl[1])
+    return prepared_run(pddl_task(texts), options, model, attachments, how, pddl=texts)
 
 
 def prepared_for_goal(goal: TokenGoal, options: RunOptions, model: str | None, how: Driving) -> RunRequest:

@@ -27,8 +27,8 @@ from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import plain_terminal, print_json, show
-from replan.runs.goals import TOOLS_FILE
 from replan.runs.models import check_model, open_named
+from replan.runs.token_goals import TOOLS_FILE
 from replan.setup.data_files import data_root
 from replan.setup.database import database_place, database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from replan.cli.run_options import is_given, naming_options
-from replan.runs.goals import MODEL, TokenGoal, goal_in, workflow_for_goal
+from replan.runs.token_goals import MODEL, TokenGoal, goal_in, workflow_for_goal
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 

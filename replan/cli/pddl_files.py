@@ -15,7 +15,7 @@ def read_task(domain: str, problem: str) -> tuple[str, PddlTexts]:
     if domain == problem == "-":
         raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
     texts = PddlTexts(domain=pddl_text(domain), problem=pddl_text(problem))
-    return pddl_task(texts, domain, problem)
+    return pddl_task(texts, domain, problem), texts
 
 
 def pddl_text(name: str) -> str:

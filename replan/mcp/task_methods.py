@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError
 
 from replan.mcp.asking import answer_of, is_shown, name_of
 from replan.mcp.calls import TASKS, Desk, ToolCall, caller_of
-from replan.mcp.listening import listen, named_tasks
+from replan.mcp.task_subscriptions import listen, named_tasks
 from replan.mcp.tasks import TERMINAL, read_task, shown_task
 from replan.service import messages
 from replan.service.read_operations import open_questions

@@ -33,7 +33,7 @@ PLAN_GUARDS = frozenset({"plan_minimal", "plan_medium", "plan_expansive"})
 
 
 def canonical(value: Any) -> bytes:
-    """Return the only way in which an attestation writes a JSON value: sorted keys, no blanks, UTF-8, a line feed."""
+    """Return a value as canonical JSON: sorted keys, no spaces, UTF-8, a line feed at the end."""
     return (json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n").encode()
 
 

@@ -21,9 +21,9 @@ from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
 from actors.tools.workspace import check_workspace
 from actors.values.given import Given
-from replan.runs.goals import TOOLS_FILE, TokenGoal, planning_for_goal, tools_to_plan_with, with_tool_steps
 from replan.runs.models import check_model
 from replan.runs.prepare import Prepared, setup_for
+from replan.runs.token_goals import TOOLS_FILE, TokenGoal, planning_for_goal, tools_to_plan_with, with_tool_steps
 from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import Home, locate_home

@@ -1,4 +1,4 @@
-"""A planning task in PDDL as the problem of a run, from the texts of its domain and its problem."""
+"""Checks a planning task in PDDL, and makes the problem text of a run from it."""
 
 from actors.pddl.expressions import BYTES_MAX
 from actors.pddl.grounding import holds
@@ -13,8 +13,8 @@ def workflow_for_pddl() -> str:
     return str(data_root() / "configs" / "pddl" / "workflow.yaml")
 
 
-def pddl_task(texts: PddlTexts, domain: str = "domain", problem: str = "problem") -> tuple[str, PddlTexts]:
-    """Return a task as the text of a run's problem and as the texts that it is given.
+def pddl_task(texts: PddlTexts, domain: str = "domain", problem: str = "problem") -> str:
+    """Return the problem text of a run for a task in PDDL.
 
     `domain` and `problem` name the two texts in errors. Raises `UsageProblem` for a text that is longer than
     `BYTES_MAX` bytes or cannot be read, and for a goal that holds at the beginning.
@@ -26,4 +26,4 @@ def pddl_task(texts: PddlTexts, domain: str = "domain", problem: str = "problem"
     if all(holds(literal, task.initial) for literal in task.goal):
         hint = "name a problem whose goal does not hold yet"
         raise UsageProblem("the goal holds at the beginning, so nothing is to be planned", place=problem, hint=hint)
-    return specification(texts), texts
+    return specification(texts)

@@ -36,7 +36,7 @@ class Audit:
 
 
 def canonical(value: Any) -> bytes:
-    """Return the only way to write a JSON value: sorted keys, no blanks, UTF-8, a line feed at the end."""
+    """Return a value as canonical JSON: sorted keys, no spaces, UTF-8, a line feed at the end."""
     return (json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n").encode()
 
 

@@ -1,7 +1,7 @@
-"""The pages of a link that answers a question. Opening one changes nothing; its form answers.
+"""The pages behind a signed link that answers a question. Opening a page changes nothing; sending its form answers.
 
-The link stands in the place of a session: it is signed, made for one person and one question, and read anew by each
-request. An approval is shown once more before it is posted.
+The link is used in place of a session: it is signed, is for one person and one question, and is verified at each
+request. An approval is shown again for confirmation before it is posted.
 """
 
 from dataclasses import dataclass
@@ -39,18 +39,18 @@ FIELD_BYTES_MAX = 500_000
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What a request through a link is about."""
+    """A verified link, and the open question that it answers."""
 
     link: AnswerLink
-    """What the link says."""
+    """The content of the link."""
     token: str
-    """The link's token, which its forms are sent back to."""
+    """The token of the link, part of the address that forms are sent to."""
     question: dict[str, Any]
     """The open question with its form."""
 
 
 async def show_linked_question(site: Site, request: Request) -> Response:
-    """Return the page with the question and its form; it changes nothing, whoever opens it."""
+    """Return the page with the question and its form. It changes nothing, so that programs may open links too."""
     try:
         return _form_page(site, await _linked(site, request))
     except LinkUnknown as error:  # No page has this address.
@@ -60,7 +60,7 @@ async def show_linked_question(site: Site, request: Request) -> Response:
 
 
 async def answer_through_link(site: Site, request: Request) -> Response:
-    """Post the answer of the form; an approval is shown once more first, and posted when that is confirmed."""
+    """Post the answer in the form. An approval is posted only after it was shown again and confirmed."""
     try:
         async with request.form(max_files=0, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
             linked = await _linked(site, request)
@@ -71,7 +71,7 @@ async def answer_through_link(site: Site, request: Request) -> Response:
 
 
 async def _linked(site: Site, request: Request) -> Linked:
-    """Return what a request is about. Raises `LinkRefused`, and `HTTPException` for a question that is not open."""
+    """Return the verified link of a request. Raises `LinkRefused`, and `HTTPException` if the question is not open."""
     token = request.path_params["token"]
     link = read_link(site.answering, token, site.now())
     assert site.answering is not None  # Else no link is read.
@@ -93,7 +93,7 @@ async def _linked(site: Site, request: Request) -> Linked:
 
 
 def _closed(question: Question | None) -> str:
-    """Return what became of a question that is not open, in a sentence."""
+    """Return a sentence that says why a question is not open any more."""
     if question is None or question.status in (Status.WITHDRAWN, Status.ASKED):
         return "Nobody needs an answer to this question any more."
     if question.status is Status.EXPIRED:
@@ -147,7 +147,7 @@ def _page(site: Site, template: str, linked: Linked, values: dict[str, Any], sta
 
 
 def _refusal(site: Site, error: ReplanError | HTTPException) -> Response:
-    """Return the page that says why nothing was changed."""
+    """Return the page that says why the link was refused."""
     match error:
         case HTTPException():
             return problem(site, None, error.status_code, error.detail)

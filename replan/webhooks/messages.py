@@ -14,7 +14,7 @@ from actors.values.format import stamp
 from replan.setup.people import Answering
 from replan.setup.webhook import WebhookEntry, WebhookEvent
 from replan.webhooks.answer_links import AnswerLink, signed_link
-from replan.webhooks.channel_cards import buttons_of, slack_message, teams_message
+from replan.webhooks.chat_messages import buttons_of, slack_message, teams_message
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 

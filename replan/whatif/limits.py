@@ -1,8 +1,4 @@
-"""The limits of folding recorded runs."""
+"""The time limit of folding a recorded run; a module of its own, since the command line needs it for `--help`."""
 
 LIMIT_SECONDS = 10.0
-"""The time limit of one run where nobody sets another."""
-READ_AT_ONCE = 64
-"""Runs that are read in one snapshot of the journal."""
-FEW = 100
-"""Runs up to which one process is enough: starting another takes longer."""
+"""The default time limit of one run, in seconds."""

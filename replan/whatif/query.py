@@ -1,4 +1,4 @@
-"""What if, over the runs of a home or a database: they are read, those that wait first, and folded in processes."""
+"""Answers a what-if query over the runs of a home or a database: reads the runs and folds them in worker processes."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home
 from replan.setup.settings import UserConfig
 from replan.whatif.differences import FoldOutcome, RunComparison
 from replan.whatif.edits import EditRequest
-from replan.whatif.limits import FEW, LIMIT_SECONDS, READ_AT_ONCE
+from replan.whatif.limits import LIMIT_SECONDS
 from replan.whatif.processes import Checkout, fold_all
 from replan.whatif.recorded_run import StoredRun
 from runtime.core.daily_budget import HomeBudget
@@ -24,31 +24,36 @@ from runtime.open_offline import open_raw
 if TYPE_CHECKING:
     from runtime.journal.raw import RawStore
 
+READ_AT_ONCE = 64
+"""The number of runs that are read in one snapshot of the journal."""
+FEW = 100
+"""Up to this number of runs one process is used, since starting more takes longer than it saves."""
+
 
 @dataclass(frozen=True, slots=True)
 class WhatIfQuery:
-    """Which runs are folded, and under which edit."""
+    """The runs to fold, and the edit under which they are folded."""
 
     runs: tuple[str, ...] = ()
-    """The ids of runs, or at least six characters of each; none are all."""
+    """The ids of runs, or at least the first six characters of each; empty for all runs."""
     workflow: str | None = None
-    """A shipped workflow, or a file; None for the recorded one."""
+    """The name of a shipped workflow, or the path of a file; None for the recorded workflow."""
     guards: tuple[str, ...] = ()
-    """Guards that are asked again, `NAME`, or in place of a step's own, `STEP=NAME`."""
+    """Guards to ask again: `NAME` wherever it has judged, or `STEP=NAME` in place of the guard of a step."""
     policy: str | None = None
-    """A shipped policy, or a file; None for the recorded one."""
+    """The name of a shipped policy, or the path of a file; None for the recorded policy."""
     release: str | None = None
-    """The folder of the checkout that folds; None for this program."""
+    """The folder of a checkout whose code folds the runs; None for this program."""
     plugins: tuple[str, ...] = ()
-    """The files of plug-ins."""
+    """The paths of plug-in files."""
     seconds: float = LIMIT_SECONDS
-    """The time limit of one run."""
+    """The time limit of one run, in seconds."""
 
 
 def findings_of(
     asked: WhatIfQuery, config: UserConfig, environment: Mapping[str, str] = os.environ
 ) -> list[RunComparison]:
-    """Return what comes of each run, those that wait first, then the newest.
+    """Return the comparison of each run: waiting runs first, then the newest first.
 
     Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
     """
@@ -67,7 +72,7 @@ def findings_of(
 
 
 def _absolute(name: str | None) -> str:
-    """Return a file's absolute path, since the process that reads it is elsewhere; the name of a shipped one as is."""
+    """Return the absolute path of a file, as workers have another folder; the name of a shipped one as it is."""
     if not name:
         return ""
     return str(Path(name).absolute()) if os.path.lexists(name) or os.sep in name else name
@@ -82,7 +87,7 @@ def _folded(
     *,
     daily_budget: bool,
 ) -> list[RunComparison]:
-    """Return what comes of each run, those that wait first, then the newest."""
+    """Return the comparison of each run: waiting runs first, then the newest first."""
     checkout = Checkout.own() if release is None else Checkout.at(release)
     rows = list[RunRow]()
     if store is not None:
@@ -110,7 +115,7 @@ def _folded(
 
 
 def _stored(store: "RawStore", runs: Sequence[str], unread: dict[str, str]) -> Iterator[StoredRun]:
-    """Yield runs as they are stored, verified; `unread` gets those that cannot be read, with the cause."""
+    """Yield the verified stored form of runs; runs that cannot be read are put into `unread` with the cause."""
     for begin in range(0, len(runs), READ_AT_ONCE):
         with store.look() as reader:
             part = list(reader.copies(runs[begin : begin + READ_AT_ONCE]))

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from actors.acquisition.prepare import AcquisitionInput
-from actors.documents import extraction
-from actors.documents.extraction import WALL_SECONDS_MAX, extract_file
+from actors.documents import extract_process
+from actors.documents.extract_process import WALL_SECONDS_MAX, extract_file
 from actors.documents.folder import FileStamp, read_file
 from replan.runs.acquiring import prepare_to_acquire
 from replan.setup.plugins import registry
@@ -117,7 +117,7 @@ def test_a_reader_that_takes_too_much_is_ended_and_named(tmp_path, monkeypatch, 
         "from actors.documents.confinement import confine\n"
         f"confine(seconds=1, memory_bytes=2**30)\n{body}\n"
     )
-    monkeypatch.setattr(extraction, "_PROGRAM", program)
+    monkeypatch.setattr(extract_process, "_PROGRAM", program)
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
     [notice] = extract_file(tmp_path / "a.pdf", "a.pdf", 0, 0).notices
     assert notice.startswith("a.pdf: left out: ")
@@ -138,7 +138,7 @@ def test_a_reader_that_takes_too_much_is_ended_and_named(tmp_path, monkeypatch, 
 def test_what_a_reader_writes_is_checked(tmp_path, monkeypatch, written):
     program = tmp_path / "reader.py"
     program.write_text(f"import os; os.write(1, {written.encode()!r})")
-    monkeypatch.setattr(extraction, "_PROGRAM", program)
+    monkeypatch.setattr(extract_process, "_PROGRAM", program)
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
     found = extract_file(tmp_path / "a.pdf", "a.pdf", 0, 0)
     assert found.documents == ()
@@ -148,7 +148,7 @@ def test_what_a_reader_writes_is_checked(tmp_path, monkeypatch, written):
 def test_a_reader_that_writes_without_end_is_ended(tmp_path, monkeypatch):
     program = tmp_path / "reader.py"
     program.write_text("import os\nwhile True: os.write(1, b'x' * 65536)")
-    monkeypatch.setattr(extraction, "_PROGRAM", program)
+    monkeypatch.setattr(extract_process, "_PROGRAM", program)
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
     assert extract_file(tmp_path / "a.pdf", "a.pdf", 0, 0).documents == ()
 

@@ -99,7 +99,7 @@ async def test_a_call_is_a_task_that_asks_is_answered_and_comes_to_the_plan(tmp_
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_the_clients_library_finishes_a_task_for_a_plain_call(tmp_path, transport, commands):
-    """It checks the result of the task against the schema that the tool is listed with."""
+    """The client library validates the result of a task by the output schema of its tool."""
     house = House(tmp_path, commands=commands)
     extension = TasksExtension(fill=lambda form: filled(ANSWER))
     async with house.server(transport) as connect, connect(**with_tasks(extensions=[extension])) as client:

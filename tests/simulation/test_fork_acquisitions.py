@@ -18,11 +18,13 @@ from actors.run.ids import call_of
 from actors.run.messages import Faulted, Generated
 from actors.run.tools import Begun, Ended
 from runtime.core.ledger import ZERO
-from runtime.core.machine import Refused, fold, settle
+from runtime.core.machine import fold
 from runtime.core.messages import Mailed, Resumed, Woken
 from tests.acquisition.stage import Stage, prepared
 from tests.acquisition.states import BOOT
 from tests.acquisition.test_properties import STEPS_MAX, move, random_profile
+from tests.simulation.replaying import replay
+from tests.simulation.seeds import repeatable, seeds_of
 
 SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "8"))
 BATCHES = 4
@@ -68,21 +70,12 @@ def replayed(run, seq):
     event = Forked(at=before.run.now, origin="other", seq=seq, hash="00", limits=run.events[0].limits)
     stored = CODEC.encode(event)
     assert CODEC.decode(stored.body, stored.texts) == event
-    state, events = MACHINE.evolve(before, event), []
+    state = MACHINE.evolve(before, event)
     assert state.run.ledger.committed == ZERO, "a fork has a budget of its own"
 
-    def give(message):
-        nonlocal state
-        accepted = MACHINE.accept(state, message)
-        if accepted is not None and not isinstance(accepted, Refused):
-            state, batch = settle(MACHINE, state, accepted)
-            events.extend(batch)
-
-    give(Resumed(2, state.run.now))
-    for place, message, asked in run.told:
-        if place >= seq:
-            give(readdressed(message, state.run, asked))
-    return state, events
+    later = [(message, asked) for place, message, asked in run.told if place >= seq]
+    messages = [lambda state, told=told: readdressed(told[0], state.run, told[1]) for told in later]
+    return replay(MACHINE, state, messages)
 
 
 def readdressed(message, run, asked):
@@ -122,13 +115,8 @@ def check(run):
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_a_fork_of_an_acquisition_without_a_change_ends_as_the_other_run(batch):
-    seeds = range(batch, SEEDS, BATCHES)
-    if "REPLAN_SIM_SEED" in os.environ:
-        seeds = [int(os.environ["REPLAN_SIM_SEED"])] if batch == 0 else []
-    forks = 0
+    seeds, forks = seeds_of(batch, SEEDS, BATCHES), 0
     for seed in seeds:
-        try:
+        with repeatable(seed, __file__):
             forks += check(played(seed))
-        except Exception as error:
-            raise AssertionError(f"repeat with: REPLAN_SIM_SEED={seed} pytest {__file__}") from error
     assert forks > 0 or not seeds

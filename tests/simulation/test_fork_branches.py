@@ -11,6 +11,7 @@ from actors.planning import evolve
 from actors.search.strategies.tree import PruneCause
 from runtime.core.copies import changed
 from tests.simulation.scenery import limits
+from tests.simulation.seeds import repeatable, seeds_of
 from tests.simulation.test_forks import Calm, check
 
 SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "40"))
@@ -67,18 +68,13 @@ def limited(run):
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_a_fork_of_a_search_with_several_branches_ends_as_the_other_run(batch):
-    seeds = range(batch, SEEDS, BATCHES)
-    if "REPLAN_SIM_SEED" in os.environ:
-        seeds = [int(os.environ["REPLAN_SIM_SEED"])] if batch == 0 else []
-    branched = 0
+    seeds, branched = seeds_of(batch, SEEDS, BATCHES), 0
     for seed in seeds:
-        try:
+        with repeatable(seed, __file__):
             run = played(seed)
             if not limited(run):
                 check(run)
                 branched += len(run.state.branches) > 1
-        except Exception as error:
-            raise AssertionError(f"repeat with: REPLAN_SIM_SEED={seed} pytest {__file__}") from error
     assert branched > 0 or len(seeds) < LEAST, "some runs have several branches"
 
 

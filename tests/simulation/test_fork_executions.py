@@ -24,6 +24,7 @@ from runtime.core.machine import Refused, fold, settle
 from runtime.core.messages import Mailed, Resumed, Woken
 from tests.execution.random_plans import drawn
 from tests.execution.world import World
+from tests.simulation.seeds import repeatable, seeds_of
 
 SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "24"))
 BATCHES = 4
@@ -142,17 +143,12 @@ def check(world):
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_a_fork_of_an_execution_without_a_change_ends_as_the_other_run(batch):
-    seeds = range(batch, SEEDS, BATCHES)
-    if "REPLAN_SIM_SEED" in os.environ:
-        seeds = [int(os.environ["REPLAN_SIM_SEED"])] if batch == 0 else []
-    forks = 0
+    seeds, forks = seeds_of(batch, SEEDS, BATCHES), 0
     for seed in seeds:
-        try:
+        with repeatable(seed, __file__):
             world = Told(seed, drawn(seed)[0], replans=seed % 3 == 0)
             world.play()
             forks += check(world)
-        except Exception as error:
-            raise AssertionError(f"repeat with: REPLAN_SIM_SEED={seed} pytest {__file__}") from error
     assert forks > 0 or not seeds
 
 

@@ -13,9 +13,11 @@ from actors.run.fork_rules import OF_ORIGIN
 from actors.run.ids import call_of
 from actors.run.messages import Faulted, Generated
 from runtime.core.ledger import ZERO, Amount
-from runtime.core.machine import Refused, fold, settle
+from runtime.core.machine import fold, settle
 from runtime.core.messages import Resumed, Woken
 from tests.simulation.driver import CODEC, MACHINE, Run
+from tests.simulation.replaying import replay
+from tests.simulation.seeds import repeatable, seeds_of
 
 SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "60"))
 BATCHES = 4
@@ -62,20 +64,9 @@ def forked(run, seq):
 
 def replayed(run, seq):
     """Drive a fork with the replies that the other run has had after a record; return its state and its new events."""
-    state, events = forked(run, seq), []
-
-    def give(message):
-        nonlocal state
-        accepted = MACHINE.accept(state, message)
-        if accepted is not None and not isinstance(accepted, Refused):
-            state, batch = settle(MACHINE, state, accepted)
-            events.extend(batch)
-
-    give(Resumed(2, state.run.now))
-    for before, message in run.told:
-        if before >= seq:
-            give(readdressed(message, state.run))
-    return state, events
+    later = [message for before, message in run.told if before >= seq]
+    messages = [lambda state, message=message: readdressed(message, state.run) for message in later]
+    return replay(MACHINE, forked(run, seq), messages)
 
 
 def readdressed(message, run):
@@ -119,14 +110,9 @@ def check(run):
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_a_fork_without_a_change_ends_as_the_other_run(batch):
-    seeds = range(batch, SEEDS, BATCHES)
-    if "REPLAN_SIM_SEED" in os.environ:
-        seeds = [int(os.environ["REPLAN_SIM_SEED"])] if batch == 0 else []
-    for seed in seeds:
-        try:
+    for seed in seeds_of(batch, SEEDS, BATCHES):
+        with repeatable(seed, __file__):
             check(played(seed))
-        except Exception as error:
-            raise AssertionError(f"repeat with: REPLAN_SIM_SEED={seed} pytest {__file__}") from error
 
 
 def test_a_fork_spends_nothing_of_the_other_run_s_budget():

@@ -8,22 +8,15 @@ import os
 import pytest
 
 from tests.simulation.driver import Run
+from tests.simulation.seeds import repeatable, seeds_of
 
 SEEDS = int(os.environ.get("REPLAN_SIM_SEEDS", "150"))
 BATCHES = 5
 
 
-def _seeds(batch):
-    if "REPLAN_SIM_SEED" in os.environ:
-        return [int(os.environ["REPLAN_SIM_SEED"])] if batch == 0 else []
-    return range(batch, SEEDS, BATCHES)
-
-
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_every_simulated_run_keeps_every_promise(batch):
     """S6, S8, S22, S23, S24, S25, S27, S28, S39, S93, S94, S95, S105: `tests.simulation.invariants`."""
-    for seed in _seeds(batch):
-        try:
+    for seed in seeds_of(batch, SEEDS, BATCHES):
+        with repeatable(seed, __file__):
             Run(seed).simulate()
-        except Exception as error:
-            raise AssertionError(f"repeat with: REPLAN_SIM_SEED={seed} pytest tests/simulation") from error

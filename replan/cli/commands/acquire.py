@@ -128,7 +128,7 @@ def _propose(
     from replan.cli.plugins import registry_of
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
-    from replan.runs.proposing import prepare_proposal, profile_path
+    from replan.runs.profile_proposals import prepare_proposal, profile_path
 
     path = profile_path(output)
     with naming_options(problem="PROFILE"):
@@ -150,7 +150,7 @@ def _propose(
 
 def _write_profile(result: RunResult, *, goal: str, path: Path, docs: str | None) -> None:
     from replan.cli.terminal.console import notice
-    from replan.runs.proposing import profile_text
+    from replan.runs.profile_proposals import profile_text
 
     if not result.succeeded:
         if result.status == "waiting":

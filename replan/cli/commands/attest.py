@@ -69,7 +69,7 @@ def attest(
     signer = read_key(path)
     run, members = _members(invocation, run_id)
     from replan.runs.attestation import signed
-    from replan.runs.attesting import read_attestation
+    from replan.runs.attested_runs import read_attestation
 
     public = signer.public_key().public_bytes_raw().hex()
     content = signed(read_attestation(members), signer)
@@ -128,7 +128,7 @@ def _members(invocation: Invocation, name: str | None) -> tuple[str, list[str]]:
 
     async def work(reader: RunReader) -> tuple[str, list[str]]:
         from replan.cli.reading import named_or_newest
-        from replan.runs.attesting import attested_runs
+        from replan.runs.attested_runs import attested_runs
 
         run = await named_or_newest(reader, name)
         return run, await attested_runs(reader, run)

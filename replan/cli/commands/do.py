@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from actors.values.lines import Line
     from replan.runs.engine import Engine
     from replan.runs.executing import ExecutionOptions
-    from replan.runs.goals import TokenGoal
     from replan.runs.session import RunSession
+    from replan.runs.token_goals import TokenGoal
     from runtime.drive.options import Stop
 
 _DO = examples(

@@ -1,7 +1,7 @@
-"""What Slack and Teams are sent about a record: a title and buttons that open links. Pure.
+"""Makes the messages that are sent to Slack and Teams: a title, and buttons that open links. Pure.
 
-Slack takes Block Kit at an incoming webhook, Teams an Adaptive Card at the webhook of a workflow. Buttons only open the
-page of a link, where the answer is given; nothing is received from these services.
+Slack takes Block Kit at an incoming webhook, Teams an Adaptive Card at the webhook of a workflow. A button opens the
+page of a link, on which the answer is given; Replan receives nothing from these services.
 """
 
 from collections.abc import Mapping

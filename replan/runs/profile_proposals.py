@@ -1,4 +1,4 @@
-"""Preparing the proposal of a profile: a planning run whose one step proposes it, with a look at the documents."""
+"""Prepares the planning run that proposes an acquisition profile for a goal, and writes the accepted profile."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +15,9 @@ from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 
 WORKFLOW = "configs/proposals/profile.yaml"
-"""The workflow of a proposal, below the folder of shipped data."""
+"""The path of the proposal workflow, within the folder of shipped data."""
 PASSAGES_SHOWN = 12
-"""Passages of the documents that a proposal is made from."""
+"""The most passages of the documents that the model is shown."""
 _RULES = "rules"
 
 
@@ -46,7 +46,7 @@ def prepare_proposal(
 
 
 def _attached(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
-    """Return the passages that fit a goal, then the first of each document, as one text for each document."""
+    """Return one attachment a document: its passages that match the goal, then its first one, up to the limit."""
     found = index.search(goal, PASSAGES_SHOWN)
     first = {each.source: each for each in reversed(index.passages)}
     passages = dict.fromkeys((*found, *sorted(first.values(), key=lambda each: each.source)))
@@ -57,7 +57,7 @@ def _attached(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
 
 
 def profile_text(result: RunResult) -> str:
-    """Return the profile of a proposal that was accepted, as the text of a file to edit."""
+    """Return the accepted profile as YAML, with a comment that names the run."""
     from actors.planning.result import Result  # noqa: PLC0415 - only planning runs have it
     from actors.planning.result_views import yaml_text  # noqa: PLC0415 - as above
 
@@ -67,7 +67,7 @@ def profile_text(result: RunResult) -> str:
 
 
 def profile_path(output: str | None) -> Path:
-    """Return the file that a proposal is written to. Raises `UsageProblem` where it is there already."""
+    """Return the path of the profile's file. Raises `UsageProblem` if the file exists, or cannot be made there."""
     path = Path(output or "profile.yaml")
     if path.suffix.lower() not in {".yaml", ".yml"}:
         raise UsageProblem("a profile is a YAML file", place="-o", hint="such as -o profile.yaml")

@@ -1,4 +1,4 @@
-"""Planning for a goal that is named by its tokens: from the steps that a tools file declares, without a model."""
+"""Prepares planning runs whose goal is a list of tokens: the plan is searched for, without a model."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -22,12 +22,12 @@ TOKENS_MAX = 1_000
 TOKEN_CHARACTERS_MAX = 200
 """Characters of one token."""
 MODEL = "rules"
-"""The model of such a run where none is named: one in this process, which is not called."""
+"""The default model of such a run. It is in this process, and is never called."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenGoal:
-    """The goal of a run, and what holds at its beginning."""
+    """The tokens that a run must reach, and those that hold at its start."""
 
     tokens: tuple[str, ...]
     """The tokens that must hold at the end."""
@@ -36,13 +36,13 @@ class TokenGoal:
 
     @property
     def problem(self) -> str:
-        """The goal as the text of a run's problem."""
+        """The problem text of a run with this goal."""
         start = f"\n\nAt the beginning: {', '.join(sorted(self.holds))}." if self.holds else ""
         return f"{goal_text(frozenset(self.tokens))}{start}"
 
 
 def goal_in(goal: str | Iterable[str], holds: str | Iterable[str] = ()) -> TokenGoal:
-    """Return the goal that texts name, each a list of tokens with commas. Raises `UsageProblem`."""
+    """Return the goal that these texts state, each a comma-separated list of tokens. Raises `UsageProblem`."""
     tokens = _tokens(goal, "goal")
     if not tokens:
         raise UsageProblem("the goal has no token", place="goal", hint="name the tokens that must hold at the end")
@@ -59,9 +59,9 @@ def _tokens(texts: str | Iterable[str], place: str) -> tuple[str, ...]:
 
 
 def tools_to_plan_with(name: str | None, environment: Mapping[str, str]) -> tuple[ToolSet, tuple[str, ...]]:
-    """Return the tools of a file, or of the home's where none is named, with remarks about it; none without a file.
+    """Return the tools of the file `name`, or of the home's tools file for None, and notices about the file.
 
-    No folder is known that they would work in. Raises `UsageProblem` for an invalid file.
+    Without a tools file in the home there are no tools. Raises `UsageProblem` for an invalid file.
     """
     own = locate_home(environment).folder / TOOLS_FILE
     if name is None and not own.exists():

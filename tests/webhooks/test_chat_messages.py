@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from replan.setup.webhook import WebhookEntry
-from replan.webhooks.channel_cards import buttons_of, slack_message, teams_message
+from replan.webhooks.chat_messages import buttons_of, slack_message, teams_message
 from tests.support.receiver import receiving
 from tests.web.world import served
 from tests.webhooks.conftest import secret

@@ -1,8 +1,9 @@
-"""What recorded runs prove and would have done, from Python: `attest` and `whatif`. Nothing is driven or called."""
+"""Functions over recorded runs, from Python: `attest` and `whatif`. They drive no run and call no model."""
 
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -20,13 +21,13 @@ __all__ = ["FoldOutcome", "RunComparison", "aattest", "attest", "awhatif", "what
 
 
 async def aattest(run: str, *, key: Path | str | None = None, home: Home = None) -> bytes:
-    """Return the attestation of a finished run, signed, as `replan attest` writes it to a file.
+    """Return the signed attestation of a finished run: the bytes of the file that `replan attest` writes.
 
     `key` is the file of the private key, Ed25519 in PEM; None for that of the home. Raises `UsageProblem` for a run
     that has not ended, and without a key or the extra `attest`; `RunNotFound`, `KindUnknown`, `JournalDamaged`.
     """
     from replan.runs.attestation import signed  # noqa: PLC0415 -- only where something is signed
-    from replan.runs.attesting import attested_runs, read_attestation  # noqa: PLC0415
+    from replan.runs.attested_runs import attested_runs, read_attestation  # noqa: PLC0415
     from replan.setup.attest_key import NAME, check_extra, read_key  # noqa: PLC0415
 
     check_extra()
@@ -51,7 +52,9 @@ async def awhatif(
     time_limit: float = LIMIT_SECONDS,
     home: Home = None,
 ) -> tuple[RunComparison, ...]:
-    """Fold recorded runs under an edited workflow, guard, policy or program; return what comes of each, waiting first.
+    """Fold recorded runs under an edited workflow, guard, policy or program; return a comparison for each run.
+
+    Waiting runs come first.
 
     `runs` are ids, none for all; `workflow` and `policy` are shipped names or files, `guards` have the form `NAME` or
     `STEP=NAME`, `release` is the folder of another checkout, `plugins` are files beside those of the home's settings,
@@ -73,34 +76,14 @@ async def awhatif(
     return tuple(await in_any_loop(work))
 
 
-def attest(run: str, *, key: Path | str | None = None, home: Home = None) -> bytes:
+def attest(run: str, **options: Any) -> bytes:
     """Return the signed attestation of a run, as `aattest` does, outside of a trio or asyncio program."""
-    return blocking("attest", partial(aattest, run, key=key, home=home))
+    return blocking("attest", partial(aattest, run, **options))
 
 
-def whatif(
-    *runs: str,
-    workflow: Path | str | None = None,
-    guards: Sequence[str] = (),
-    policy: Path | str | None = None,
-    release: Path | str | None = None,
-    plugins: Sequence[Path | str] = (),
-    time_limit: float = LIMIT_SECONDS,
-    home: Home = None,
-) -> tuple[RunComparison, ...]:
+def whatif(*runs: str, **options: Any) -> tuple[RunComparison, ...]:
     """Fold recorded runs under edited rules, as `awhatif` does, outside of a trio or asyncio program."""
-    work = partial(
-        awhatif,
-        *runs,
-        workflow=workflow,
-        guards=guards,
-        policy=policy,
-        release=release,
-        plugins=plugins,
-        time_limit=time_limit,
-        home=home,
-    )
-    return blocking("whatif", work)
+    return blocking("whatif", partial(awhatif, *runs, **options))
 
 
 def _text(value: Path | str | None) -> str | None:

@@ -1,6 +1,6 @@
-"""What the confined process has read of a document, as documents with the place of each line and cell. Pure.
+"""Makes documents, with the place of each line and cell, from the output of the confined process. Pure.
 
-The process has read a file that may have taken it over, so its output is checked like any foreign text.
+A hostile file may control the process that reads it, so the output is validated like any untrusted input.
 """
 
 import base64
@@ -72,7 +72,7 @@ class _Output(_Value):
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The documents of one file, and what people are told about it."""
+    """The documents of one file, and notices about it for people."""
 
     documents: tuple[Document, ...]
     """The documents: the file itself, or those within it."""

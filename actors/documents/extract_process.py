@@ -1,7 +1,7 @@
 """Reads a document in a confined process of its own (`extract_main`), within limits of time and of output.
 
-The process gets the open file as its standard input and no environment, and it may open nothing. What it writes is
-read up to a limit; then, and after the time limit, it is ended.
+The process gets the open file as its standard input and no environment variables, and it may open nothing. Its output
+is read up to a size limit. The process is killed when it reaches that limit or the time limit.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from actors.documents.extract_archive import FORMATS
 from actors.documents.extract_main import DOCUMENT_BYTES_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_MAX, SECONDS_MAX
-from actors.documents.extracted import Extracted, extracted
+from actors.documents.extract_output import Extracted, extracted
 
 WALL_SECONDS_MAX = 90.0
 """Seconds for one document by the clock: more than its processor time, for the machine may be busy."""
@@ -24,9 +24,9 @@ _KEPT = 256
 
 @lru_cache(maxsize=_KEPT)
 def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted:
-    """Return the documents of a file, whose place in its folder is `name`.
+    """Return the documents of a file; `name` is its path within the folder of documents.
 
-    A file of the same `size` and time of change (`changed_ns`) is read once.
+    The result is cached by the file's `size` in bytes and its modification time, `changed_ns`.
     """
     _ = size, changed_ns
     wanted = FORMATS[path.suffix.lower()]
@@ -44,7 +44,7 @@ def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted
 
 
 def _run(wanted: str, document: int) -> tuple[bytes, str]:
-    """Return what the process writes, or why it has written nothing of use."""
+    """Return the output of the process and an empty text, or no output and the cause of the failure."""
     process = subprocess.Popen(  # noqa: S603 - this interpreter, and a file of this package
         [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), wanted],
         stdin=document,
@@ -77,9 +77,11 @@ def _run(wanted: str, document: int) -> tuple[bytes, str]:
             process.wait()
     if slow.is_set():
         return b"", f"reading it takes longer than {WALL_SECONDS_MAX:g} s"
+    if len(output) > OUTPUT_BYTES_MAX:
+        return b"", f"its text has more than {OUTPUT_BYTES_MAX // 2**20} MiB"
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return b"", f"reading it takes more than {SECONDS_MAX} s of processor time"
-    if code or len(output) > OUTPUT_BYTES_MAX:
+    if code:
         memory = f"it may need more than {MEMORY_BYTES_MAX // 2**20} MiB of memory"
         return b"", f"its reader has failed (exit code {code}); {memory}"
     return output, ""

@@ -1,4 +1,4 @@
-"""`subscriptions/listen` for tasks: a client is sent each new state of the tasks that it names."""
+"""The method `subscriptions/listen` for tasks: sends a client each new state of the tasks that it names."""
 
 from collections.abc import Mapping
 from contextlib import aclosing, suppress

@@ -1,4 +1,4 @@
-"""Attests a run of the journal in use: its records and those of its steps' runs, read in one snapshot, and checked."""
+"""Reads the records of a run and of the runs of its steps from the journal in use, and makes their attestation."""
 
 import os
 import time
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 
 async def attested_runs(reader: "RunReader", run: str) -> list[str]:
-    """Return a run and the runs of its steps. Raises `JournalDamaged`, and `KindUnknown` for the run itself."""
+    """Return the ids of a run and of its child runs.
+
+    Raises `JournalDamaged`, and `KindUnknown` where the kind of the run itself is not installed.
+    """
     await reader.read(run)  # A run that is damaged, or of an unknown kind, is named here.
     ids = {row.run for row in await reader.journal.runs(ALL)}
     return [*await family_of(reader, run, ids, runs_above(ids))]
 
 
 def read_attestation(runs: Sequence[str], environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """Return the unsigned attestation of runs of the journal in use. Raises as `attestation_of`."""
+    """Return the unsigned attestation of these runs, read in one snapshot. Raises as `attestation_of`."""
     with journal_to_read(locate_home(environment)) as path:
         url = database_url(environment) or f"sqlite:{path}"
         with open_inspection(url, USE_ANOTHER_HOME) as journal:

@@ -1,0 +1,18 @@
+"""Drives a fork with the messages that the other run had."""
+
+from runtime.core.machine import Refused, settle
+from runtime.core.messages import Resumed
+
+
+def replay(machine, state, messages):
+    """Give a machine messages, each made from the state at the time; return the last state and all events.
+
+    The fork's first driver takes it first. `messages` are functions that take the state.
+    """
+    events = []
+    for message in (lambda state: Resumed(2, state.run.now), *messages):
+        accepted = machine.accept(state, message(state))
+        if accepted is not None and not isinstance(accepted, Refused):
+            state, batch = settle(machine, state, accepted)
+            events.extend(batch)
+    return state, events
