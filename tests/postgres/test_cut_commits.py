@@ -88,7 +88,7 @@ async def test_a_group_whose_commit_is_cut_is_decided_as_a_whole(opened, proxy, 
 
 async def test_a_driver_that_lost_its_run_during_the_cut_is_fenced(opened, server, url, proxy):
     """The first commit is lost with its connection; before the second try another driver takes the run over."""
-    async with opened(answer_seconds=1.5) as journal, open_postgres(parse_address(url), CODEC) as other:
+    async with opened(answer_seconds=5.0) as journal, open_postgres(parse_address(url), CODEC) as other:
         epoch = await driven(journal, "a", ttl=0.5)
         proxy.arm(Fault.LOSE)
         fenced = list[bool]()
