@@ -39,7 +39,7 @@ SUITES = {
     "hostile_documents": (["tests/documents/test_hostile.py"], {"REPLAN_HOSTILE_DOCUMENTS": 500}),
     "attestations": (["tests/attestation"], {"REPLAN_ATTESTATIONS": 1_000, "REPLAN_ATTESTATION_EDITS": 10_000}),
     "traces": (["tests/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
-    "forks": (["tests/simulation", "-k", "fork"], {"REPLAN_SIM_FORKS": 200}),
+    "forks": (["tests/simulation", "-k", "fork"], {"REPLAN_SIM_FORKS": 400}),
     "undos": (["tests/execution/test_undo_simulation.py"], {"REPLAN_UNDOS": 100_000}),
     "prohibitions": (["tests/execution/test_forbidden_simulation.py"], {"REPLAN_PROHIBITIONS": 3_000}),
     "links": (["tests/crash/test_kill_links.py"], {"REPLAN_LINK_QUESTIONS": 1_000}),
