@@ -256,6 +256,11 @@ class Kind(Generic[S, E]):
     """How its runs are shown to people and as JSON."""
 
     @property
+    def takes_other_rules(self) -> bool:
+        """Whether a fork of its runs can go on under another workflow or policy."""
+        return self.fork_config is not _no_other_workflow
+
+    @property
     def format(self) -> int:
         """The version of the format of its events, which is stored with every run."""
         return self.codec.format

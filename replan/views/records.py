@@ -51,6 +51,15 @@ def replies(records: Iterable[Record[Any]], node: str) -> list[dict[str, Any]]:
     return found
 
 
+def last_replies(records: Iterable[Record[Any]]) -> dict[str, int]:
+    """Return the nodes that have replies, or faults in the place of them, each with the number of the last record."""
+    return {
+        node_of(record.event.request_id): record.seq
+        for record in records
+        if isinstance(record.event, Replied | CallFailed)
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
     """A call of a tool that has ended, and its output."""
@@ -67,6 +76,8 @@ class ToolOutput:
     """Whether it did not succeed."""
     output: str
     """The output, or the reason where there is none."""
+    seq: int
+    """The number of the record in which it ended."""
 
     @property
     def words(self) -> str:
@@ -93,7 +104,7 @@ def tool_outputs(records: Iterable[Record[Any]]) -> list[ToolOutput]:
                 call, failed = asked[done.request_id], done.outcome is not ToolOutcome.SUCCEEDED
                 how = f"{done.outcome}, {done.elapsed:.1f} s"
                 output = done.output or done.reason
-                found.append(ToolOutput(call.node, done.request_id, call.tool, how, failed, output))
+                found.append(ToolOutput(call.node, done.request_id, call.tool, how, failed, output, record.seq))
             case _:
                 pass
     return found

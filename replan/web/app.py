@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from replan.web import (
     answer_pages,
+    attempt_page,
     inbox,
     record_pages,
     run_actions,
@@ -87,7 +88,7 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/executions", writing(site, start_page.start_execution), methods=["POST"]),
         Route("/runs/{run}", reading(site, run_page.show_run)),
         Route("/runs/{run}/records", reading(site, record_pages.show_records)),
-        Route("/runs/{run}/attempts/{node:path}", reading(site, record_pages.show_attempt)),
+        Route("/runs/{run}/attempts/{node:path}", reading(site, attempt_page.show_attempt)),
         Route("/runs/{run}/passages/{path}", reading(site, record_pages.show_passage)),
         Route("/runs/{run}/export/{form}", reading(site, record_pages.export)),
         Route("/runs/{run}/tell", writing(site, run_actions.tell, "answer"), methods=["POST"]),

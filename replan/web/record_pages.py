@@ -1,33 +1,23 @@
-"""The pages below a run: the prompt and replies of an attempt, the records, the documents."""
+"""The pages below a run: the records, the passages and the documents."""
 
 import json
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import trio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from actors.run.ids import node_of, step_of
-from actors.run.rebuilt_prompt import calls_of
-from actors.run.words import in_words
 from replan.runs.cached import MARK
 from replan.runs.shown import read_shown
-from replan.runs.workspaces import EXECUTION
 from replan.service.access import Principal
 from replan.setup.command_name import program
-from replan.views.annotated_json import annotated, side_by_side
-from replan.views.errors import line_of_error
-from replan.views.records import record_line, replies, tool_outputs
+from replan.views.records import record_line
 from replan.web.requests import page
 from replan.web.site import Site
 from replan.web.streams import cursor_at
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from replan.runs.loaded import Loaded
     from replan.runs.reader import RunReader
 
 FORMS = {
@@ -58,57 +48,6 @@ async def document(reader: "RunReader", run: str, form: str) -> Response:
         content = text.encode("utf-8", "replace")
     name = f'attachment; filename="{shown.row.run}.{known[2]}"'
     return Response(content, media_type=known[1], headers={"content-disposition": name})
-
-
-async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of one attempt: the prompt that was sent, the replies, and the output of tools."""
-    run, node = request.path_params["run"], request.path_params["node"]
-    loaded, near = await site.reader.marked(run)
-    sent, trouble = None, ""
-    try:
-        if loaded.kind.views.prompt is not None:
-            sent = loaded.kind.views.prompt(loaded.records, node, near)
-    except UsageProblem as error:
-        trouble = line_of_error(error)
-    found = replies(loaded.records, node)
-    findings = [each for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for each in some]
-    for reply in found:
-        reply["words"] = in_words(reply["request_id"])
-        reply["lines"] = annotated(reply["content"], findings if reply is found[-1] else ())
-    outputs = [each for each in tool_outputs(loaded.records) if each.node == node]
-    if sent is None and not found and not outputs:
-        raise HTTPException(404, trouble or "a run of this kind shows no prompts")
-    title = (await site.engine.journal.row(run)).title
-    nodes = dict.fromkeys(call.node for _, call in calls_of(loaded.records) if call.step == step_of(node))
-    others = [other for other in nodes if other != node]
-    beside = request.query_params.get("beside", "")
-    if beside and beside not in others:
-        raise HTTPException(404, "no such attempt of this step")
-    second = _content(replies(loaded.records, beside))
-    pairs = await trio.to_thread.run_sync(side_by_side, _content(found), second) if beside else []
-    values = {"run": run, "title": title, "node": node, "sent": sent, "trouble": trouble, "replies": found}
-    live = site.engine.replies.of(run).items()
-    values["live_replies"] = [(in_words(name), reply) for name, reply in live if node_of(name) == node]
-    values |= {"words": in_words(node), "beside_words": in_words(beside)}
-    values["sent_words"] = "" if sent is None else in_words(sent.request_id)
-    compared = {
-        "outputs": outputs,
-        "others": [(other, in_words(other)) for other in others[-200:]],
-        "beside": beside,
-        "pairs": pairs,
-        "models": [*site.offer.models] if site.allow_execute or loaded.kind.name != EXECUTION else [],
-        "key": secrets.token_urlsafe(),
-    }
-    return page(site, who, "attempt.html", {**values, **compared, "here": "runs"})
-
-
-def _events(loaded: "Loaded") -> Iterator[Any]:
-    return (record.event for record in loaded.records)
-
-
-def _content(found: Sequence[Mapping[str, Any]]) -> str:
-    """Return the last reply of an attempt; empty where there is none."""
-    return next((reply["content"] for reply in reversed(found) if not reply["fault"]), "")
 
 
 async def show_passage(site: Site, request: Request, who: Principal) -> Response:

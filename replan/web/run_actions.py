@@ -70,7 +70,13 @@ async def fork(site: Site, request: Request, who: Principal, form: FormFields) -
     A form that is sent again leads to the fork that it has started. One that was changed in between starts another.
     """
     run = request.path_params["run"]
-    order = ForkOrder(at=form.text("at").strip(), model=form.text("model") or DEFAULT, limits=limits_in_form(form))
+    order = ForkOrder(
+        at=form.text("at").strip(),
+        workflow=form.text("workflow") or None,
+        policy=form.text("policy") or None,
+        model=form.text("model") or DEFAULT,
+        limits=limits_in_form(form),
+    )
     wanted = site.offer.fork_of(order, site.engine.environment)
     mark = await form.mark()
     key = messages.hashed_key(form.text(IDEMPOTENCY_KEY), who, f"web fork {run} {mark}", place=IDEMPOTENCY_KEY)

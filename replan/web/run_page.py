@@ -85,6 +85,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "kind": loaded.kind.name,
         "top": shown.top,
         "made_from": loaded.kind.made_from(loaded.state),
+        "fork": shown.result.fork,
         "linked": shown.linked,
         "executable": site.allow_execute and who.may("control") and has_plan and parts.checklist is None,
         "moved_to": shown.moved_to,

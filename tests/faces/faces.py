@@ -113,6 +113,7 @@ class Page:
         "tell": lambda run, text, kind="note": (f"/runs/{run}/tell", {"text": text, "as": kind}),
         "cancel": lambda run: (f"/runs/{run}/cancel", {"sure": "yes"}),
         "resume": lambda run: (f"/runs/{run}/resume", {}),
+        "fork": lambda run, more: (f"/runs/{run}/fork", more),
         "limit": lambda run, name, value: (f"/runs/{run}/limits", {name: str(value)}),
     }
 
@@ -192,6 +193,12 @@ class House:
         """Return once a run has an outcome."""
         with trio.fail_after(60):
             while (await self.engine.result(run)).outcome != outcome:  # noqa: ASYNC110 - polled
+                await trio.sleep(0.02)
+
+    async def waits(self, run):
+        """Return once a run waits for a person."""
+        with trio.fail_after(60):
+            while (await self.engine.result(run)).status != "waiting":  # noqa: ASYNC110 - polled
                 await trio.sleep(0.02)
 
     async def rows(self):

@@ -187,7 +187,7 @@ async def test_a_parked_run_and_one_that_is_spent_go_on_when_a_client_says_so(fa
             await home.settled(run, "success")
 
 
-@pytest.mark.parametrize("face", ["HTTP", "MCP"])
+@pytest.mark.parametrize("face", ["HTTP", "page", "MCP"])
 async def test_a_run_is_forked_and_a_host_drives_the_fork(face, tmp_path, monkeypatch, settings):
     async with house(face, tmp_path, monkeypatch, hosts=True, **settings) as home:
         ended = await home.run(model="plans")
@@ -212,7 +212,7 @@ async def test_a_run_is_forked_and_a_host_drives_the_fork(face, tmp_path, monkey
         assert (result.calls, result.fork.origin) == (1, ended)
 
 
-@pytest.mark.parametrize("face", ["HTTP", "MCP"])
+@pytest.mark.parametrize("face", ["HTTP", "page", "MCP"])
 @pytest.mark.parametrize("policy", ["belief", "house"])
 async def test_a_client_forks_under_a_policy_that_the_server_offers(face, policy, tmp_path, monkeypatch, settings):
     (tmp_path / "house.yaml").write_text((data_root() / "configs/policies/belief.yaml").read_text())

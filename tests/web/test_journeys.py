@@ -9,12 +9,16 @@ import os
 
 import pytest
 
+import replan
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.reader import ORDERS
 from replan.runs.shipped_examples import example_named
 from replan.setup.settings import PriceEntry
 from tests.cli.samples import BACKTRACKS, PLAN, PROBLEM
+from tests.cli.test_fork_execution import ACTIONS, TOOLS
+from tests.cli.test_fork_execution import PLAN as PLAN_SENDING
 from tests.support.openai_server import Answer, serve
+from tests.support.python_tools import execution_options
 from tests.tidy.source import ROOT
 from tests.web import chromium
 from tests.web.browsing import AXE, RULES, signed_in
@@ -242,11 +246,50 @@ async def test_a_run_is_forked_at_an_attempt_of_its_tree(person):
     await person.click("#fork-here summary")
     await person.click("#fork-here [value='before:g_plan/v1.a1']")
     await person.replace("#fork-calls", "7")
-    await person.evaluate("document.querySelector('#fork-model').value = 'rules'")
+    await person.choose("#fork-model", "rules")
+    await person.choose("#fork-policy", "belief")
     await person.click("#fork-here button.main")
     await person.sees("every guard passed")
     assert "1 spent of 7 calls" in await person.text()
     assert f"forked from run {run}" in await person.text()
+    fork = (await person.evaluate("location.pathname")).rpartition("/")[2]
+    state, _ = await person.web.engine.load(fork)
+    assert state.config.policy.belief is not None
+    await person.go(f"/runs/{fork}/attempts/g_plan/v1.a1")
+    await person.choose("#beside", f"{run}:g_plan/v1.a1")
+    await person.click(".filter button")
+    await person.sees(f"of run {run}")
+    assert await person.count("del") > 0
+    assert await person.count("ins") > 0
+
+
+async def test_an_execution_is_forked_at_an_attempt_and_the_two_are_compared(process, tmp_path):
+    """The tool says another word in the fork; the call that the other run has made waits for a person's word."""
+    tell = "def write(workspace):\n    return (workspace.parent / 'word').read_text()\n"
+    options = execution_options(tmp_path, TOOLS, ACTIONS + tell)
+    (tmp_path / "word").write_text("hello\n")
+    run = (await replan.aexecute(PLAN_SENDING, **options)).run_id
+    (tmp_path / "word").write_text("goodbye\n")
+    (options["workspace"] / "log").unlink()  # So that the folder is as it was at the place of the fork.
+    async with served(tmp_path, allow_execute=True) as web, process.connected() as browser:
+        person = await person_of(process, browser, web)
+        await person.go(f"/runs/{run}")
+        await person.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        await person.click("a[href$='/attempts/make/r1.v1.a1.act']")
+        await person.click("#fork-here summary")
+        assert await person.count("#fork-policy") == 0, "an execution has none"
+        await person.click("#fork-here [value^='before:']")
+        await person.click("#fork-here button.main")
+        await person.sees("has made this call")
+        fork = (await person.evaluate("location.pathname")).rpartition("/")[2]
+        await person.click(f"#form-{fork}-q1 [value='it ran and succeeded']")
+        await person.click(f"#form-{fork}-q1 button.main")
+        await person.sees("2 of 2 steps done")
+        await person.go(f"/runs/{fork}/attempts/make/r1.v1.a1.act?beside={run}:make/r1.v1.a1.act")
+        assert (await person.said("ins"), await person.said("del")) == ("hello", "goodbye")
+        await person.click(f"th a[href='/runs/{run}/attempts/make/r1.v1.a1.act']")
+        await person.sees("hello")
+    assert (tmp_path / "sent").read_text() == "x"
 
 
 async def test_a_run_is_started_again_with_other_limits_which_its_page_shows(person):

@@ -1,0 +1,151 @@
+"""The page of an attempt: its prompt, replies and outputs, another attempt beside it, and the form that forks here."""
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import trio
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from actors.run.ids import node_of, step_of
+from actors.run.rebuilt_prompt import calls_of
+from actors.run.words import in_words
+from replan.runs.orders import DEFAULT
+from replan.runs.workspaces import EXECUTION
+from replan.service.access import Principal
+from replan.views.annotated_json import annotated, side_by_side
+from replan.views.errors import line_of_error
+from replan.views.records import last_replies, replies, tool_outputs
+from replan.web.requests import page
+from replan.web.site import Site
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
+
+if TYPE_CHECKING:
+    from replan.runs.loaded import Loaded
+
+SAME = "that of the run"
+"""What stands for the run's own model, workflow or policy."""
+OTHERS_MAX = 200
+"""Attempts of each run that the page offers for a comparison: the last ones."""
+
+
+async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page of one attempt: the prompt that was sent, the replies, and the output of tools."""
+    run, node = request.path_params["run"], request.path_params["node"]
+    loaded, near = await site.reader.marked(run)
+    sent, trouble = None, ""
+    try:
+        if loaded.kind.views.prompt is not None:
+            sent = loaded.kind.views.prompt(loaded.records, node, near)
+    except UsageProblem as error:
+        trouble = line_of_error(error)
+    found = replies(loaded.records, node)
+    findings = [each for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for each in some]
+    for reply in found:
+        reply["words"] = in_words(reply["request_id"])
+        reply["lines"] = annotated(reply["content"], findings if reply is found[-1] else ())
+    outputs = [each for each in tool_outputs(loaded.records) if each.node == node]
+    if sent is None and not found and not outputs:
+        raise HTTPException(404, trouble or "a run of this kind shows no prompts")
+    live = site.engine.replies.of(run).items()
+    values = {
+        "run": run,
+        "title": (await site.engine.journal.row(run)).title,
+        "node": node,
+        "words": in_words(node),
+        "sent": sent,
+        "sent_words": "" if sent is None else in_words(sent.request_id),
+        "trouble": trouble,
+        "replies": found,
+        "live_replies": [(in_words(name), reply) for name, reply in live if node_of(name) == node],
+        "outputs": outputs,
+        "here": "runs",
+    }
+    compared = await _compared(site, loaded, node, request.query_params.get("beside", ""))
+    return page(site, who, "attempt.html", values | compared | _fork_form(site, loaded))
+
+
+def _events(loaded: "Loaded") -> Iterator[Any]:
+    return (record.event for record in loaded.records)
+
+
+def _fork_form(site: Site, loaded: "Loaded") -> dict[str, Any]:
+    """Return what the form of a fork offers, each name with how it is shown; nothing where clients may not fork."""
+    offer, fields = site.offer, list[tuple[str, str, Sequence[tuple[str, str]]]]()
+    if loaded.kind.takes_other_rules:
+        for name, label, choices in (("workflow", "Workflow", offer.workflows), ("policy", "Policy", offer.policies)):
+            fields.append((name, label, [("", SAME), *((each, each) for each in choices)]))
+    if loaded.kind.name != EXECUTION or site.allow_execute:
+        models = [(each, SAME if each == DEFAULT else each) for each in offer.models]
+        fields.append(("model", "Model", models))
+    return {"fork_fields": fields, "key": secrets.token_urlsafe()}
+
+
+@dataclass(frozen=True, slots=True)
+class OtherAttempt:
+    """An attempt that can be shown beside another one."""
+
+    loaded: "Loaded"
+    """Its run."""
+    run: str
+    """The id of its run."""
+    node: str
+    """Its node."""
+    key: str
+    """What the address of the comparison names it by."""
+    words: str
+    """It in words."""
+
+
+async def _compared(site: Site, loaded: "Loaded", node: str, beside: str) -> dict[str, Any]:
+    """Return the attempts that this one can be compared with, and the comparison with one of them, if it is named.
+
+    Raises `HTTPException` for one that is not among them.
+    """
+    others = {each.key: each for each in await _others(site, loaded, node)}
+    shown = others.get(beside)
+    if beside and shown is None:
+        raise HTTPException(404, "no such attempt of this step")
+    pairs = []
+    if shown is not None:
+        pairs = await trio.to_thread.run_sync(side_by_side, _text(loaded, node), _text(shown.loaded, shown.node))
+    return {"others": [*others.values()], "beside": shown, "pairs": pairs}
+
+
+async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]:
+    """Return the other attempts of a step; in a fork also those of the other run after the place of the fork."""
+    step, run = step_of(node), loaded.records[0].run
+    nodes = [call.node for _, call in calls_of(loaded.records) if call.step == step]
+    own = dict.fromkeys([*nodes, *_ended(loaded, step)])
+    others = [OtherAttempt(loaded, run, each, each, in_words(each)) for each in own if each != node][-OTHERS_MAX:]
+    common = loaded.kind.run_state(loaded.state)
+    if common is None or common.fork is None:
+        return others
+    fork = common.fork
+    try:
+        origin = await site.reader.read(fork.origin)
+    except (JournalDamaged, KindUnknown, RunNotFound, UsageProblem):
+        return others  # A fork needs nothing of the other run, which may be gone.
+    later = [each for each, seq in _ended(origin, step).items() if seq > fork.seq][-OTHERS_MAX:]
+    named = [(each, f"{fork.origin}:{each}", f"{in_words(each)}, of run {fork.origin}") for each in later]
+    return [*(OtherAttempt(origin, fork.origin, *each) for each in named), *others]
+
+
+def _ended(loaded: "Loaded", step: str) -> dict[str, int]:
+    """Return the attempts of a step that have a reply or an output, each with the number of the last record of it."""
+    ended = last_replies(loaded.records) | {each.node: each.seq for each in tool_outputs(loaded.records)}
+    return {node: seq for node, seq in ended.items() if step_of(node) == step}
+
+
+def _text(loaded: "Loaded", node: str) -> str:
+    """Return the last reply of an attempt, or else the last output; empty where there is none."""
+    content = _content(replies(loaded.records, node))
+    outputs = [each.output for each in tool_outputs(loaded.records) if each.node == node]
+    return content or (outputs[-1] if outputs else "")
+
+
+def _content(found: Sequence[Mapping[str, Any]]) -> str:
+    return next((reply["content"] for reply in reversed(found) if not reply["fault"]), "")
