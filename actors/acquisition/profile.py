@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 
 from actors.files.validation_errors import Config
 from actors.quantities.quantity import plain
@@ -145,6 +145,16 @@ class Profile(Config):
             if isinstance(spec.decomposition, Decomposition):
                 for name, component in spec.decomposition.fields.items():
                     yield f"{path}.{name}", component
+
+
+def profile_of(value: Any) -> Profile | None:
+    """Return the profile that an artifact's JSON value is; None for an artifact that is none."""
+    if not isinstance(value, dict) or "fields" not in value:
+        return None
+    try:
+        return Profile.model_validate(value)
+    except ValidationError:
+        return None
 
 
 def outline_json(profile: Profile) -> dict[str, Any]:

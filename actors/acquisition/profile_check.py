@@ -256,6 +256,16 @@ def is_profile(name_or_path: str, root: Path) -> bool:
     return isinstance(value, dict) and "fields" in value
 
 
+def checked_profile(document: ParsedFile) -> Profile:
+    """Return the profile of a document. Raises `UsageProblem` for one that is invalid."""
+    try:
+        profile = Profile.model_validate(document.value)
+    except ValidationError as error:
+        raise usage_problem(error, document) from None
+    check_profile(profile, document)
+    return profile
+
+
 def load_profile(name_or_path: str, root: Path) -> LoadedProfile:
     """Return a profile.
 
@@ -265,11 +275,7 @@ def load_profile(name_or_path: str, root: Path) -> LoadedProfile:
     shipped = root / "configs" / FOLDER
     path = find_shipped(name_or_path, shipped, "profile", (), place="PROFILE")
     document = read_document(path)
-    try:
-        profile = Profile.model_validate(document.value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
-    check_profile(profile, document)
+    profile = checked_profile(document)
     is_shipped = path.parent == shipped
     if is_shipped and profile.name != path.stem:
         raise UsageProblem(f"the profile's name is {profile.name!r}", place=document.place(("name",)))

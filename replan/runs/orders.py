@@ -28,7 +28,10 @@ from replan.runs.attaching import check_sizes, uploaded
 from replan.runs.changes import Changes
 from replan.runs.executing import ExecutionOptions, PlanToExecute, prepare_to_execute
 from replan.runs.forks import ForkRequest
+from replan.runs.kept_profiles import kept_profiles
 from replan.runs.prepare import Prepared, prepare
+from replan.runs.profile_proposals import CALLS as PROPOSAL_CALLS
+from replan.runs.profile_proposals import prepare_proposal
 from replan.setup.settings import ModelChoice, UserConfig, choose_model
 from runtime.core.errors import UsageProblem
 from runtime.logs.redact import Redactor, secrets_in
@@ -137,9 +140,14 @@ class Offer:
 
     @property
     def profiles(self) -> Mapping[str, str]:
-        """The profiles of acquisitions by the name that clients use."""
+        """The profiles of acquisitions by the name that clients use, with those that people kept on the page."""
+        return kept_profiles(self.folder) | self.fixed_profiles
+
+    @property
+    def fixed_profiles(self) -> dict[str, str]:
+        """The profiles whose names no kept one may take: the shipped ones, and those of the settings."""
         own = {name: str(self.folder / path) for name, path in self.config.clients.profiles.items()}
-        return {**{name: name for name in shipped_profiles(self.root)}, **own}
+        return {name: name for name in shipped_profiles(self.root)} | own
 
     @property
     def documents(self) -> Mapping[str, str]:
@@ -160,6 +168,27 @@ class Offer:
         model = _named(order.model, self.models, "model")
         prepared = prepare_to_acquire(
             wish, documents, model, registry=registry, environment=environment, config=self.config, reads=False
+        )
+        prepared.check_model()
+        return prepared.request
+
+    def prepare_proposal(
+        self, order: AcquisitionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
+    ) -> PreparedRun:
+        """Return the run that proposes a profile for the goal of an order, whose own profile does not count.
+
+        It reads the documents, which may take minutes. Raises `UsageProblem`, whose place is the field.
+        """
+        documents = None if order.documents is None else _named(order.documents, self.documents, "documents")
+        prepared = prepare_proposal(
+            order.goal,
+            documents,
+            _named(order.model, self.models, "model"),
+            self.limits_of(order, PROPOSAL_CALLS),
+            registry=registry,
+            environment=environment,
+            no_input=False,
+            config=self.config,
         )
         prepared.check_model()
         return prepared.request

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from actors.acquisition.profile import Profile, profile_of
+from actors.acquisition.profile_guard import NAME
 from actors.documents.index import DocumentIndex, open_index
 from actors.handlers.registry import Registry
 from actors.planning.prepare import RunOptions
@@ -10,12 +12,16 @@ from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.attachments import Attachment
 from replan.runs.acquiring import documents_folder
+from replan.runs.loaded import Loaded
 from replan.runs.prepare import Prepared, prepare
 from replan.setup.data_files import data_root
+from replan.setup.settings import UserConfig
 from runtime.core.errors import UsageProblem
 
 WORKFLOW = "configs/proposals/profile.yaml"
 """The path of the proposal workflow, within the folder of shipped data."""
+CALLS = 6
+"""The usual limit of calls: `max_total_calls` of the workflow."""
 PASSAGES_SHOWN = 12
 """The most passages of the documents that the model is shown."""
 _RULES = "rules"
@@ -30,15 +36,20 @@ def prepare_proposal(
     registry: Registry,
     environment: Mapping[str, str],
     no_input: bool,
+    config: UserConfig | None = None,
 ) -> Prepared:
     """Return the run that proposes a profile for a goal, with passages of the documents as attachments.
+
+    It reads the documents, which may take minutes. `config` takes the place of the home's config file.
 
     Raises:
         UsageProblem: the folder cannot be read, or the model proposes nothing.
     """
     attachments = () if docs is None else _attached(open_index(documents_folder(docs)), goal)
     options = RunOptions(str(data_root() / WORKFLOW), None, limits, no_input=no_input)
-    prepared = prepare(goal, options, model, registry=registry, environment=environment, attachments=attachments)
+    prepared = prepare(
+        goal, options, model, registry=registry, environment=environment, config=config, attachments=attachments
+    )
     if prepared.choice.text == _RULES:
         hint = "name a language model with -m, or a profile; `replan acquire --help` has examples"
         raise UsageProblem("the model `rules` proposes no profile", place="-m", hint=hint)
@@ -54,6 +65,22 @@ def _attached(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
     for passage in [*passages][:PASSAGES_SHOWN]:
         texts.setdefault(passage.source, []).append(passage.text)
     return tuple(Attachment(name=name, text="\n\n".join(parts)) for name, parts in texts.items())
+
+
+def proposes_profile(loaded: Loaded) -> bool:
+    """Tell whether a run is one that proposes a profile."""
+    if not loaded.started or loaded.kind.name != "planning":
+        return False
+    return any(NAME in pair.guards for pair in loaded.state.config.workflow.action_pairs.values())
+
+
+def proposed_profile(result: RunResult) -> Profile | None:
+    """Return the profile that a run has proposed and a person has approved; None where there is none."""
+    from actors.planning.result import Result  # noqa: PLC0415 - only planning runs have it
+
+    if not isinstance(result, Result) or not result.succeeded:
+        return None
+    return profile_of(next((each.value for each in result.path if each.last), None))
 
 
 def profile_text(result: RunResult) -> str:

@@ -98,6 +98,14 @@ def acquired(service: Service, order: AcquisitionOrder) -> PreparedRun:
     return service.offer.prepare_acquisition(order, service.engine.registry, service.engine.environment)
 
 
+def proposed(service: Service, order: AcquisitionOrder) -> PreparedRun:
+    """Return the run that proposes a profile for the goal of an order. It reads documents, so call it in a thread.
+
+    Raises `UsageProblem` where it cannot be carried out.
+    """
+    return service.offer.prepare_proposal(order, service.engine.registry, service.engine.environment)
+
+
 def executed(service: Service, order: ExecutionOrder) -> PreparedRun:
     """Return an ordered execution, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
     return service.offer.prepare_execution(order, service.engine.registry, service.engine.environment)

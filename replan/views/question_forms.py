@@ -5,10 +5,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from actors.acquisition.profile import outline_lines, profile_of
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
 from actors.run.words import in_words, question_in_words, reason_in_words
 from actors.values.answers import AnswerForm, answer_form, expected_answer, options_of
+from actors.values.lines import Line
 
 Form = AnswerForm | Literal["review"]
 """The form in which a question is answered on a page."""
@@ -16,6 +18,8 @@ Form = AnswerForm | Literal["review"]
 
 def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its form: `kind`, `picks`, `hint`, `version`; `picks` says what each choice does.
+
+    `outline` has the lines of a profile that is to be reviewed.
 
     Its texts name steps in words, as `question_parts` does.
     """
@@ -28,8 +32,19 @@ def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
     worded["why"] = reason_in_words(question["why"])
     if "node" in question:
         worded["reviewed"] = in_words(question["node"])
-    form = {"form": question_form(question), "picks": list(zip(options, does, strict=True)), "hint": hint}
+    picks = list(zip(options, does, strict=True))
+    outline = _outline(str(question.get("artifact", "")))
+    form = {"form": question_form(question), "picks": picks, "hint": hint, "outline": outline}
     return {**question, **worded, **form, "version": version_of(question)}
+
+
+def _outline(artifact: str) -> list[Line]:
+    """Return what a profile under review says, for people; none for any other artifact."""
+    try:
+        profile = profile_of(json.loads(artifact))
+    except (ValueError, RecursionError):
+        return []
+    return [] if profile is None else list(outline_lines(profile))
 
 
 def version_of(question: Mapping[str, Any]) -> str:

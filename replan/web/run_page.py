@@ -7,6 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from actors.acquisition.profile import outline_lines
 from actors.config.model_spec import shown_model
 from actors.run.limits import LIMITS, LimitSpec, duration_text
 from actors.run.views import AskedFor
@@ -14,6 +15,7 @@ from actors.run.waits import Started
 from actors.run.words import in_words
 from actors.values.format import counted, money
 from actors.values.lines import reworded, reworded_tree
+from replan.runs.profile_proposals import proposed_profile
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on, status_of
 from replan.service.access import Principal
@@ -32,6 +34,7 @@ from replan.web.requests import page, problem, status_of_error
 from replan.web.run_parts import RunParts
 from replan.web.runs_page import shown_row
 from replan.web.site import Site
+from replan.web.start_page import form_of
 from replan.web.streams import cursor_at
 from runtime.core.errors import ReplanError
 from runtime.core.ledger import MICRO, Limits
@@ -77,7 +80,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
     final = common is not None and common.finished is not None and common.finished.final
     interrupted, over = shown.status == "parked", shown.status == "finished"
-    begun = parts.flow is not None
+    begun, profile = parts.flow is not None, proposed_profile(shown.result)
     has_plan = begun and "plan" in views.documents
     values = {
         "run": shown_row(shown.row, shown.status),
@@ -108,6 +111,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
+        "profile_lines": [] if profile is None else list(outline_lines(profile)),
         "sources": views.sources(shown.result)[:ROWS_MAX] if begun else (),
         "may_be_strict": common is not None and not common.never_strict,
         "takes_messages": not final and shown.moved_to is None,
@@ -115,7 +119,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "can_resume": shown.moved_to is None and site.hosts and (interrupted or (over and goes_on(common))),
         "may_undo": site.allow_execute and shown.moved_to is None and not loaded.kind.undo_problem(shown.with_inbox),
         "may_cancel": not over and shown.moved_to is None,
-        "again": _again(run, loaded.kind.name, executes=site.allow_execute),
+        "again": _again(run, form_of(loaded), executes=site.allow_execute),
         "here": "runs",
         "live": f"/live?run={run}",
         "cursor": cursor_at(shown.row),

@@ -17,6 +17,7 @@ from actors.prompting.render import SPECIFICATION_BYTES_MAX
 from actors.values.format import counted, money
 from replan.runs.orders import DEFAULT, Limited, Order
 from replan.runs.prepare import price_for
+from replan.runs.profile_proposals import CALLS as PROPOSAL_CALLS
 from replan.runs.worst_case import cost_of_run, cost_texts
 from replan.service.access import Principal
 from replan.views.drawing import Drawing, draw
@@ -31,6 +32,8 @@ KINDS = ("planning", "acquisition", "execution")
 """The kinds of runs that the form starts."""
 WORKFLOW = "search"
 """The workflow that the form starts with."""
+PROPOSES = "*"
+"""What the form has in place of the name of a profile for one that a model proposes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,9 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
         if kind == "planning":
             workflow = explained(site, name)
             return StartCost(_planning_rows(site, name, wanted), workflow=workflow)
-        return StartCost(_rows(site, wanted, ACQUISITION_CALLS if kind == "acquisition" else EXECUTION_CALLS))
+        calls = ACQUISITION_CALLS if kind == "acquisition" else EXECUTION_CALLS
+        calls = PROPOSAL_CALLS if kind == "acquisition" and form.text("profile") == PROPOSES else calls
+        return StartCost(_rows(site, wanted, calls))
     except UsageProblem as error:
         return StartCost(trouble=line_of_error(error), workflow=workflow)
 

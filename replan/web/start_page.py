@@ -2,8 +2,10 @@
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
+import trio
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,14 +15,15 @@ from actors.run.limits import LIMITS
 from replan.runs.executing import plan_of_run
 from replan.runs.loaded import Loaded
 from replan.runs.orders import DEFAULT, AcquisitionOrder, ExecutionOrder, Order, offered
+from replan.runs.profile_proposals import proposes_profile
 from replan.service.access import Principal
 from replan.service.messages import hashed_key
-from replan.service.starting import acquired, executed, planned, start_once
+from replan.service.starting import acquired, executed, planned, proposed, start_once
 from replan.views.errors import line_of_error
 from replan.web.requests import IDEMPOTENCY_KEY, FormFields, page
 from replan.web.run_actions import limits_in_form
 from replan.web.site import Site
-from replan.web.start_costs import models_named, start_cost, workflows_explained
+from replan.web.start_costs import PROPOSES, models_named, start_cost, workflows_explained
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO, Limits
 
@@ -38,8 +41,8 @@ async def show_form(site: Site, request: Request, who: Principal) -> Response:
 
 
 async def show_acquisition_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that starts an acquisition; the query may name a run that it is to be like."""
-    return await _empty_form(site, request, who, "acquisition")
+    """Return the page that starts an acquisition; the query may name a run that it is to be like, and a profile."""
+    return await _empty_form(site, request, who, "acquisition", profile=request.query_params.get("profile", "")[:64])
 
 
 async def show_execution_form(site: Site, request: Request, who: Principal) -> Response:
@@ -69,17 +72,20 @@ async def start_run(site: Site, request: Request, who: Principal, form: FormFiel
 
 
 async def start_acquisition(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Start an acquisition."""
+    """Start an acquisition, or a run that proposes a profile for one."""
     del request
 
     async def prepare() -> PreparedRun:
+        proposes = form.text("profile") == PROPOSES
         order = AcquisitionOrder(
-            profile=form.text("profile"),
+            profile="" if proposes else form.text("profile"),
             goal=form.text("goal"),
             documents=form.text("documents") or None,
             given=_given(form.text("given")),
             **_limited(form),
         )
+        if proposes:
+            return await trio.to_thread.run_sync(partial(proposed, site, order), abandon_on_cancel=True)
         return acquired(site, order)
 
     return await _started(site, who, form, "acquisition", prepare)
@@ -137,9 +143,17 @@ async def _empty_form(site: Site, request: Request, who: Principal, kind: str, *
     if not run:
         return _form(site, who, kind, typed)
     loaded = await site.reader.read(run)
-    if loaded.kind.name != kind:
+    if form_of(loaded) != kind:
         raise UsageProblem(f"run {run} is no run of kind {kind}", hint=f"its kind is {loaded.kind.name}")
-    return _form(site, who, kind, fields_of(site, loaded), like=run)
+    filled = fields_of(site, loaded)
+    if typed.get("profile") in site.offer.profiles:  # It was proposed by the run, whose limits were for the proposal.
+        filled = {name: text for name, text in filled.items() if name not in LIMITS} | typed
+    return _form(site, who, kind, filled, like=run, notice=request.query_params.get("done", ""))
+
+
+def form_of(loaded: Loaded) -> str:
+    """Return the kind of the form that starts a run like this one."""
+    return "acquisition" if proposes_profile(loaded) else loaded.kind.name
 
 
 def fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
@@ -154,7 +168,8 @@ def fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
     found["model"] = next((name for name, text in site.offer.models.items() if model and model == text), DEFAULT)
     if common is not None:
         found |= limits_typed(common.ledger.limits)
-    return {name: found.get(name, "") for name in FIELDS[loaded.kind.name]}
+    found |= {"profile": PROPOSES} if proposes_profile(loaded) else {}
+    return {name: found.get(name, "") for name in FIELDS[form_of(loaded)]}
 
 
 def limits_typed(limits: Limits) -> dict[str, str]:
@@ -169,7 +184,14 @@ def limits_typed(limits: Limits) -> dict[str, str]:
 
 
 def _form(
-    site: Site, who: Principal, kind: str, typed: Mapping[str, str] | None = None, *, trouble: str = "", like: str = ""
+    site: Site,
+    who: Principal,
+    kind: str,
+    typed: Mapping[str, str] | None = None,
+    *,
+    trouble: str = "",
+    like: str = "",
+    notice: str = "",
 ) -> Response:
     filled = typed or {}
     planning = kind == "planning"
@@ -181,6 +203,8 @@ def _form(
         "limited": any(filled.get(name) for name in LIMITS),
         "trouble": trouble,
         "like": like,
+        "proposes": PROPOSES,
+        "notice": notice,
         "offer": offered(site.offer, allow_execute=site.allow_execute),
         "models": models_named(site),
         "workflows": workflows_explained(site) if planning else (),
