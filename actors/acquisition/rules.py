@@ -32,7 +32,7 @@ from actors.run.ending import Outcome, RunFinished, exhausted
 from actors.run.ids import step_of
 from actors.run.machine import CallPrompt, try_fields
 from actors.run.questions import ClarificationRequested, new_id
-from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope
+from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.texts import storable
 from actors.run.tools import ToolRequested
 
@@ -143,6 +143,7 @@ def rules_over(table: Table, reissue: Callable[[State], Any]) -> tuple[Rule, ...
         Rule("ask", Scope.RUN, question_for),
         AFTER_FAULT,
         KEEP_DEADLINE,
+        REMIND,
         Rule("reissue", Scope.RUN, reissue),
         Rule("request", Scope.RUN, request),
     )

@@ -27,7 +27,7 @@ from actors.run.ending import RunFinished, exhausted
 from actors.run.inbox import MailRefused, body_of
 from actors.run.machine import MODEL, CallPrompt, RunMachine
 from actors.run.messages import Judged
-from actors.run.rules import AFTER_FAULT, EXPIRE, TAKE_OVER_TOOLS, Rule, Scope
+from actors.run.rules import AFTER_FAULT, EXPIRE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.state import NotStarted, RunState
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import bounded
@@ -60,6 +60,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
             Rule("end", Scope.RUN, trouble_rules.finish),
             AFTER_FAULT,
             Rule("keep the deadline", Scope.RUN, undo_rules.keep_deadline),
+            REMIND,
             Rule("reissue", Scope.RUN, self.reissue),
             Rule("rest", Scope.RUN, step_rules.rest),
             Rule("try again", Scope.RUN, self.try_again),

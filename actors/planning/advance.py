@@ -9,7 +9,7 @@ from actors.planning.events import PlanningEvent, RunFinished
 from actors.planning.state import State
 from actors.planning.strategy_view import change_of, ended, tree_of
 from actors.run import ending
-from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, Rule, Scope
+from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, Rule, Scope
 from actors.search.strategies.tree import SearchTree
 
 _COMMON, _RUN, _BRANCH = Scope.COMMON, Scope.RUN, Scope.BRANCH  # An enum is slow to look into.
@@ -31,6 +31,7 @@ def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
         Rule("end", Scope.SEARCH, rules.end),
         AFTER_FAULT,
         KEEP_DEADLINE,
+        REMIND,
         Rule("reissue", Scope.RUN, reissue),
         Rule("rest", Scope.RUN, rules.rest),
         Rule("request", Scope.SEARCH, rules.request),

@@ -36,6 +36,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.run.withdrawal import without_work
@@ -82,7 +83,7 @@ def _number(state: State, event: PlanningEvent) -> int | None:
             return None if event.node is None else branch_of(event.node)
         case RunStarted() | RunResumed() | RunParked() | NoteTold() | RequirementTold() | MailRefused():
             return None
-        case SettingsChanged() | Forked():
+        case SettingsChanged() | Forked() | ClarificationReminded() | ClarificationEscalated():
             return None
         case _:
             assert_never(event)

@@ -29,7 +29,8 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
-from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope
+from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
+from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.state import RunState
 from actors.run.texts import storable
 from actors.run.tools import ToolFinished, ToolRequested
@@ -55,6 +56,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
             Rule("end or ask", Scope.RUN, self._end_or_ask),
             AFTER_FAULT,
             KEEP_DEADLINE,
+            REMIND,
             Rule("reissue", Scope.RUN, self.reissue),
             Rule("request", Scope.RUN, self._request),
         )
@@ -187,6 +189,8 @@ def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
             if not question.open:
                 return None
             node = question.request.node
+        case ClarificationReminded() | ClarificationEscalated():
+            return None
         case _:
             return ""
     # What became of a tool's call is asked by the common run; the answer comes to the agent as the call's end.

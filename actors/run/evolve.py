@@ -6,7 +6,7 @@ from actors.run import calls, fork_rules, inbox, parking, questions, settings, t
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.fork_event import Forked
-from actors.run.ids import expiry_id
+from actors.run.ids import expiry_id, reminder_id
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
@@ -16,6 +16,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.settings import SettingsChanged
 from actors.run.state import RunState
 from actors.run.tools import (
@@ -38,6 +39,8 @@ RunEvent = (
     | ClarificationDeclined
     | ClarificationWithdrawn
     | ClarificationExpired
+    | ClarificationReminded
+    | ClarificationEscalated
     | NoteTold
     | RequirementTold
     | MailRefused
@@ -98,9 +101,11 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
                 open_tools = fork_rules.held_back(open_tools, event, run.fork)
             return changed(run, tools=open_tools)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
-            left = waits.ended(run.waits, expiry_id(event.question_id))
+            left = waits.ended(waits.ended(run.waits, expiry_id(event.question_id)), reminder_id(event.question_id))
             place = inbox.next_place(run.messages, run.questions)
             return changed(run, questions=questions.closed(run.questions, event, place), waits=left)
+        case ClarificationReminded() | ClarificationEscalated():
+            return changed(run, questions=questions.reminded(run.questions, event))
         case NoteTold() | RequirementTold():
             wanted = isinstance(event, RequirementTold) and (_reopened_by(run, "requirement") or _ended_early(run))
             told = inbox.told(run.messages, event, inbox.next_place(run.messages, run.questions))

@@ -36,6 +36,16 @@ def expiry_id(question_id: str) -> str:
     return f"expires:{question_id}"
 
 
+def reminder_id(question_id: str) -> str:
+    """Return the name of the wait for the next step of a question's reminders."""
+    return f"reminds:{question_id}"
+
+
+def is_of_question(request_id: str) -> bool:
+    """Tell whether a wait is for a question's expiry or for the next step of its reminders."""
+    return request_id.startswith((expiry_id(""), reminder_id("")))
+
+
 def backoff_id(request_id: str) -> str:
     """Return the name of the wait before the try that follows a failed one."""
     return f"wait:{request_id}"

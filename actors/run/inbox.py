@@ -161,12 +161,12 @@ def _taken(questions: Questions, messages: Messages, body: dict[str, Any], messa
         case "cancel":
             return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
         case "answer":
-            answer = fitting_answer(questions, question, body.get("answer"), via)
+            answer = fitting_answer(questions, question, body.get("answer"), via, person)
             return ClarificationAnswered(
                 question_id=question, at=at, mono=mono, answer=answer, via=_via(body), person=person
             )
         case "decline":
-            check_decline(questions, question, via)
+            check_decline(questions, question, via, person)
             return ClarificationDeclined(question_id=question, at=at, mono=mono, via=_via(body), person=person)
         case "note":
             return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
@@ -181,20 +181,22 @@ def _via(body: dict[str, Any]) -> Via:
     return next((via for via in VIAS if via == body.get("via")), "")
 
 
-def fitting_answer(questions: Questions, name: str, answer: object, via: str) -> str:
+def fitting_answer(questions: Questions, name: str, answer: object, via: str, person: str = "") -> str:
     """Return an answer in its normal form; `via` is the way that it came, empty where that is not known.
+
+    `person` is the name of the person who gives it, where the way says that.
 
     An answer to a question that was withdrawn or has expired meanwhile is taken: what a person has said is not lost.
     Raises `UsageProblem` with the reason for one that cannot be taken, `ForPeopleOnly` for a program's; the question
     stays as it is.
     """
-    _check_open(questions, name, "clarification_answered", via)
+    _check_open(questions, name, "clarification_answered", via, person)
     return normal_answer(questions[name].request.answer_schema, answer)
 
 
-def check_decline(questions: Questions, name: str, via: str) -> None:
+def check_decline(questions: Questions, name: str, via: str, person: str = "") -> None:
     """Raise `UsageProblem` if a question cannot be declined, `ForPeopleOnly` if a program may not do that."""
-    _check_open(questions, name, "clarification_declined", via)
+    _check_open(questions, name, "clarification_declined", via, person)
 
 
 def check_message(messages: Messages, text: object) -> str:
@@ -208,7 +210,7 @@ def check_message(messages: Messages, text: object) -> str:
     return storable(text).strip()
 
 
-def _check_open(questions: Questions, name: str, kind: str, via: str) -> None:
+def _check_open(questions: Questions, name: str, kind: str, via: str, person: str) -> None:
     question = questions.get(name)
     if question is None:
         raise UsageProblem(f"there is no open question {name!r}")
@@ -218,6 +220,8 @@ def _check_open(questions: Questions, name: str, kind: str, via: str) -> None:
         raise UsageProblem(f"question {name!r} is closed: it was {question.status}")
     if via and via not in PEOPLE and question.request.people_only:
         raise ForPeopleOnly("only a person may answer this")
+    if person and not question.asks(person):
+        raise UsageProblem(f"{person} is not asked this question")
 
 
 def body_of(text: str) -> dict[str, Any]:

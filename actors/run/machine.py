@@ -31,6 +31,8 @@ from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
 from actors.run.parking import RunParked, RunResumed
+from actors.run.questions import ClarificationRequested
+from actors.run.reminders import with_reminders
 from actors.run.result import status_row
 from actors.run.rules import Rule, Scope, end_tools
 from actors.run.settings import SettingsChanged
@@ -368,8 +370,12 @@ class RunMachine(ABC, Generic[S, E]):
         """Return the next decision."""
         if isinstance(state, NotStarted):
             return None
-        event: E | None = self.decide(state) if state.run.finished is None else cast(Any, end_tools(state.run))
-        return event
+        run = state.run
+        event: Any = self.decide(state) if run.finished is None else end_tools(run)
+        if run.reminders and isinstance(event, ClarificationRequested):
+            event = with_reminders(event, run, state.config.question_expires_seconds)
+        decision: E | None = event
+        return decision
 
     def decide(self, state: S) -> Any:
         """Return the event of the first rule that takes one, or None."""

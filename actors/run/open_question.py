@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from actors.run.ids import expiry_id
 from actors.run.questions import Question
+from actors.run.reminders import step_text, steps_left
 from actors.run.state import RunState
 from actors.run.words import question_in_words
 from actors.values.answers import TEXT, expected_answer
@@ -22,6 +23,15 @@ class AnswerChoice(TypedDict):
     """The answer, or how it begins where more is to be written."""
     does: str
     """What the run does after it, in a sentence."""
+
+
+class FollowingStep(TypedDict):
+    """What is done about a question that nobody answers."""
+
+    at: str
+    """When (ISO 8601, UTC)."""
+    ask: list[str]
+    """The names of the people who are asked then; empty where those who were asked before are reminded."""
 
 
 class OpenQuestion(TypedDict):
@@ -55,6 +65,10 @@ class OpenQuestion(TypedDict):
     """The JSON Schema of an answer."""
     until: NotRequired[str]
     """The time at which it expires, or at which the run ends, if that is earlier (ISO 8601, UTC)."""
+    asked_people: NotRequired[list[str]]
+    """The names of the people who are asked by now; missing where everybody is who may answer."""
+    follows: NotRequired[list[FollowingStep]]
+    """What is done while nobody answers, and when; missing where nothing is."""
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
     people_only: NotRequired[bool]
@@ -76,6 +90,10 @@ def question_json(run: str, question: Question) -> OpenQuestion:
     data = cast("OpenQuestion", {**own, **request.plain, **rest})
     if request.people_only:
         data["people_only"] = True
+    if question.asked_people:
+        data["asked_people"] = list(question.asked_people)
+    if steps := steps_left(question):
+        data["follows"] = [{"at": stamp(at), "ask": list(people)} for at, people in steps]
     return data
 
 
@@ -153,6 +171,15 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
     elif not choices and schema != TEXT:
         yield f"Answer: {expected_answer(schema)}.", "dim"
     yield question_in_words(str(question["otherwise"])), "dim"
+    for text in reminder_lines(question):
+        yield text, "dim"
+
+
+def reminder_lines(question: Mapping[str, Any]) -> list[str]:
+    """Return who is asked an open question by now, and what is done while nobody answers; nothing without reminders."""
+    asked, follows = question.get("asked_people") or [], question.get("follows") or []
+    lines = [f"Asked: {', '.join(asked)}."] if asked else []
+    return lines + [f"Unless it is answered by {each['at']}, {step_text(each['ask'])}." for each in follows]
 
 
 def shown_rows(question: Mapping[str, Any]) -> list[str]:

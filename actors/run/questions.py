@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import ClassVar, Literal, get_args
 
 from actors.run.ids import expiry_id, step_of
+from actors.run.reminder_events import ReminderEvent, Reminders
 from actors.run.waits import TimedEvent, WaitRequested, Waits
 from actors.values.answers import choice
 from actors.values.artifacts import Clarified
@@ -72,7 +73,7 @@ USER = "user"
 class ClarificationRequested(AskedForm, Event):
     """A person was asked a question, in the form that people see; what is stored is what is shown."""
 
-    added_fields: ClassVar[tuple[str, ...]] = ("for_people", "priority")
+    added_fields: ClassVar[tuple[str, ...]] = ("for_people", "priority", "reminders")
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
     """The id of the question."""
@@ -86,6 +87,8 @@ class ClarificationRequested(AskedForm, Event):
     """Whether the node's artifact is to be approved or rejected."""
     for_people: bool = False
     """Whether no program may answer it; see `people_only`."""
+    reminders: Reminders | None = None
+    """Who is asked first, and what is done while nobody answers; None where nothing is."""
 
     @property
     def step(self) -> str:
@@ -188,11 +191,22 @@ class Question:
     """How the answer or the decline came."""
     person: str = ""
     """The name of the person whose link it came through; empty for every other way."""
+    steps_done: int = 0
+    """The number of steps of its reminders that are done."""
 
     @property
     def open(self) -> bool:
         """Whether it waits for a person."""
         return self.status is Status.ASKED
+
+    @property
+    def asked_people(self) -> tuple[str, ...]:
+        """The names of the people who are asked by now; empty for everybody who may answer."""
+        return () if self.request.reminders is None else self.request.reminders.people_after(self.steps_done)
+
+    def asks(self, person: str) -> bool:
+        """Tell whether a person is asked by now."""
+        return not self.asked_people or person in self.asked_people
 
     def can(self, kind: str) -> bool:
         """Return whether an event of a kind may change its status. A closed review stays closed."""
@@ -219,6 +233,12 @@ def asked(questions: Questions, event: ClarificationRequested, now: float) -> Qu
 def closed(questions: Questions, event: ClosingEvent, place: int) -> Questions:
     """Return the questions with one of them closed, or answered late."""
     return {**questions, event.question_id: questions[event.question_id].moved(event, place)}
+
+
+def reminded(questions: Questions, event: ReminderEvent) -> Questions:
+    """Return the questions after a step of one's reminders."""
+    question = replace(questions[event.question_id], steps_done=event.steps_done)
+    return {**questions, event.question_id: question}
 
 
 def ended(questions: Questions, event: Event) -> Questions:

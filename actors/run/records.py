@@ -18,6 +18,8 @@ from actors.run.questions import (
     ClarificationWithdrawn,
     Via,
 )
+from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
+from actors.run.reminders import step_text
 from actors.run.settings import SettingsChanged
 from actors.run.tools import (
     ToolCheckRequested,
@@ -99,6 +101,10 @@ def _question_text(event: Any, state: Any) -> str:
             return f"question {event.question_id} withdrawn, since its step is redone"
         case ClarificationExpired():
             return f"question {event.question_id} expired; {_without(event, state)}"
+        case ClarificationReminded():
+            return f"question {event.question_id} is not answered: {step_text(())}"
+        case ClarificationEscalated():
+            return f"question {event.question_id} is not answered: {step_text(event.added)}"
         case _:
             return _tool_text(event)
 
@@ -144,6 +150,8 @@ def node_of_event(event: Any, state: Any) -> str:
             # The id of a wait is its kind, a colon and its subject (`rest:NODE`); that of the whole run has no colon.
             node = node_of(event.request_id.rpartition(":")[2])
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
+            node = event.question_id
+        case ClarificationReminded() | ClarificationEscalated():
             node = event.question_id
         case _:
             node = getattr(event, "node", "")

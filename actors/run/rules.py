@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from actors.run import outage, questions, tools, waits
+from actors.run import outage, questions, reminders, tools, waits
 from actors.run.calls import C
 from actors.run.ending import RunFinished
 from actors.run.parking import RunParked
 from actors.run.questions import ClarificationExpired, ClarificationRequested
+from actors.run.reminder_events import ReminderEvent
 from actors.run.state import RunState
 from actors.run.tools import ToolCheckRequested, ToolFinished, ToolReissued
 from actors.run.waits import WaitRequested
@@ -72,7 +73,13 @@ def expire(state: Any) -> ClarificationExpired | WaitRequested | None:
     return questions.expire(run.questions, run.waits, run.now, state.config.question_expires_seconds)
 
 
+def remind(run: RunState[C]) -> ReminderEvent | WaitRequested | None:
+    """Remind people of a question, or ask further people; until then have the clock wait for that."""
+    return reminders.remind(run) if run.questions else None
+
+
 AFTER_FAULT = Rule("try again", Scope.COMMON, after_fault)
 TAKE_OVER_TOOLS = Rule("take over tools", Scope.COMMON, take_over_tools)
 EXPIRE = Rule("let a question expire", Scope.RUN, expire)
 KEEP_DEADLINE = Rule("keep the deadline", Scope.COMMON, keep_deadline)
+REMIND = Rule("remind of a question", Scope.COMMON, remind)

@@ -13,6 +13,7 @@ from actors.run.ending import RunFinished
 from actors.run.fork_event import Fork
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
+from actors.run.reminder_events import ReminderRule
 from actors.run.settings import NEVER_STRICT
 from actors.run.tools import Tools
 from actors.run.waits import HOME_BUDGET, PROVIDER, Started, WaitRequested, Waits
@@ -55,6 +56,8 @@ class RunState(Generic[C]):
     """The open waits, by request id."""
     questions: Questions = field(default_factory=dict)
     """All questions by id, closed ones too, in the order in which they were asked."""
+    reminders: tuple[ReminderRule, ...] = ()
+    """What is done about questions that nobody answers, as the run began with it."""
     messages: Messages = ()
     """The notes and requirements that the user sent without being asked, oldest first."""
     finished: RunFinished | None = None
@@ -73,7 +76,8 @@ class RunState(Generic[C]):
     @classmethod
     def begun(cls, event: Started) -> "RunState[C]":
         """Return the common part of a run after its first event."""
-        return cls(event.run, event.child, event.at, event.at, event.mono, ledger=Ledger(event.limits))
+        times = (event.at, event.at, event.mono)
+        return cls(event.run, event.child, *times, ledger=Ledger(event.limits), reminders=event.reminders)
 
     def undone(self, *, at_once: bool) -> bool:
         """Tell whether a takeover undoes the run's end; `at_once` says that a person wants it to go on."""

@@ -11,6 +11,7 @@ from pydantic import Field, field_serializer
 
 from actors.run.ending import RunFinished, exhausted
 from actors.run.ids import call_of
+from actors.run.reminder_events import ReminderRule
 from actors.run.texts import StorableText
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds
@@ -37,7 +38,7 @@ class Started(TimedEvent):
     A kind has a subclass with all that later decisions depend on.
     """
 
-    added_fields: ClassVar[tuple[str, ...]] = ("by", "shared")
+    added_fields: ClassVar[tuple[str, ...]] = ("by", "shared", "reminders")
     run: str
     """The run's id."""
     limits: Limits
@@ -48,6 +49,8 @@ class Started(TimedEvent):
     """Who started it: `cli`, `python`, or the client of a server; empty where nobody has said."""
     shared: int = Field(default=0, exclude_if=lambda shared: not shared)
     """The number of its first records, this one included, that are copies of another run's; 0 for none."""
+    reminders: tuple[ReminderRule, ...] = Field(default=(), exclude_if=lambda rules: not rules)
+    """What is done about questions that nobody answers; the first rule that is for a question counts."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from actors.handlers.tools import ending_actors
 from actors.run.ids import parent_of
 from actors.run.kind import ChildRun, PreparedRun, Resources, no_limit
 from actors.run.questions import Via
+from actors.run.reminder_events import ReminderRule
 from actors.run.result import RunResult
 from actors.run.state import RunState
 from actors.run.waits import WaitRequested
@@ -87,6 +88,8 @@ class Engine(RunReader):
     """The addresses that a host posts signed messages to, by name."""
     answering: Answering | None = None
     """Who is sent links that answer questions; None for nobody."""
+    reminders: tuple[ReminderRule, ...] = ()
+    """What is done about questions of new runs that nobody answers."""
     probes: Probes = field(default_factory=Probes)
     """Asks providers that are waited for whether they are up."""
     lease_seconds: float | None = None
@@ -169,6 +172,8 @@ class Engine(RunReader):
     def _first(self, prepared: PreparedRun, run: str) -> Any:
         """Return the first event of a new run, which says who starts it."""
         first = prepared.first(run, self.clock.now())
+        if self.reminders:
+            first = first.model_copy(update={"reminders": self.reminders})
         return first.model_copy(update={"by": self.by}) if self.by else first
 
     async def answer(self, question: str, text: str, *, via: Via = "", person: str = "") -> AnswerReceipt:

@@ -76,6 +76,7 @@ async def open_home(
                 hook=Hook(config.notify),
                 webhooks=config.webhooks,
                 answering=config.answering,
+                reminders=tuple([entry.rule for entry in config.reminders]),
             )
 
 

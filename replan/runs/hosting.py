@@ -9,6 +9,7 @@ from typing import Any
 import trio
 
 from actors.run.questions import ClarificationRequested
+from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.result import RunResult
 from replan.runs.cancelling import record_crash, record_undrivable
 from replan.runs.engine import Engine
@@ -32,20 +33,29 @@ class Notifier:
 
     def __init__(self, hook: Hook, tasks: trio.Nursery, title: str) -> None:
         self._hook, self._tasks, self._title = hook, tasks, title
-        self._ids: list[str] = []
+        self._news: dict[str, list[str]] = {}
 
     def take(self, event: object) -> None:
-        """Note a question, if the event is one."""
-        if isinstance(event, ClarificationRequested):
-            self._ids.append(event.question_id)
+        """Note a question, or a step of its reminders, if the event is one."""
+        match event:
+            case ClarificationRequested():
+                self._news.setdefault("waiting", []).append(event.question_id)
+            case ClarificationReminded():
+                self._news.setdefault("reminder", []).append(event.question_id)
+            case ClarificationEscalated():
+                self._news.setdefault("escalation", []).append(event.question_id)
+            case _:
+                pass
 
     def tell(self, result: RunResult) -> None:
-        """Call the hook if the run has asked something since the last call, and waits for an answer."""
-        if result.question is None or not self._ids:
+        """Call the hook if the run has asked or reminded of something since the last call, and waits for an answer."""
+        if result.question is None:
             return
-        ids, self._ids = [f"{result.run_id}/{name}" for name in self._ids], []
-        message = {"event": "waiting", "run_id": result.run_id, "title": self._title, "questions": ids}
-        self._tasks.start_soon(self._hook.call, message)
+        news, self._news = self._news, {}
+        for event, names in news.items():
+            ids = [f"{result.run_id}/{name}" for name in names]
+            message = {"event": event, "run_id": result.run_id, "title": self._title, "questions": ids}
+            self._tasks.start_soon(self._hook.call, message)
 
 
 REST_SECONDS = 5.0

@@ -68,7 +68,7 @@ async def post_answer(
         if question is not None and question.status in CLOSED_BY_PEOPLE:  # The inbox says whether it is the same.
             answer = normal_answer(question.request.answer_schema, text)
         else:
-            answer = fitting_answer(_unfinished(run, common).questions, name, text, via)
+            answer = fitting_answer(_unfinished(run, common).questions, name, text, via, person)
     except InvalidAnswer as problem:
         wish = "some text" if question is None else expected_answer(question.request.answer_schema)
         more = "" if wish in problem.cause else f"; it wants {wish}"
@@ -87,7 +87,7 @@ async def post_decline(
     if question is None or question.status not in CLOSED_BY_PEOPLE:
         open_run = _unfinished(run, common)
         try:
-            check_decline(open_run.questions, name, via)
+            check_decline(open_run.questions, name, via, person)
         except UsageProblem as problem:
             raise _placed(problem, f"{run}/{name}") from None
     return await _post_once(journal, run, {"kind": "decline", "question": name}, common, {"via": via, "person": person})

@@ -29,7 +29,7 @@ class AnswerLinks(Config):
     secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
     """Secrets of the form of a webhook's. The first one signs, and links of all of them are taken."""
     hours: Annotated[int, Field(ge=1, le=720)] = 72
-    """How long after the question was asked a link can be used."""
+    """How long after its message was made a link can be used."""
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:

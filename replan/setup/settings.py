@@ -30,6 +30,7 @@ from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
 from replan.setup.people import Answering, AnswerLinks, PersonEntry
 from replan.setup.proxy import ProxyEntry
+from replan.setup.reminders import ReminderEntry
 from replan.setup.webhook import WebhookEntry
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
@@ -205,6 +206,8 @@ class UserConfig(Config):
     """Who may answer questions through links in messages, by name."""
     answer_links: AnswerLinks | None = None
     """What signs these links, and for how long they can be used."""
+    reminders: Annotated[tuple[ReminderEntry, ...], Field(max_length=20)] = ()
+    """What is done about questions that nobody answers, in runs that begin; the first that is for a question counts."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Python files with guards and generators of the user's own; a relative path begins at the config file's folder."""
 
@@ -232,6 +235,12 @@ class UserConfig(Config):
                 if self.webhooks[channel].page is None:
                     hint = "set it to the address of `replan serve`, as people reach it"
                     raise config_error("links of people need the page", ("webhooks", channel, "page"), hint)
+        return self
+
+    @model_validator(mode="after")
+    def _people_of_reminders(self) -> Self:
+        for place, reminder in enumerate(self.reminders):
+            reminder.check_people(self.people, place)
         return self
 
     @property

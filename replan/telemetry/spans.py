@@ -12,7 +12,7 @@ from typing import Any
 
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import Outcome, RunFinished
-from actors.run.ids import child_run, is_child, node_of, step_of
+from actors.run.ids import child_run, is_child, is_of_question, node_of, step_of
 from actors.run.kind import Kind
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
@@ -22,6 +22,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.settings import SettingsChanged
 from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar
@@ -225,7 +226,10 @@ class Trace:
             case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
                 how = event.kind.removeprefix("clarification_")
                 self._close(f"question:{event.question_id}", more={names.OUTCOME: how})
-            case WaitRequested() if event.request_id != DEADLINE and not event.request_id.startswith("expires:"):
+            case ClarificationReminded() | ClarificationEscalated():
+                reminded: dict[str, Scalar] = {"replan.question": event.question_id, "replan.asked": event.asked}
+                self._mark(event.kind.removeprefix("clarification_"), "", reminded)
+            case WaitRequested() if event.request_id != DEADLINE and not is_of_question(event.request_id):
                 what = event.request_id.partition(":")[0]
                 self._start(f"wait:{event.request_id}", f"wait {what}", {"replan.until": event.until}, event.node or "")
             case WaitEnded():

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from actors.acquisition.profile import outline_lines, profile_of
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
+from actors.run.open_question import reminder_lines
 from actors.run.words import in_words, question_in_words, reason_in_words
 from actors.values.answers import AnswerForm, answer_form, expected_answer, options_of
 from actors.values.lines import Line
@@ -17,11 +18,10 @@ Form = AnswerForm | Literal["review"]
 
 
 def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question with its form: `kind`, `picks`, `hint`, `version`; `picks` says what each choice does.
+    """Return a question with its form: `form`, `picks`, `hint`, `reminders`, `version`.
 
-    `outline` has the lines of a profile that is to be reviewed.
-
-    Its texts name steps in words, as `question_parts` does.
+    `picks` says what each choice does, `outline` has the lines of a profile that is to be reviewed. Its texts name steps
+    in words, as `question_parts` does.
     """
     schema = question["answer_schema"]
     any_text = question_form(question) == "text" and "description" not in schema
@@ -35,7 +35,7 @@ def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
     picks = list(zip(options, does, strict=True))
     outline = _outline(str(question.get("artifact", "")))
     form = {"form": question_form(question), "picks": picks, "hint": hint, "outline": outline}
-    return {**question, **worded, **form, "version": version_of(question)}
+    return {**question, **worded, **form, "reminders": reminder_lines(question), "version": version_of(question)}
 
 
 def _outline(artifact: str) -> list[Line]:
@@ -50,9 +50,9 @@ def _outline(artifact: str) -> list[Line]:
 def version_of(question: Mapping[str, Any]) -> str:
     """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused.
 
-    A deadline that has moved does not make a question another one.
+    A deadline that has moved does not make a question another one, nor does a reminder.
     """
-    asked = {name: value for name, value in question.items() if name != "until"}
+    asked = {name: value for name, value in question.items() if name not in ("until", "asked_people", "follows")}
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import RunFinished
-from actors.run.ids import node_of, step_of
+from actors.run.ids import is_of_question, node_of, step_of
 from actors.run.questions import (
     ClarificationAnswered,
     ClarificationDeclined,
@@ -189,7 +189,7 @@ def _bars(records: Iterable[Record[Any]], outstanding: Collection[str]) -> tuple
                 bars[asked.question_id] = _Begin(asked.step, "question", asked.question_id, at)
             case ClarificationAnswered() | ClarificationDeclined() | ClarificationExpired() | ClarificationWithdrawn():
                 end(record.event.question_id, at, record.event.kind.removeprefix("clarification_"))
-            case WaitRequested() as wait if wait.request_id != DEADLINE and not wait.request_id.startswith("expires:"):
+            case WaitRequested() as wait if wait.request_id != DEADLINE and not is_of_question(wait.request_id):
                 lane = step_of(wait.node or node_of(wait.request_id.partition(":")[2])) or "the run"
                 bars[f"wait {wait.request_id}"] = _Begin(lane, "wait", clean(wait.why, one_line=True), at)
             case WaitEnded() as ended:

@@ -83,7 +83,8 @@ async def _linked(site: Site, request: Request) -> Linked:
         raise HTTPException(410, "The run that asked this question was deleted.") from None
     question = None if common is None else common.questions.get(name)
     people_only = question is not None and question.request.people_only
-    check_person(site.answering, link, people_only=people_only)
+    asked = () if question is None else question.asked_people
+    check_person(site.answering, link, people_only=people_only, asked=asked)
     if not found or question is None or not question.open:
         raise HTTPException(409, f"{_closed(question)} This link changes nothing any more.")
     until = found[0].get("until")

@@ -9,6 +9,7 @@ import binascii
 import hashlib
 import hmac
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from replan.setup.people import Answering
@@ -59,11 +60,16 @@ def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink
     return AnswerLink(person, question, until)
 
 
-def check_person(answering: Answering, link: AnswerLink, *, people_only: bool) -> None:
-    """Raise `LinkRefused` where the settings do not let the link's person answer a question (any more)."""
+def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, asked: Collection[str] = ()) -> None:
+    """Raise `LinkRefused` where the settings do not let the link's person answer a question (any more).
+
+    `asked` are the names of those who are asked by now, empty for everybody.
+    """
     person = answering.people.get(link.person)
     if person is None or not person.may_answer(people_only=people_only):
         raise LinkRefused(f"{link.person} may not answer this question")
+    if asked and link.person not in asked:
+        raise LinkRefused(f"{link.person} is not asked this question")
 
 
 def confirmation(answering: Answering, token: str, answer: str, now: float) -> str:

@@ -1,20 +1,28 @@
 """What a webhook is told about a record: ids, a title and codes. Pure; the same record gives the same bytes."""
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 import orjson
 
 from actors.run.ending import RunFinished
 from actors.run.parking import RunParked
-from actors.run.questions import ClarificationRequested
+from actors.run.questions import (
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
+    ClarificationRequested,
+    ClarificationWithdrawn,
+)
+from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
+from actors.run.reminders import first_follows, what_follows
 from actors.values.format import stamp
 from replan.setup.people import Answering
 from replan.setup.webhook import WebhookEntry, WebhookEvent
 from replan.webhooks.answer_links import AnswerLink, signed_link
-from replan.webhooks.chat_messages import buttons_of, slack_message, teams_message
+from replan.webhooks.chat_messages import ASKED, HAPPENED, Asking, buttons_of, slack_message, teams_message
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 
@@ -38,6 +46,57 @@ class WebhookMessage:
     """When the record was appended (UTC seconds since 1970)."""
     body: bytes
     """The JSON that is posted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What messages tell of one record."""
+
+    event: WebhookEvent
+    """What has happened."""
+    data: Mapping[str, Any]
+    """The codes and ids of it, by the names that they have in a webhook's message."""
+    asking: Asking | None = None
+    """Why people are told of a question; None for what is no question."""
+    people_only: bool = False
+    """Whether no program may answer the question."""
+    asked_people: tuple[str, ...] = ()
+    """The names of those who are asked by now; empty for everybody who may answer."""
+    follows: str = ""
+    """What happens without an answer, in sentences; empty for a question without reminders."""
+
+    @property
+    def sentence(self) -> str:
+        """What has happened, in one sentence without its full stop."""
+        return HAPPENED[self.event] if self.asking is None else ASKED[self.asking]
+
+
+def told_of(event: Any, run: str, at: float) -> Told | None:
+    """Return what messages tell of an event that a run recorded at a time; None for one that nobody is told of."""
+    match event:
+        case ClarificationRequested():
+            told = Told("waiting", {"question": f"{run}/{event.question_id}"}, "asked", event.people_only)
+            if event.reminders is None:
+                return told
+            return _with_reminders(told, event.reminders.people_after(0), first_follows(event.reminders, at))
+        case ClarificationReminded() | ClarificationEscalated():
+            asking: Asking = "escalation" if isinstance(event, ClarificationEscalated) else "reminder"
+            told = Told("waiting", {"question": f"{run}/{event.question_id}"}, asking, event.for_people)
+            follows = what_follows(event.next_at, event.next_ask, event.until, event.ending)
+            return _with_reminders(told, event.asked, follows)
+        case RunParked(handover=False):
+            return Told("parked", {"cause": str(event.cause)})
+        case RunFinished():
+            return Told("finished", {"outcome": str(event.outcome)})
+        case _:
+            return None
+
+
+def _with_reminders(told: Told, asked: tuple[str, ...], follows: str) -> Told:
+    """Return what is told of a question with reminders: also who is asked, and what happens without an answer."""
+    people = {"asked_people": list(asked)} if asked else {}
+    data = {**told.data, "asking": told.asking, **people, "follows": follows}
+    return replace(told, data=data, asked_people=asked, follows=follows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,31 +125,45 @@ class Addressees:
     answering: Answering | None = None
     """The people of the settings; None where nobody is sent links."""
 
-    def links(self, page: str, question: str, *, people_only: bool, at: float) -> dict[str, str]:
-        """Return the links to a question that was asked at a time, by person: of those who may answer it."""
+    def reads(self, told: Told) -> bool:
+        """Tell whether the webhook is told of a question: one whose people are not asked is not."""
+        if self.answering is None or not told.asked_people:
+            return True
+        readers = {name for name, person in self.answering.people.items() if self.webhook in person.webhooks}
+        return not readers or not readers.isdisjoint(told.asked_people)
+
+    def links(
+        self, page: str, question: str, *, people_only: bool, at: float, asked: Collection[str] = ()
+    ) -> dict[str, str]:
+        """Return the links to a question of which is told at a time, by person: of those who may answer it.
+
+        `asked` are the names of those who are asked by now, empty for everybody.
+        """
         if self.answering is None:
             return {}
         until = int(at + self.answering.links.hours * 3600)
         return {
             name: f"{page}{ANSWERING}{signed_link(self.answering, AnswerLink(name, question, until))}"
             for name, person in self.answering.people.items()
-            if self.webhook in person.webhooks and person.may_answer(people_only=people_only)
+            if self.webhook in person.webhooks
+            and person.may_answer(people_only=people_only)
+            and (not asked or name in asked)
         }
 
 
 NOBODY = Addressees()
 
 
-def _body(entry: WebhookEntry, told: WebhookEvent, title: str, data: Mapping[str, Any], at: str) -> dict[str, Any]:
+def _body(entry: WebhookEntry, told: Told, title: str, data: Mapping[str, Any], at: str) -> dict[str, Any]:
     """Return what is posted, in the format of the webhook."""
     buttons = buttons_of(data.get("link"), data.get("answer_links", {}))
     match entry.format:
         case "replan":
-            return {"type": f"run.{told}", "timestamp": at, "data": data}
+            return {"type": f"run.{told.event}", "timestamp": at, "data": data}
         case "slack":
-            return slack_message(told, title, buttons)
+            return slack_message(told.sentence, title, buttons, told.follows)
         case "teams":
-            return teams_message(told, title, buttons)
+            return teams_message(told.sentence, title, buttons, told.follows)
         case _:
             assert_never(entry.format)
 
@@ -99,28 +172,34 @@ def message_about(
     record: Record[Any], about: About, entry: WebhookEntry, redactor: Redactor, addressees: Addressees = NOBODY
 ) -> WebhookMessage | None:
     """Return the message about a record; None for a record that this webhook is not told about."""
-    links: Mapping[str, str] = {}
-    event = record.event
-    told: WebhookEvent
-    match event:
-        case ClarificationRequested():
-            told, more = "waiting", {"question": f"{about.run}/{event.question_id}"}
-            if entry.page is not None:
-                page = entry.page.rstrip("/")
-                links = addressees.links(page, more["question"], people_only=event.people_only, at=record.at)
-        case RunParked(handover=False):
-            told, more = "parked", {"cause": str(event.cause)}
-        case RunFinished():
-            told, more = "finished", {"outcome": str(event.outcome)}
-        case _:
-            return None
-    if told not in entry.events:
+    told = told_of(record.event, about.run, record.at)
+    if told is None or told.event not in entry.events or not addressees.reads(told):
         return None
     title = redactor.text(about.title)[:TITLE_MAX]
-    data: Mapping[str, Any] = {"run_id": about.run, "title": title, "kind": about.kind, "seq": record.seq, **more}
+    data: dict[str, Any] = {"run_id": about.run, "title": title, "kind": about.kind, "seq": record.seq, **told.data}
     if entry.page is not None:
-        data = {**data, "link": entry.page.rstrip("/") + OPENING}
-    if links:
-        data = {**data, "answer_links": links}
+        page = entry.page.rstrip("/")
+        data["link"] = page + OPENING
+        if told.asking is not None:
+            links = addressees.links(
+                page, told.data["question"], people_only=told.people_only, at=record.at, asked=told.asked_people
+            )
+            data |= {"answer_links": links} if links else {}
     body = _body(entry, told, title, data, stamp(record.at))
     return WebhookMessage(message_id(about.run, record.seq), record.seq, record.at, orjson.dumps(body))
+
+
+def without_closed(records: Sequence[Record[Any]]) -> list[Record[Any]]:
+    """Return records without the steps of reminders of questions that later ones of them close: nobody needs these."""
+    closed: set[str] = set()
+    kept: list[Record[Any]] = []
+    for record in reversed(records):
+        match record.event:
+            case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
+                closed.add(record.event.question_id)
+            case ClarificationReminded() | ClarificationEscalated() if record.event.question_id in closed:
+                continue
+            case _:
+                pass
+        kept.append(record)
+    return kept[::-1]

@@ -22,7 +22,7 @@ from replan.relay.held_cursor import UNREADABLE, HeldCursor
 from replan.setup.people import Answering
 from replan.setup.version import release
 from replan.setup.webhook import WebhookEntry, key_of
-from replan.webhooks.messages import About, Addressees, WebhookMessage, message_about
+from replan.webhooks.messages import About, Addressees, WebhookMessage, message_about, without_closed
 from runtime.core.errors import JournalError
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
@@ -212,7 +212,7 @@ class Sender:
             return [], 0
         # What a fork shares with the run that it comes from was told about that run.
         shared = getattr(records[0].event, "shared", 0) if records and records[0].seq == 1 else 0
-        own = [record for record in records if record.seq > shared]
+        own = without_closed([record for record in records if record.seq > shared])
         told = [message_about(record, about, self._entry, self._redactor, self._addressees) for record in own]
         return [message for message in told if message is not None], records[-1].seq if records else 0
 

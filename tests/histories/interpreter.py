@@ -32,6 +32,7 @@ import shlex
 from actors.run.fork_event import Forked
 from actors.run.ids import node_of
 from actors.run.messages import Faulted, Generated, Judged
+from actors.run.reminder_events import ReminderRule, ReminderStep
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.findings import Finding, Verdict
 from actors.values.given import Given, GivenAnswer
@@ -79,7 +80,7 @@ class Interpreter:
         self.world = World(pinned(SEEDS), judge=lambda *_: passed(), limits=Limits())
         self.transcript = Transcript(self.world.now)
         self.epoch, self.shift, self.claimed, self.specification = 1, 0.0, self.world.now, "the problem"
-        self.facts = None
+        self.facts, self.reminding = None, ()
 
     @property
     def state(self):
@@ -150,8 +151,17 @@ class Interpreter:
         self.world.limits = Limits(**{LIMIT_KEYS.get(key, key): number for key, number in options.items()})
         return []
 
+    def reminders(self, questions="all", ask=(), **steps):
+        steps = [
+            ReminderStep(after_seconds=float(seconds), ask=() if names == "remind" else tokens(names))
+            for seconds, names in steps.items()
+        ]
+        self.reminding += (ReminderRule(questions=questions, ask=tokens(ask), steps=tuple(steps)),)
+        return []
+
     def begin(self):
-        world, more = self.world, {"problem": self.specification, "given_facts": self.facts}
+        world = self.world
+        more = {"problem": self.specification, "given_facts": self.facts, "reminders": self.reminding}
         return self.send(planning_start(world.now, world.config, world.limits, **more))
 
     def given(self, *, initial, goal=None, achieved=(), failure="", asks_nobody=False, answer=""):
@@ -277,8 +287,9 @@ class Interpreter:
     def cancel(self):
         return self.mail('{"kind": "cancel"}')
 
-    def answer(self, question, text):
-        return self.mail(json.dumps({"kind": "answer", "question": question, "answer": text}))
+    def answer(self, question, text, person=""):
+        by = {"via": "link", "person": person} if person else {}
+        return self.mail(json.dumps({"kind": "answer", "question": question, "answer": text, **by}))
 
     def decline(self, question):
         return self.mail(json.dumps({"kind": "decline", "question": question}))

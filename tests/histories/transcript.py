@@ -109,6 +109,19 @@ class Transcript:
     def _clarification_expired(self, event):
         return f"expired   {event.question_id}"
 
+    def _clarification_reminded(self, event):
+        return f"remind    of {event.question_id}{self._follows(event)}"
+
+    def _clarification_escalated(self, event):
+        people = f"to {' '.join(event.added)}, asked {' '.join(event.asked)}"
+        return f"escalate  {event.question_id} {people}{self._follows(event)}"
+
+    def _follows(self, event):
+        then = (
+            f"; {' '.join(event.next_ask) or 'reminder'} at {event.next_at - self.start:g} s" if event.next_at else ""
+        )
+        return f"{then}; {event.ending} at {event.until - self.start:g} s" if event.until else then
+
     def _note_told(self, event):
         return f"note      {event.text!r}"
 

@@ -31,7 +31,8 @@ from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import Agreement, AuthorKind, BacktrackLevel, BeliefTable, Person, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections, ShorterTexts
 from actors.run.fork_event import MadeCall
-from actors.run.ids import child_run, expiry_id, try_id
+from actors.run.ids import child_run, expiry_id, reminder_id, try_id
+from actors.run.reminder_events import ReminderRule, Reminders, ReminderStep
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
@@ -70,6 +71,9 @@ VALUES = {
     GivenAnswer: "given answer",
     ReadableResult: "readable result",
     Inquiry: "inquiry",
+    ReminderRule: "reminder rule",
+    Reminders: "reminders",
+    ReminderStep: "reminder step",
     Limits: "limits",
     MadeCall: "made call",
     ModelSettings: "model settings",
@@ -139,6 +143,7 @@ def ids():
         "second try of a classification": try_id(classification_id(node), 2),
         "judgement": judgement_id(node),
         "expiry of a question": expiry_id("q1"),
+        "reminder of a question": reminder_id("q1"),
         "deadline": DEADLINE,
         "home's next day": HOME_BUDGET,
         "provider": PROVIDER,

@@ -17,7 +17,7 @@ HOSTILE = "<!channel> [click](https://evil.example) & <https://evil.example|here
 
 
 def test_slack_gets_blocks_whose_texts_are_plain():
-    message = slack_message("waiting", HOSTILE, buttons_of("https://replan.example.org/open", LINKS))
+    message = slack_message("A run waits for an answer", HOSTILE, buttons_of("https://replan.example.org/open", LINKS))
     section, actions = message["blocks"]
     assert section["text"] == {
         "type": "plain_text",
@@ -29,11 +29,11 @@ def test_slack_gets_blocks_whose_texts_are_plain():
         ("button", "Open Replan", "https://replan.example.org/open"),
     ]
     assert "<" not in message["text"]
-    assert len(slack_message("parked", "x", {})["blocks"]) == 1
+    assert len(slack_message("A run was parked", "x", {})["blocks"]) == 1
 
 
 def test_teams_gets_a_card_whose_title_is_no_markdown():
-    message = teams_message("finished", HOSTILE, buttons_of(None, LINKS))
+    message = teams_message("A run has finished", HOSTILE, buttons_of(None, LINKS))
     [attachment] = message["attachments"]
     assert (message["type"], attachment["contentType"]) == ("message", "application/vnd.microsoft.card.adaptive")
     card = attachment["content"]
