@@ -50,6 +50,8 @@ class Forked(TimedEvent):
     """The JSON of the configuration from now on; empty where it stays."""
     made: tuple[MadeCall, ...] = ()
     """The calls of tools that are not repeatable, which the other run has made after that record."""
+    workspace: str = ""
+    """The folder that was made for the fork's tools, by its absolute path; empty where none was."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:
@@ -68,6 +70,8 @@ class Fork:
     used: Amount
     """What the other run had committed up to there; it does not count against the fork's limits."""
     made: tuple[MadeCall, ...]
+    """As in `Forked`."""
+    workspace: str = ""
     """As in `Forked`."""
 
 

@@ -40,7 +40,7 @@ def forked(run: RunState[C], event: Forked) -> RunState[C]:
         questions=_questions(run.questions, event.at),
         renewing=False,
         reopening=False,
-        fork=Fork(event.origin, event.seq, used, event.made),
+        fork=Fork(event.origin, event.seq, used, event.made, event.workspace),
     )
 
 

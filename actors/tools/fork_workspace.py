@@ -1,17 +1,28 @@
 """The workspace of a fork: a folder of its own, with the files that a snapshot of the other run shows.
 
 From a commit a git worktree is made, without hooks and filters. Of a folder that is no git repository only hashes are
-kept, so it is copied, and only while it is as the snapshot says. Neither changes the other run's workspace.
+kept, so it is copied, and only while it is as the snapshot says. Neither changes the other run's workspace. With the
+fork the folder goes, while it is as the fork has left it.
 """
 
 import os
 import shutil
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from actors.tools.listing import PREFIX, TooManyFiles, copy_kept, id_of, keep, take_listing
+from actors.tools.listing import (
+    PREFIX,
+    TooManyFiles,
+    copy_kept,
+    forget_listings,
+    id_of,
+    keep,
+    kept_listing,
+    take_listing,
+)
 from actors.tools.repository import GitFailed, TimeLimit, find_repository, known_repository
-from actors.tools.workspace import check_workspace, ensure_free
+from actors.tools.workspace import WorkspaceLock, check_workspace, ensure_free, in_use
 from runtime.core.errors import UsageProblem
 
 SECONDS = 120.0
@@ -110,3 +121,73 @@ def _listed(folder: Path, home: Path | None = None) -> str:
     finally:
         os.close(handle)
     return id_of(listing) if home is None else keep(listing, folder, home)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFolder:
+    """What has become of the folder of a fork that is deleted."""
+
+    folder: str
+    """Its absolute path."""
+    kept: str = ""
+    """Why it is kept, as a clause; empty where it is removed."""
+    ref: str = ""
+    """The ref that keeps the last commit made in it; empty where there is none, or another ref has it."""
+
+
+def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFolder | None:
+    """Remove the folder that `make_workspace` has made for a fork, while it is as the fork has left it.
+
+    `snapshot` is the id of the last snapshot in the fork's records, `run` the id of the fork. A folder that has changed
+    since, that was not made from this home, or that cannot be removed is kept. None where the folder is gone.
+    """
+    if not os.path.lexists(folder):
+        return None
+    lock = WorkspaceLock(folder, home)
+    try:
+        check_workspace(folder, home)
+        if holder := lock.take(run):
+            raise in_use(folder, holder)
+        if snapshot.startswith(PREFIX):
+            cause, ref = _removed_copy(folder, snapshot, home), ""
+        else:
+            cause, ref = _removed_worktree(folder, snapshot, home, run)
+    except UsageProblem as problem:
+        return LeftFolder(str(folder), problem.cause)
+    except (GitFailed, OSError) as error:
+        return LeftFolder(str(folder), (getattr(error, "strerror", None) or str(error)).lower())
+    finally:
+        lock.release()
+    return LeftFolder(str(folder), cause, ref)
+
+
+def _removed_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[str, str]:
+    """Remove a worktree; return why it is kept, or the ref that keeps its last commit."""
+    repository = known_repository(folder, home, TimeLimit(SECONDS))
+    if repository.note.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0] != run:
+        return "another run has worked in it", ""
+    changed = repository.changed_since(commit)
+    if changed:
+        return _changed_at(min(changed)), ""
+    ref = repository.keep_head(run)
+    repository.remove_worktree()
+    return "", ref
+
+
+def _removed_copy(folder: Path, snapshot: str, home: Path) -> str:
+    """Remove a copied folder; return why it is kept."""
+    if kept_listing(snapshot, folder, home) is None:
+        return "nothing in this home says that it was made here"
+    if _listed(folder) != snapshot:
+        return _changed_at()
+    for above, folders, files in os.walk(folder):
+        if ".git" in (*folders, *files):  # Listings leave it out, and a fork copies none.
+            return _changed_at(os.path.join(os.path.relpath(above, folder), ".git"))  # noqa: PTH118 - as `os.walk`
+    shutil.rmtree(folder)
+    forget_listings(folder, home)
+    return ""
+
+
+def _changed_at(path: str = "") -> str:
+    at = f", for instance {path}" if path else ""
+    return f"it has changes since the last snapshot of the run{at}"

@@ -104,6 +104,11 @@ def copy_kept(workspace: Path, other: Path, home: Path) -> None:
             shutil.copy2(kept, folder / kept.name)
 
 
+def forget_listings(workspace: Path, home: Path) -> None:
+    """Remove the listings of a workspace that is gone."""
+    shutil.rmtree(_folder(workspace, home), ignore_errors=True)
+
+
 def _folder(workspace: Path, home: Path) -> Path:
     return home / "workspaces" / f"{key_of(workspace)}.listings"
 

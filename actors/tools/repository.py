@@ -186,7 +186,10 @@ class Repository:
                 parent = self.theirs.text("rev-parse", "-q", "--verify", "HEAD^{commit}")
         after = ("-p", parent) if parent else ()
         commit = self.ours.text("commit-tree", tree, *after, "-m", f"{name}\n\nReplan run {run}")
-        ref = ref_of(run, name)
+        self._write_ref(ref := ref_of(run, name), commit)
+        return commit, ref, left_out
+
+    def _write_ref(self, ref: str, commit: str) -> None:
         handle = os.open(self.common, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             write_inside(handle, ref, f"{commit}\n".encode())
@@ -194,7 +197,33 @@ class Repository:
             raise GitFailed(f"the ref cannot be written: {error}") from None
         finally:
             os.close(handle)
-        return commit, ref, left_out
+
+    def changed_since(self, commit: str) -> set[str]:
+        """Return the paths that differ from a commit's now, and those that a snapshot leaves out now.
+
+        Raises `GitFailed`, `OSError`.
+        """
+        tree, left_out = self._tree()
+        return self.changed(commit, tree) | {*left_out}
+
+    def keep_head(self, run: str) -> str:
+        """Make a ref for the commit of HEAD, unless another one has it, and return it; empty where there is no need.
+
+        Raises `GitFailed`, `OSError`.
+        """
+        commit = self.theirs.text("rev-parse", "-q", "--verify", "HEAD^{commit}")
+        if self.theirs.text("for-each-ref", "--count=1", f"--contains={commit}"):
+            return ""
+        self._write_ref(ref := ref_of(run, "head"), commit)
+        return ref
+
+    def remove_worktree(self) -> None:
+        """Remove the workspace, which is a worktree, and what the home has of it. Raises `GitFailed`, `OSError`."""
+        place = {"GIT_DIR": str(self.common)}
+        git = Git(self.theirs.program, self.common, place, self.theirs.limit)
+        git.run("worktree", "remove", "--force", str(self.workspace))
+        self.note.unlink(missing_ok=True)
+        shutil.rmtree(self.store, ignore_errors=True)
 
     def changed(self, before: str, after: str) -> set[str]:
         """Return the paths that differ between two commits. Raises `GitFailed`."""

@@ -110,16 +110,17 @@ async def acancel(run: str, *, home: Home = None) -> RunResult:
     return await at_home(home, end)
 
 
-async def adelete(run: str, *, force: bool = False, home: Home = None) -> None:
+async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False, home: Home = None) -> None:
     """Delete a run that has ended for good, with its records, messages and the runs of its steps.
 
-    With `force`, any run that nobody drives is deleted. What it has spent stays booked on its day. Raises
-    `RunNotFound`, `Held` for a run that is driven, and `UsageProblem` for a run that has not ended or is a step of
-    another.
+    With `force`, any run that nobody drives is deleted. The folder that was made for a fork goes too, while it is as
+    the fork has left it, unless `keep_workspace`. What it has spent stays booked on its day. Raises `RunNotFound`,
+    `Held` for a run that is driven, and `UsageProblem` for a run that has not ended or is a step of another.
     """
 
     async def work(engine: Engine) -> None:
-        await delete_run(engine, await run_named(engine.journal, run), force=force)
+        name = await run_named(engine.journal, run)
+        await delete_run(engine, name, force=force, keep_workspace=keep_workspace)
 
     await at_home(home, work)
 
@@ -141,9 +142,9 @@ def cancel(run: str, *, home: Home = None) -> RunResult:
     return blocking("cancel", partial(acancel, run, home=home))
 
 
-def delete(run: str, *, force: bool = False, home: Home = None) -> None:
+def delete(run: str, *, force: bool = False, keep_workspace: bool = False, home: Home = None) -> None:
     """Delete a run for good, as `adelete` does, outside of a trio or asyncio program."""
-    blocking("delete", partial(adelete, run, force=force, home=home))
+    blocking("delete", partial(adelete, run, force=force, keep_workspace=keep_workspace, home=home))
 
 
 def _summary(row: RunRow, status: str) -> RunSummary:

@@ -85,6 +85,12 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
 
 
+def keep_workspace_option(function: F) -> F:
+    """Add `--keep-workspace`."""
+    shown = "Leave the folders that were made for forks."
+    return click.option("--keep-workspace", is_flag=True, help=shown)(function)
+
+
 def full_option(function: F) -> F:
     """Add `--full`."""
     return click.option(

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from actors.run.ending import FINAL
 from actors.run.ids import is_child
+from actors.tools.fork_workspace import LeftFolder
 from replan.runs.families import check_own, family_of, runs_above
+from replan.runs.fork_folders import clear_folders, made_folders
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
+from replan.setup.home_folder import locate_home
 from runtime.core.errors import UsageProblem
 from runtime.journal.archive.steps import Family
 from runtime.journal.head import place_moved_to
@@ -20,30 +23,45 @@ if TYPE_CHECKING:
     from replan.runs.reader import RunReader
 
 
-async def delete_run(engine: "Engine", run: str, *, force: bool = False) -> Deleted:
+@dataclass(frozen=True, slots=True)
+class DeletedRuns:
+    """What was deleted."""
+
+    runs: Deleted
+    """The runs, those of their steps included, and the texts that no other run has."""
+    folders: tuple[LeftFolder, ...] = ()
+    """What has become of the folders that were made for forks."""
+
+
+async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_workspace: bool = False) -> DeletedRuns:
     """Delete a run that has ended; with `force`, any that nobody drives.
 
-    Raises `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a step of another.
+    The folder that was made for a fork goes too, while it is as the fork has left it, unless `keep_workspace`. Raises
+    `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a step of another.
     """
     await check_own(engine, run, "delete RUN")
     row = await engine.journal.row(run)
     if row.status != "finished" and not force:
         hint = f"end it with `{program()} cancel {run}` first, or give --force"
         raise UsageProblem(f"run {run} has not ended", place="RUN", hint=hint)
-    return await _delete(engine, [row], await engine.journal.runs(ALL))
+    return await _delete(engine, [row], await engine.journal.runs(ALL), keep_workspace=keep_workspace)
 
 
-async def prune(engine: "Engine", before: float, *, ended: bool = False, dry_run: bool = False) -> tuple[str, ...]:
-    """Delete the runs that never go on and have not changed since a time (UTC seconds since 1970); return their ids.
+async def prune(
+    engine: "Engine", before: float, *, ended: bool = False, dry_run: bool = False, keep_workspace: bool = False
+) -> tuple[tuple[str, ...], tuple[LeftFolder, ...]]:
+    """Delete the runs that never go on and have not changed since a time (UTC seconds since 1970).
 
-    With `ended`, also those that have ended and could be reopened. Runs of a newer release are kept. With `dry_run`,
-    nothing is deleted. A run that another process has taken up in the meantime raises `Held`, and nothing is deleted.
+    Returns their ids, and what has become of the folders of forks, as `delete_run` does it. With `ended`, also those
+    that have ended and could be reopened. Runs of a newer release are kept. With `dry_run`, nothing is deleted. A run
+    that another process has taken up in the meantime raises `Held`, and nothing is deleted.
     """
     rows = await engine.journal.runs(ALL)
     old = [row for row in rows if not is_child(row.run) and row.updated < before and is_over(row, ended=ended)]
+    folders: tuple[LeftFolder, ...] = ()
     if old and not dry_run:
-        await _delete(engine, old, rows)
-    return tuple(row.run for row in old)
+        folders = (await _delete(engine, old, rows, keep_workspace=keep_workspace)).folders
+    return tuple(row.run for row in old), folders
 
 
 def is_over(row: RunRow, *, ended: bool) -> bool:
@@ -51,13 +69,17 @@ def is_over(row: RunRow, *, ended: bool) -> bool:
     return row.status == "finished" and (ended or row.detail in FINAL)
 
 
-async def _delete(engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow]) -> Deleted:
-    """Delete runs, and the runs of their steps."""
+async def _delete(
+    engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow], *, keep_workspace: bool
+) -> DeletedRuns:
+    """Delete runs, the runs of their steps, and then the folders that were made for those that are forks."""
     last_seqs = {row.run: row.last_seq for row in all_rows}
     above, runs = runs_above(last_seqs), {row.run: row.last_seq for row in rows}
     for row in rows:
         runs |= {run: last_seqs[run] for run in await family_of(engine, row.run, last_seqs, above) if run not in runs}
-    return await engine.journal.delete(runs, dead=is_dead)
+    folders = [] if keep_workspace else await made_folders(engine, rows)
+    deleted = await engine.journal.delete(runs, dead=is_dead)
+    return DeletedRuns(deleted, await clear_folders(engine, folders, locate_home(engine.environment).folder))
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ async def fork_run(
     if not loaded.started:
         raise not_started(run)
     kind, name, events = loaded.kind, name or new_run_id(), [record.event for record in loaded.records]
-    states = _states(loaded)
+    states = loaded.states
     workspace = kind.fork_workspace(zip(events, states, strict=True))
     place = _place(loaded, states, wanted.at, run, workspace)
     state = states[place - 1]
@@ -91,6 +91,8 @@ async def fork_run(
         fork_config = ForkConfig(kind.in_workspace(state, str(made.folder)), state.run.ledger.limits.stop_below)
     now = engine.clock.now()
     forked = _forked(loaded, place, now, fork_config, state.run.ledger.limits)
+    if made is not None:
+        forked = forked.model_copy(update={"workspace": str(made.folder)})
     first = events[0].model_copy(update={"run": name, "shared": place, "by": engine.by})
     facts = [first, *events[1:place], forked]
     state = fold(kind.machine, facts)
@@ -150,12 +152,6 @@ def _made_folder(
     source = Path(workspace.folder)
     folder = free_folder(wanted.workspace or source.with_name(f"{source.name}-{name}"), home)
     return _MadeFolder(source, workspace.snapshots[place - 1], folder, home)
-
-
-def _states(loaded: Loaded) -> Sequence[Any]:
-    """Return the state after each record."""
-    machine, state = loaded.kind.machine, loaded.kind.machine.initial()
-    return [state := machine.evolve(state, record.event) for record in loaded.records]
 
 
 def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: ForkWorkspace | None) -> int:

@@ -42,6 +42,12 @@ class Loaded:
         return common is not None and common.over
 
     @property
+    def states(self) -> Sequence[Any]:
+        """The state after each record."""
+        machine, state = self.kind.machine, self.kind.machine.initial()
+        return [state := machine.evolve(state, record.event) for record in self.records]
+
+    @property
     def snapshot(self) -> "Snapshot[Any]":
         """What a driver needs to go on after these records without reading them again."""
         from runtime.drive.run_log import Snapshot  # noqa: PLC0415 -- only a driver needs it

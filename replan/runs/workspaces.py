@@ -1,5 +1,6 @@
 """One execution for each workspace at a time, also while a run waits for a person and no process holds the lock."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,17 +25,24 @@ async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, beside
     It may be driven, wait for a person, or be parked: what it has done there must not change behind its back.
     """
     ensure_free(folder, home)
+    async for run, used in unfinished(reader):
+        if used == folder and run != besides:
+            cause = f"run {run!r} works in this workspace and has not finished"
+            hint = f"go on with `{program()} resume {run}`, or end it with `{program()} cancel {run}`"
+            raise UsageProblem(cause, place=str(folder), hint=hint)
+
+
+async def unfinished(reader: "RunReader") -> AsyncIterator[tuple[str, Path]]:
+    """Yield the executions of the home that have not finished, each with its workspace."""
     for row in await reader.journal.runs(ALL):
-        if row.kind != EXECUTION or row.status == "finished" or row.run == besides:
+        if row.kind != EXECUTION or row.status == "finished":
             continue
         try:
             state = (await reader.read(row.run)).state
         except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem):
             continue  # `doctor` reports it; nobody can drive it.
-        if isinstance(state, State) and Path(state.config.workspace) == folder:
-            cause = f"run {row.run!r} works in this workspace and has not finished"
-            hint = f"go on with `{program()} resume {row.run}`, or end it with `{program()} cancel {row.run}`"
-            raise UsageProblem(cause, place=str(folder), hint=hint)
+        if isinstance(state, State):
+            yield row.run, Path(state.config.workspace)
 
 
 async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:

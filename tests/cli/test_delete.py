@@ -99,7 +99,7 @@ def test_prune_deletes_old_runs_that_never_go_on(replan, planned, aged):
     assert replan("prune", "--older-than", "30d").stdout == f"{succeeded}\n"
     assert ids(replan) == [new, pruned, waiting]
     shown = json.loads(replan("prune", "--older-than", "30d", "--ended", "--json").stdout)
-    assert shown == {"runs": [pruned], "deleted": True}
+    assert shown == {"runs": [pruned], "deleted": True, "folders": []}
     assert ids(replan) == [new, waiting]
 
 

@@ -1,11 +1,23 @@
 """`prune`: deletes old runs that never go on."""
 
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING
 
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Duration, Invocation, common, examples, json_option
+from replan.cli.options import Duration, Invocation, common, examples, json_option, keep_workspace_option
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from actors.tools.fork_workspace import LeftFolder
+    from replan.runs.engine import Engine
+
+    Pruned = tuple[tuple[str, ...], tuple[LeftFolder, ...]]
+    PruneBefore = Callable[[Engine, float], Awaitable[Pruned]]
 
 _PRUNE = examples(
     "replan prune --older-than 30d --dry-run",
@@ -18,31 +30,41 @@ _PRUNE = examples(
 @click.option("--older-than", type=Duration(), metavar="TIME", required=True, help="Not changed for 12h, 30d.")
 @click.option("--ended", is_flag=True, help="Also runs that ended without a plan and could be reopened.")
 @click.option("--dry-run", is_flag=True, help="Only list them.")
+@keep_workspace_option
 @json_option
 @common
 @click.pass_obj
-def prune(invocation: Invocation, *, older_than: float, ended: bool, dry_run: bool, as_json: bool) -> int:
+def prune(
+    invocation: Invocation, *, older_than: float, ended: bool, dry_run: bool, keep_workspace: bool, as_json: bool
+) -> int:
     """Delete the runs that never go on, because they succeeded or were cancelled, and that are old.
 
-    Texts that no other run has are deleted with them. The journal's file does not shrink: the room is used again.
+    Texts that no other run has are deleted with them, and folders that were made for forks of executions, unless they
+    have changed since. The journal's file does not shrink: the room is used again.
     """
+    from functools import partial
+
     import trio
 
-    return trio.run(_prune, invocation, older_than, ended, dry_run, as_json)
-
-
-async def _prune(invocation: Invocation, older_than: float, ended: bool, dry_run: bool, as_json: bool) -> int:
     from actors.values.format import counted
-    from replan.cli.home import opened
+    from replan.cli.folder_notices import tell_of_folders
     from replan.cli.terminal.console import notice, print_json
     from replan.cli.terminal.plain import print_text
-    from replan.runs.archiving import prune
+    from replan.runs.archiving import prune as prune_runs
 
-    async with opened(invocation) as engine:
-        runs = await prune(engine, time.time() - older_than, ended=ended, dry_run=dry_run)
+    wanted = partial(prune_runs, ended=ended, dry_run=dry_run, keep_workspace=keep_workspace)
+    runs, left = trio.run(_prune, invocation, wanted, time.time() - older_than)
+    folders = tell_of_folders(left)
     if as_json:
-        print_json({"runs": list(runs), "deleted": not dry_run})
+        print_json({"runs": list(runs), "deleted": not dry_run, "folders": folders})
     else:
         print_text("".join(f"{run}\n" for run in runs))
     notice(f"{counted(len(runs), 'run')} {'would be deleted' if dry_run else 'deleted'}")
     return Exit.OK
+
+
+async def _prune(invocation: Invocation, prune_before: PruneBefore, before: float) -> Pruned:
+    from replan.cli.home import opened
+
+    async with opened(invocation) as engine:
+        return await prune_before(engine, before)
