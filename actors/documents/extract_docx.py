@@ -1,18 +1,23 @@
-"""Reads a DOCX file with python-docx: paragraphs and tables in their order. Only in `extract_main`.
+"""Reads a DOCX file with python-docx: paragraphs, tables, text boxes, footnotes and comments. Only in `extract_main`.
 
-Text that was inserted under change tracking counts, and deleted text does not. Footnotes and comments are not read.
+Text that was inserted under change tracking counts. Text that was deleted or moved away does not, and neither does
+text that is formatted as hidden.
 """
 
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import docx
 from docx.opc.exceptions import PackageNotFoundError
+from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 from docx.table import Table
+from docx.text.paragraph import Paragraph
 
 from actors.documents.extract_archive import DocumentRefused, check_archive, dangers
+from actors.documents.tables import is_header
 
 BLOCKS_MAX = 50_000
 """Paragraphs and tables of one document that are read."""
@@ -20,12 +25,20 @@ SPAN_MAX = 200
 """Columns that one cell may span."""
 CELLS_MAX = 200_000
 """Cells of the tables of one document."""
-_TEXT, _TAB, _BREAK, _FALLBACK = (
-    qn("w:t"),
-    qn("w:tab"),
-    qn("w:br"),
-    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
-)
+TABLES_DEEP_MAX = 3
+"""How deep tables may stand in each other."""
+_AUTHOR_CHARACTERS = 60
+_PARAGRAPH, _TABLE, _TEXT, _BOX = map(qn, ("w:p", "w:tbl", "w:t", "w:txbxContent"))
+_MATHS = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
+_BETWEEN = {qn(f"w:{name}"): " " for name in ("tab", "ptab", "br", "cr", "p", "sym")} | {_MATHS: " "}
+_BETWEEN[qn("w:noBreakHyphen")] = "-"
+"""What stands for elements between texts, so that no two numbers become one."""
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_GONE = frozenset({qn("w:del"), qn("w:moveFrom"), _FALLBACK})
+"""What holds text that does not count: deleted, moved away, or a copy for old programs."""
+_AROUND = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))
+"""What may stand around paragraphs and tables, such as a content control."""
+_NOTES = {"footnote": "word/footnotes.xml", "endnote": "word/endnotes.xml"}
 
 
 def prepare() -> None:
@@ -38,6 +51,18 @@ def prepare() -> None:
     read(written.getvalue())
 
 
+@dataclass(slots=True)
+class _Reading:
+    """What was read of a document so far."""
+
+    document: Any
+    blocks: list[dict[str, Any]] = field(default_factory=list)
+    paragraphs: int = 0
+    tables: int = 0
+    cells: int = 0
+    too_deep: bool = False
+
+
 def read(content: bytes) -> Mapping[str, Any]:
     """Return the blocks of a document. Raises `DocumentRefused` for one that is not of Word."""
     if "word/document.xml" not in check_archive(content).namelist():
@@ -47,37 +72,88 @@ def read(content: bytes) -> Mapping[str, Any]:
     except (PackageNotFoundError, KeyError, ValueError) as error:
         said = " ".join(str(error).split())[:120]
         raise DocumentRefused(f"it is damaged, or of another format ({said})") from None
+    body = document.element.body
     if any(not each.isdigit() or int(each) > SPAN_MAX for each in document.element.xpath("//w:gridSpan/@w:val")):
         raise DocumentRefused(f"a cell of a table spans more than {SPAN_MAX} columns")
-    blocks: list[dict[str, Any]] = []
+    reading = _Reading(document)
     notices = dangers(content)
-    paragraphs = tables = cells = 0
-    for block in document.iter_inner_content():
-        if len(blocks) == BLOCKS_MAX or cells > CELLS_MAX:
+    for element in _inner(body):
+        if len(reading.blocks) >= BLOCKS_MAX or reading.cells > CELLS_MAX:
             notices.append("only its first parts are read, since it has too many")
             break
-        if isinstance(block, Table):
-            tables += 1
-            made = _table(block, tables)
-            cells += sum(len(row["cells"]) for row in made["rows"])
-            blocks.append(made)
-            continue
-        text = _text(block._p)  # noqa: SLF001 - the API leaves out text that was inserted under change tracking
-        if not text:
-            continue
-        paragraphs += 1
-        style = (block.style.name or "") if block.style is not None else ""
-        level = style.removeprefix("Heading ") if style.startswith("Heading ") else "1" if style == "Title" else ""
-        mark = "#" * min(int(level), 6) + " " if level.isdigit() and int(level) else ""
-        blocks.append({"kind": "text", "place": f"paragraph {paragraphs}", "text": mark + text})
-    blocks += _margins(document)
-    if b"<w:t" in _footnotes(content):
-        notices.append("its footnotes are not read")
+        if element.tag == _TABLE:
+            reading.tables += 1
+            _add_table(reading, Table(element, document), f"table {reading.tables}", 1)
+        else:
+            _add_paragraph(reading, element)
+    blocks = [*reading.blocks, *_boxes(body), *_margins(document), *_notes(content, body), *_comments(content)]
+    notices += [f"a table over {TABLES_DEEP_MAX} levels deep is not read"] if reading.too_deep else []
+    notices += _changes(body)
     if not any(each["kind"] == "table" or each["text"] for each in blocks):
         raise DocumentRefused("no text" + "".join(f"; {each}" for each in notices))
     properties = document.core_properties
     title = "" if properties.title == "Word Document" else properties.title
     return {"title": title, "language": (properties.language or "")[:10], "blocks": blocks, "notices": notices}
+
+
+def _inner(element: Any) -> Iterator[Any]:
+    """Yield the paragraphs and tables of an element in their order, also those in content controls."""
+    for child in element.iterchildren():
+        if child.tag in (_PARAGRAPH, _TABLE):
+            yield child
+        elif child.tag in _AROUND:
+            yield from _inner(child)
+
+
+def _add_paragraph(reading: _Reading, element: Any) -> None:
+    text = _text(element)
+    if not text:
+        return
+    reading.paragraphs += 1
+    style = Paragraph(element, reading.document).style
+    name = (style.name or "") if style is not None else ""
+    level = name.removeprefix("Heading ") if name.startswith("Heading ") else "1" if name == "Title" else ""
+    mark = "#" * min(int(level), 6) + " " if level.isdigit() and int(level) else ""
+    reading.blocks.append({"kind": "text", "place": f"paragraph {reading.paragraphs}", "text": mark + text})
+
+
+def _add_table(reading: _Reading, table: Table, place: str, depth: int) -> None:
+    """Add a table, and after it the tables within its cells."""
+    rows: list[dict[str, Any]] = []
+    within: list[tuple[Any, str]] = []
+    merged = False
+    for position, row in enumerate(table.rows, 1):
+        cells = [each._tc for each in row.cells]  # noqa: SLF001 - a merged cell is told by its element
+        alone = len({id(each) for each in cells}) == 1
+        texts = [_text(each) for each in (cells[:1] if alone else cells)]
+        # A name may span columns, which then all have it; of a value that spans some, nobody knows whose it is.
+        heads = all(is_header(each["cells"]) for each in rows) and is_header(texts)
+        merged = merged or (position > 1 if alone else not heads and _merges_values(cells, texts))
+        places = [f"{place}, row {position}, column {column}" for column in range(1, len(texts) + 1)]
+        rows.append({"cells": texts, "places": places})
+        columns = dict.fromkeys(zip(cells, places, strict=False))
+        within += [(inner, f"{at}, table") for cell, at in columns for inner in _inner(cell) if inner.tag == _TABLE]
+    reading.cells += sum(len(row["cells"]) for row in rows)
+    reading.blocks.append({"kind": "table", "rows": rows, "merged": merged})
+    for number, (inner, at) in enumerate(within, 1):
+        if depth == TABLES_DEEP_MAX:
+            reading.too_deep = True
+            return
+        _add_table(reading, Table(inner, reading.document), f"{at} {number}"[:80], depth + 1)
+
+
+def _merges_values(cells: list[Any], texts: list[str]) -> bool:
+    """Tell whether a row has a cell with a number that spans several columns or rows."""
+    spans = [cell.vMerge is not None or sum(other is cell for other in cells) > 1 for cell in cells]
+    return any(span and any(map(str.isdigit, text)) for span, text in zip(spans, texts, strict=False))
+
+
+def _boxes(body: Any) -> Iterator[dict[str, Any]]:
+    """Yield the text boxes."""
+    found = [each for each in body.iter(_BOX) if not _is_gone(each)]
+    for number, box in enumerate(found, 1):
+        if text := _text(box, box):
+            yield {"kind": "text", "place": f"text box {number}", "text": text}
 
 
 def _margins(document: Any) -> Iterator[dict[str, Any]]:
@@ -88,29 +164,65 @@ def _margins(document: Any) -> Iterator[dict[str, Any]]:
                 yield {"kind": "text", "place": name, "text": text}
 
 
-def _footnotes(content: bytes) -> bytes:
+def _notes(content: bytes, body: Any) -> Iterator[dict[str, Any]]:
+    """Yield footnotes and endnotes with the numbers that readers see: the order in which the text refers to them."""
+    for kind, name in _NOTES.items():
+        references = [each for each in body.iter(qn(f"w:{kind}Reference")) if not _is_gone(each)]
+        numbers = {each.get(qn("w:id")): number for number, each in enumerate(references, 1)}
+        for note in _part(content, name, f"w:{kind}"):
+            number = numbers.get(note.get(qn("w:id")))
+            if number is not None and (text := _text(note)):
+                yield {"kind": "text", "place": f"{kind} {number}", "text": text}
+
+
+def _comments(content: bytes) -> Iterator[dict[str, Any]]:
+    for number, comment in enumerate(_part(content, "word/comments.xml", "w:comment"), 1):
+        author = " ".join((comment.get(qn("w:author")) or "").split())[:_AUTHOR_CHARACTERS]
+        if text := _text(comment):
+            place = f"comment {number}{' of ' if author else ''}{author}"
+            yield {"kind": "text", "place": place, "text": text}
+
+
+def _part(content: bytes, name: str, tag: str) -> list[Any]:
+    """Return the elements of a part of the file; none where it has no such part."""
     archive = check_archive(content)
-    return archive.read("word/footnotes.xml") if "word/footnotes.xml" in archive.namelist() else b""
+    return list(parse_xml(archive.read(name)).iter(qn(tag))) if name in archive.namelist() else []
 
 
-def _text(element: Any) -> str:
-    pieces = [
-        each.text or "" if each.tag == _TEXT else " "
-        for each in element.iter(_TEXT, _TAB, _BREAK)
-        if not any(outer.tag == _FALLBACK for outer in each.iterancestors())
-    ]
+def _changes(body: Any) -> list[str]:
+    """Return notices about text that is in the file and that is not read."""
+    gone = any(each.text for tag in ("w:delText", "w:moveFrom") for each in body.iter(qn(tag)))
+    gone = gone or any(_is_gone(each, _GONE - {_FALLBACK}) for each in body.iter(_TEXT))
+    hidden = any(_is_hidden(each) and each.text for each in body.iter(_TEXT))
+    notices = ["text that was deleted or moved under change tracking is not read"] if gone else []
+    return [*notices, "hidden text is not read"] if hidden else notices
+
+
+def _is_gone(element: Any, gone: frozenset[str] = _GONE) -> bool:
+    return any(outer.tag in gone for outer in element.iterancestors())
+
+
+def _is_hidden(text: Any) -> bool:
+    found = text.getparent().find(f"{qn('w:rPr')}/{qn('w:vanish')}")
+    return found is not None and found.get(qn("w:val")) not in ("0", "false", "off")
+
+
+def _text(element: Any, box: Any = None) -> str:
+    """Return the text of a paragraph or cell, without that of boxes and tables within it; `box` is one to be read."""
+    pieces = []
+    for each in element.iter(_TEXT, *_BETWEEN):
+        if each.tag != _TEXT:
+            pieces.append(_BETWEEN[each.tag])
+        elif not _is_within(each, element, box) and not _is_hidden(each):
+            pieces.append(each.text or "")
     return " ".join("".join(pieces).split())
 
 
-def _table(table: Table, number: int) -> dict[str, Any]:
-    rows = []
-    merged = False
-    for position, row in enumerate(table.rows, 1):
-        cells = [each._tc for each in row.cells]  # noqa: SLF001 - a merged cell is told by its element
-        alone = len({id(each) for each in cells}) == 1
-        merged = merged or (len({id(each) for each in cells}) < len(cells) and not (alone and position == 1))
-        merged = merged or any(each.vMerge is not None for each in cells)
-        texts = [_text(each) for each in (cells[:1] if alone else cells)]
-        places = [f"table {number}, row {position}, column {column}" for column in range(1, len(texts) + 1)]
-        rows.append({"cells": texts, "places": places})
-    return {"kind": "table", "rows": rows, "merged": merged}
+def _is_within(text: Any, element: Any, box: Any) -> bool:
+    """Tell whether a text belongs to something within an element that is read by itself, or not at all."""
+    for outer in text.iterancestors():
+        if outer is element:
+            return box is None and _is_gone(text)
+        if outer.tag in _GONE or outer.tag == _BOX or (outer.tag == _TABLE and box is None):
+            return True
+    return True

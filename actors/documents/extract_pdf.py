@@ -14,11 +14,11 @@ from pdfminer.pdfpage import PDFPage
 from pdfminer.pdftypes import resolve1
 from pdfplumber.page import Page
 from pdfplumber.pdf import PDF
-from pdfplumber.table import Table
 from pdfplumber.utils.exceptions import PdfminerException
 
 from actors.documents.extract_archive import DocumentRefused
 from actors.documents.extract_main import SECONDS_ENOUGH
+from actors.documents.extract_pdf_tables import PageContent, find_tables, join_tables, place_of
 
 PAGES_MAX = 300
 """Pages of one document that are read."""
@@ -52,19 +52,19 @@ def read(content: bytes) -> Mapping[str, Any]:
 
 def _read(content: bytes) -> Mapping[str, Any]:
     document = pdfplumber.open(io.BytesIO(content), laparams=_LAYOUT)
-    blocks: list[dict[str, Any]] = []
+    pages: list[PageContent] = []
     notices: list[str] = []
-    empty: list[int] = []
-    count, began = 0, time.process_time()
+    began = time.process_time()
     for page in _pages(document):
-        if count == PAGES_MAX or time.process_time() - began > SECONDS_ENOUGH:
-            notices.append(f"only its first {count} pages are read")
+        if len(pages) == PAGES_MAX or time.process_time() - began > SECONDS_ENOUGH:
+            notices.append(f"only its first {len(pages)} pages are read")
             break
-        count += 1
-        found = list(_blocks(page, count, notices))
-        blocks += found
-        empty += [] if found else [count]
+        pages.append(_content(page, len(pages) + 1, notices))
         page.close()
+    join_tables(pages)
+    blocks = [block for page in pages for block in _blocks(page)]
+    empty = [page.number for page in pages if not page.lines]
+    count = len(pages)
     if count == 0:
         raise DocumentRefused("it has no pages")
     if len(empty) == count:
@@ -96,24 +96,35 @@ def _pages(document: PDF) -> Iterator[Page]:
         yield made
 
 
-def _blocks(page: Page, number: int, notices: list[str]) -> Iterator[dict[str, Any]]:
+def _content(page: Page, number: int, notices: list[str]) -> PageContent:
     if sum(map(len, page.objects.values())) > OBJECTS_MAX:
         notices.append(f"page {number} is left out, since it has over {OBJECTS_MAX:,} objects")
-        return
+        return PageContent(number, [], [], [])
     if any(not each["upright"] for each in page.chars):
         notices.append(f"rotated text on page {number} is not read")
-    tables = page.find_tables()
-    tables = [each for each in tables if len(each.rows) > 1 and len(each.cells) > len(each.rows)]
-    lines = [each for each in page.objects.get("textlinehorizontal", ()) if not _within(each, tables)]
-    found = [(each.bbox[1], _table(each, number)) for each in tables]
-    boxes = page.objects.get("textboxhorizontal", [])
+    lines, boxes = (page.objects.get(f"text{each}horizontal", []) for each in ("line", "box"))
+    return PageContent(
+        number, find_tables(page, number), [_bare(each) for each in lines], [_bare(each) for each in boxes]
+    )
+
+
+def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a text with its box alone: the library's objects hold the whole page."""
+    return {name: found[name] for name in ("x0", "x1", "top", "bottom", "text")}
+
+
+def _blocks(page: PageContent) -> Iterator[dict[str, Any]]:
+    own = [each for each in page.tables if len(each.rows) > 1 and not each.joined]
+    taken = [each.bbox for each in page.tables if each in own or each.joined]
+    lines = [each for each in page.lines if not _within(each, taken)]
+    found = [(each.bbox[1], each.block()) for each in own]
     rest: list[tuple[float, dict[str, Any]]] = []
-    for box in boxes:
+    for box in page.boxes:
         inside = [each for each in lines if _holds(box, each)]
         lines = [each for each in lines if each not in inside] if inside else lines
         if text := _joined([each["text"] for each in inside]):
             top = min(each["top"] for each in inside)
-            rest.append((top, {"kind": "text", "place": _place(number, _around(inside)), "text": text}))
+            rest.append((top, {"kind": "text", "place": place_of(page.number, _around(inside)), "text": text}))
     # The boxes keep the order of the layout; each table stands before the first box that begins below it.
     for top, block in rest:
         for table in [each for each in found if each[0] < top]:
@@ -123,9 +134,9 @@ def _blocks(page: Page, number: int, notices: list[str]) -> Iterator[dict[str, A
     yield from (table for _, table in found)
 
 
-def _within(line: Mapping[str, Any], tables: Sequence[Table]) -> bool:
+def _within(line: Mapping[str, Any], boxes: Sequence[tuple[float, float, float, float]]) -> bool:
     across, down = (line["x0"] + line["x1"]) / 2, (line["top"] + line["bottom"]) / 2
-    return any(x0 <= across <= x1 and top <= down <= bottom for x0, top, x1, bottom in (each.bbox for each in tables))
+    return any(x0 <= across <= x1 and top <= down <= bottom for x0, top, x1, bottom in boxes)
 
 
 def _holds(box: Mapping[str, Any], line: Mapping[str, Any]) -> bool:
@@ -155,20 +166,3 @@ def _joined(lines: Sequence[str]) -> str:
         else:
             text = f"{text} {line}" if text and line else text + line
     return text
-
-
-def _place(page: int, box: Sequence[float]) -> str:
-    return f"page {page}, box {' '.join(str(round(each)) for each in box)}"
-
-
-def _table(table: Table, number: int) -> dict[str, Any]:
-    texts = table.extract()
-    rows = []
-    merged = False
-    for row, cells in zip(table.rows, texts, strict=True):
-        filled = [" ".join((cell or "").split()) for cell in cells]
-        # A title over all columns is one cell, and the others are missing.
-        merged = merged or (None in row.cells and sum(each is not None for each in row.cells) > 1)
-        places = [_place(number, box if box is not None else row.bbox) for box in row.cells]
-        rows.append({"cells": filled, "places": places})
-    return {"kind": "table", "rows": rows, "merged": merged}

@@ -6,9 +6,10 @@ macros do not run: the value counts that the program stored which has written th
 
 import datetime as dt
 import io
+import itertools
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import openpyxl
@@ -16,6 +17,7 @@ from openpyxl.utils import get_column_letter
 
 from actors.documents.extract_archive import DocumentRefused, check_archive, dangers
 from actors.documents.extract_main import SECONDS_ENOUGH
+from actors.documents.tables import HEADERS_MAX
 
 SHEETS_MAX = 50
 """Sheets of one document that are read."""
@@ -27,6 +29,10 @@ CELLS_MAX = 200_000
 """Cells of one sheet that are read, also empty ones."""
 SHEET_BYTES_MAX = 24 * 1024 * 1024
 """Bytes of all sheets as XML: the library builds each cell in memory."""
+COMMENTS_MAX = 1_000
+"""Comments of one sheet that are read."""
+_THREADED = "Comment:\n    "
+"""What Excel writes before a comment with answers, below a remark for old programs."""
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)')
 _CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
 _BRACKETS = re.compile(r"\[[^\]]*\]")
@@ -68,6 +74,7 @@ def read(content: bytes) -> Mapping[str, Any]:
         block, lost = _sheet(sheet, written[sheet.title], notices)
         missing += lost
         blocks += [{"kind": "text", "place": sheet.title, "text": f"## {sheet.title}"}, block] if block["rows"] else []
+        blocks += _comments(sheet)
     if missing:
         notices.append(f"{missing} {'formula has' if missing == 1 else 'formulas have'} no stored value")
     if not blocks:
@@ -77,19 +84,21 @@ def read(content: bytes) -> Mapping[str, Any]:
 
 
 def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any], int]:
-    columns = min(sheet.max_column, COLUMNS_MAX)
-    last = min(sheet.max_row, ROWS_MAX, CELLS_MAX // columns)
+    last, columns = _window(sheet)
     if sheet.max_row > last or sheet.max_column > columns:
         notices.append(f"only {last:,} rows and {columns} columns of {sheet.title} are read")
     rows: list[dict[str, Any]] = []
     missing = 0
-    merged = [each for each in sheet.merged_cells.ranges if not _is_title(sheet, each)]
+    unseen = _hidden_columns(sheet)
+    repeated = _repeated_names(sheet, last, columns)
     for row in sheet.iter_rows(max_row=last, max_col=columns):
+        number = row[0].row if row else 0
+        hidden = sheet.row_dimensions[number].hidden if number in sheet.row_dimensions else False
         texts: list[str] = []
         numbers: list[int] = []
-        for cell in row:
-            text = _shown(cell)
-            if isinstance(cell.value, int | float) and not isinstance(cell.value, bool):
+        for position, cell in enumerate(row, 1):
+            text = "" if hidden or position in unseen else repeated.get((number, position)) or _shown(cell)
+            if text and isinstance(cell.value, int | float) and not isinstance(cell.value, bool):
                 numbers.append(len(texts))
             # A formula whose value was never stored is in the other copy of the sheet only.
             if cell.value is None and written.cell(cell.row, cell.column).data_type == "f":
@@ -98,14 +107,75 @@ def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any]
             texts.append(text)
         while texts and not texts[-1]:
             texts.pop()
-        number = row[0].row if row else 0
         places = [f"{sheet.title}!{get_column_letter(column)}{number}" for column in range(1, len(texts) + 1)]
-        rows.append({"cells": texts, "places": places, "numbers": numbers})
+        if not hidden:
+            rows.append({"cells": texts, "places": places, "numbers": numbers})
+    if unseen or any(each.hidden for each in sheet.row_dimensions.values()):
+        notices.append(f"hidden rows and columns of {sheet.title} are left out")
     while rows and not rows[-1]["cells"]:
         rows.pop()
     if not any(any(row["cells"]) for row in rows):
         return {"kind": "sheet", "rows": [], "merged": False}, 0
-    return {"kind": "sheet", "rows": rows, "merged": bool(merged)}, missing
+    return {"kind": "sheet", "rows": rows, "merged": _merges_values(sheet)}, missing
+
+
+def _hidden_columns(sheet: Any) -> frozenset[int]:
+    """Return the numbers of hidden columns; one entry of the file may stand for several."""
+    hidden = [each for each in sheet.column_dimensions.values() if each.hidden and each.min and each.max]
+    return frozenset(number for each in hidden for number in range(each.min, min(each.max, COLUMNS_MAX) + 1))
+
+
+def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int], str]:
+    """Return the text of each merged cell that has words, for all cells that it covers: row and column, from 1.
+
+    A title with nothing beside it is left as it is.
+    """
+    repeated: dict[tuple[int, int], str] = {}
+    covered = 0
+    for each in sheet.merged_cells.ranges:
+        cell = sheet.cell(each.min_row, each.min_col)
+        if not isinstance(cell.value, str) or _is_title(sheet, each):
+            continue
+        rows = range(each.min_row, min(each.max_row, last) + 1)
+        across = range(each.min_col, min(each.max_col, columns) + 1)
+        covered += len(rows) * len(across)
+        if covered > CELLS_MAX:
+            break
+        repeated |= {(row, column): _shown(cell) for row in rows for column in across}
+    return repeated
+
+
+def _merges_values(sheet: Any) -> bool:
+    """Tell whether merged cells have a value, of which nobody knows whose it is, or are a heading within a table."""
+    return any(
+        _is_doubtful(sheet, each, sheet.cell(each.min_row, each.min_col).value) for each in sheet.merged_cells.ranges
+    )
+
+
+def _is_doubtful(sheet: Any, merged: Any, value: Any) -> bool:
+    if not isinstance(value, str):
+        return value is not None
+    if _is_title(sheet, merged):
+        above = merged.min_row - 1
+        return above > 0 and sum(sheet.cell(above, column).value is not None for column in (1, 2, 3)) > 1
+    heads = merged.min_row <= HEADERS_MAX and merged.max_row == merged.min_row
+    return merged.min_col > 1 and not heads and any(map(str.isdigit, value))
+
+
+def _comments(sheet: Any) -> Iterator[dict[str, Any]]:
+    """Yield the comments of a sheet, each with the place of its cell."""
+    last, columns = _window(sheet)
+    found = (cell for row in sheet.iter_rows(max_row=last, max_col=columns) for cell in row if cell.comment is not None)
+    for cell in itertools.islice(found, COMMENTS_MAX):
+        text = " ".join(cell.comment.text.rpartition(_THREADED)[2].split())
+        if text:
+            yield {"kind": "text", "place": f"{sheet.title}!{cell.coordinate}, comment", "text": text}
+
+
+def _window(sheet: Any) -> tuple[int, int]:
+    """Return how many rows and columns of a sheet are read."""
+    columns = min(sheet.max_column, COLUMNS_MAX)
+    return min(sheet.max_row, ROWS_MAX, CELLS_MAX // columns), columns
 
 
 def _is_title(sheet: Any, merged: Any) -> bool:

@@ -1,0 +1,235 @@
+"""Tables of PDF pages as rows, put together where they go on over several pages. Only in `extract_main`.
+
+A table goes on where the next page begins with one that has the same columns, and only running titles and page numbers
+stand between the two. Rows that repeat its header are left out. A row that is divided by the end of a page is put
+together, unless both parts have a number in the same column; each cell has the place of the part that has its number.
+"""
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pdfplumber.page import Page
+from pdfplumber.table import Table
+
+from actors.documents.tables import HEADERS_MAX, is_header
+
+NEAR = 3.0
+"""Points by which lines that belong together may lie apart."""
+LEAST_LENGTH = 5.0
+"""Points of the shortest line of a table."""
+MARGIN = 0.15
+"""The part of a page, at its top and its bottom, in which a table may be cut off."""
+_CONTINUED = re.compile(r"cont\.|continued|fortsetzung|fortgesetzt|suite|continua", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """A row of a table."""
+
+    cells: list[str]
+    """The texts of its cells."""
+    places: list[str]
+    """The place of each cell."""
+    lines: list[int]
+    """How many lines of text each cell has."""
+
+
+@dataclass(slots=True)
+class FoundTable:
+    """A table of one page, or the part of one."""
+
+    page: int
+    """The number of its page, from 1."""
+    bbox: tuple[float, float, float, float]
+    """Its box, in points from the page's upper left corner."""
+    columns: tuple[float, ...]
+    """The left edges of its columns, in points."""
+    rows: list[FoundRow]
+    """Its rows, with those of the pages after it."""
+    merged: bool
+    """Whether cells span several columns."""
+    cut_above: bool
+    """Whether its first row has no upper line, so that it is the rest of one on the page before."""
+    cut_below: bool
+    """Whether its last row has no lower line, so that it goes on on the next page."""
+
+    joined: bool = False
+    """Whether its rows were added to the table of a page before."""
+
+    def block(self) -> dict[str, Any]:
+        """Return it as a block of a document."""
+        rows = [{"cells": row.cells, "places": row.places} for row in self.rows]
+        return {"kind": "table", "rows": rows, "merged": self.merged}
+
+
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """What a page has: its tables, and its lines of text outside of them, with the boxes that make paragraphs."""
+
+    number: int
+    """Its number, from 1."""
+    tables: list[FoundTable]
+    """Its ruled tables; those of one row count only where they are parts of one."""
+    lines: list[Mapping[str, Any]]
+    """All lines of text."""
+    boxes: list[Mapping[str, Any]]
+    """The paragraphs as boxes, each around some of the lines."""
+
+
+def find_tables(page: Page, number: int) -> list[FoundTable]:
+    """Return the ruled tables of a page, also those with one row: that may be the rest of a table."""
+    above, below = _open_ends(page)
+    tables = page.find_tables({"explicit_horizontal_lines": [*above, *below]} if above or below else {})
+    found = [_found(each, number, above, below) for each in tables if _has_columns(each)]
+    if any(_is_unruled(each) for each in found):
+        tables = page.find_tables()
+        found = [_found(each, number, (), ()) for each in tables if _has_columns(each)]
+    return found
+
+
+def _has_columns(table: Table) -> bool:
+    return len(table.cells) > len(table.rows)
+
+
+def _is_unruled(table: FoundTable) -> bool:
+    """Tell whether a row that the page cuts off may be several rows without lines between them."""
+    cut = [table.rows[0]] if table.cut_above else []
+    cut += [table.rows[-1]] if table.cut_below else []
+    return any(sum(lines > 1 for lines in row.lines) > 1 for row in cut)
+
+
+def _open_ends(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the lines that are missing where a page cuts tables off, at the top and at the bottom of the page.
+
+    There upright lines end, and no line goes from one to the other.
+    """
+    upright = [each for each in page.edges if each["orientation"] == "v" and each["height"] >= LEAST_LENGTH]
+    level = [each for each in page.edges if each["orientation"] == "h" and each["width"] >= LEAST_LENGTH]
+    if not upright:
+        return [], []
+    first, last = min(each["top"] for each in upright), max(each["bottom"] for each in upright)
+    height = float(page.height)
+    above = [each for each in upright if each["top"] <= first + NEAR] if first <= height * MARGIN else []
+    below = [each for each in upright if each["bottom"] >= last - NEAR] if last >= height * (1 - MARGIN) else []
+    return _closing(above, first, level), _closing(below, last, level)
+
+
+def _closing(
+    upright: Sequence[Mapping[str, Any]], at: float, level: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the line that would close the upright lines at a height; none where one is there, or nothing to close."""
+    x0, x1 = min((each["x0"] for each in upright), default=0), max((each["x0"] for each in upright), default=0)
+    closed = any(abs(each["top"] - at) <= NEAR and each["x1"] > x0 and each["x0"] < x1 for each in level)
+    if x1 - x0 < LEAST_LENGTH or closed:
+        return []
+    return [{"object_type": "line", "x0": x0, "x1": x1, "top": at, "bottom": at, "width": x1 - x0, "height": 0}]
+
+
+def _found(
+    table: Table, number: int, above: Iterable[Mapping[str, Any]], below: Iterable[Mapping[str, Any]]
+) -> FoundTable:
+    rows = []
+    merged = False
+    for row, cells in zip(table.rows, table.extract(), strict=True):
+        filled = [" ".join((cell or "").split()) for cell in cells]
+        # A title over all columns is one cell, and the others are missing.
+        merged = merged or (None in row.cells and sum(each is not None for each in row.cells) > 1)
+        places = [place_of(number, box if box is not None else row.bbox) for box in row.cells]
+        lines = [len((cell or "").strip().split("\n")) for cell in cells]
+        rows.append(FoundRow(filled, places, lines))
+    return FoundTable(
+        page=number,
+        bbox=table.bbox,
+        columns=tuple(sorted({round(cell[0]) for cell in table.cells})),
+        rows=rows,
+        merged=merged,
+        cut_above=any(abs(table.bbox[1] - each["top"]) <= NEAR for each in above),
+        cut_below=any(abs(table.bbox[3] - each["top"]) <= NEAR for each in below),
+    )
+
+
+def place_of(page: int, box: Sequence[float]) -> str:
+    """Return a box on a page as a place."""
+    return f"page {page}, box {' '.join(str(round(each)) for each in box)}"
+
+
+def join_tables(pages: Sequence[PageContent]) -> None:
+    """Add the rows of each table that goes on from the page before to that table."""
+    counts = Counter(title for page in pages for title in {_title(line["text"]) for line in page.lines})
+    running = frozenset(title for title, count in counts.items() if count > 1)
+    whole: FoundTable | None = None
+    for before, page in itertools.pairwise(pages):
+        above = max(before.tables, key=lambda each: each.bbox[3], default=None)
+        below = min(page.tables, key=lambda each: each.bbox[1], default=None)
+        if above is None or below is None:
+            whole = None
+            continue
+        whole = whole if above.joined and whole is not None else above
+        left = [each for each in before.lines if each["top"] >= above.bbox[3] - NEAR]
+        left += [each for each in page.lines if each["bottom"] <= below.bbox[1] + NEAR]
+        if all(_is_running(each["text"], running) for each in left) and _goes_on(whole, above, below):
+            _add_rows(whole, below, cut=above.cut_below or below.cut_above)
+            below.joined = True
+
+
+def _title(text: str) -> str:
+    return _DIGITS.sub("#", " ".join(text.split()))
+
+
+def _is_running(text: str, running: frozenset[str]) -> bool:
+    """Tell whether a line is a running title, the number of a page, or says that the table goes on."""
+    return _title(text) in running or not any(map(str.isalpha, text)) or _CONTINUED.search(text) is not None
+
+
+def _goes_on(whole: FoundTable, above: FoundTable, below: FoundTable) -> bool:
+    """Tell whether a table goes on with the one at the top of the next page, from their columns and first rows."""
+    if len(above.columns) != len(below.columns):
+        return False
+    if any(abs(one - other) > NEAR for one, other in zip(above.columns, below.columns, strict=True)):
+        return False
+    names = below.rows[0].cells
+    return above.cut_below or below.cut_above or names == whole.rows[0].cells or not is_header(names)
+
+
+def _add_rows(whole: FoundTable, below: FoundTable, *, cut: bool) -> None:
+    rows = list(below.rows)
+    for head in whole.rows[:HEADERS_MAX]:
+        if not rows or rows[0].cells != head.cells:
+            break
+        rows = rows[1:]
+    if rows and len(whole.rows) > 1 and _is_divided(whole.rows[-1], rows[0], cut=cut):
+        whole.rows[-1] = _joined_row(whole.rows[-1], rows[0])
+        rows = rows[1:]
+    whole.rows += rows
+    whole.merged = whole.merged or below.merged
+
+
+def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
+    """Tell whether two rows are one that the end of a page divides; never where that would put two numbers together.
+
+    Where lines close both parts, the second one begins with no capital letter, and one part has no other cells.
+    """
+    pairs = list(zip(above.cells, below.cells, strict=True))
+    if any(one[-1:].isdigit() and other[:1].isdigit() for one, other in pairs):
+        return False
+    begins = below.cells[0][:1]
+    halves = all(not one or not other for one, other in pairs[1:]) and any(one or other for one, other in pairs[1:])
+    return cut or (halves and (begins.islower() if begins else not any(above.cells[1:])))
+
+
+def _joined_row(above: FoundRow, below: FoundRow) -> FoundRow:
+    """Return one row; the place of a cell is that of the part with its number, or both where that is not clear."""
+    cells, places = [], []
+    for one, other, first, second in zip(above.cells, below.cells, above.places, below.places, strict=True):
+        cells.append(f"{one} {other}".strip())
+        numbers = [any(map(str.isdigit, each)) for each in (one, other)]
+        if one and other and numbers[0] == numbers[1]:
+            places.append(f"{first} to {second}")
+        else:
+            places.append(second if not one or numbers == [False, True] else first)
+    return FoundRow(cells, places, above.lines)
