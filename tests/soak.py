@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 LIMIT_SECONDS = 7_200
 PARALLEL = 3
 """The number of suites that run at a time, on two cores."""
+LINKS = ["tests/crash/test_kill_links.py", "tests/webhooks/test_answer_interleavings.py"]
 LABORATORY = ("lab", "exact_values", "independent_world")
 SUITES = {
     "kills": (["tests/crash/test_kill.py"], {"REPLAN_KILLS": 1_000}),
@@ -42,7 +43,7 @@ SUITES = {
     "forks": (["tests/simulation", "-k", "fork"], {"REPLAN_SIM_FORKS": 400}),
     "undos": (["tests/execution/test_undo_simulation.py"], {"REPLAN_UNDOS": 100_000}),
     "prohibitions": (["tests/execution/test_forbidden_simulation.py"], {"REPLAN_PROHIBITIONS": 3_000}),
-    "links": (["tests/crash/test_kill_links.py"], {"REPLAN_LINK_QUESTIONS": 1_000}),
+    "links": (LINKS, {"REPLAN_LINK_QUESTIONS": 90, "REPLAN_LINK_INTERLEAVINGS": 1_000}),
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
     "copies": (["tests/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
     "replies": (["tests/replies/test_fuzzed_runs.py"], {"REPLAN_REPLIES": 100_000}),
@@ -90,7 +91,9 @@ def run(name, share, folder):
     print(f"{name:10} {'green' if green else 'RED':6} {seconds:8.1f} s", flush=True)
     if not green:
         print(output_file.read_text()[-5_000:], flush=True)
-    return {"counts": counts, "seconds": seconds, "green": green, **tests}
+    found = {} if totals is None else {each.get("name"): each.get("value") for each in totals.iter("property")}
+    facts = {"counts": counts, "seconds": seconds, "green": green, **tests}
+    return {**facts, "found": found} if found else facts
 
 
 def planted(share):

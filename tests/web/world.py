@@ -4,7 +4,7 @@ import os
 import re
 import secrets
 import socket
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import httpx2
 import trio
@@ -131,6 +131,15 @@ async def served(
             yield world
         stop.requested.set()
         stop.forced.set()
+
+
+def lasting_port():
+    """Return a port that nobody listens on and no outgoing connection gets, for a server that is started again."""
+    while True:
+        number = 20_000 + secrets.randbelow(10_000)
+        with socket.socket() as found, suppress(OSError):
+            found.bind(("127.0.0.1", number))
+            return number
 
 
 def free_port():
