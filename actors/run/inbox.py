@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import (
+    NAMED,
     PEOPLE,
     VIAS,
     ClarificationAnswered,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 MESSAGE_MAX = 10_000
 """Characters of one note or requirement; longer material belongs into a new run's problem."""
 PERSON_MAX = 32
-"""Characters of the name of a person who answers through a link."""
+"""Characters of the name of a person who answers through a channel."""
 MESSAGES_MAX = 100
 """Notes and requirements of one run: they stand in every later prompt."""
 
@@ -156,7 +157,7 @@ def _refused(message: "Mailed", reason: str) -> MailRefused:
 def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: "Mailed") -> InboxEvent:
     at, mono = message.at, message.mono
     question, via = str(body.get("question", "")), str(body.get("via") or "")
-    person = storable(str(body.get("person") or ""))[:PERSON_MAX] if via == "link" else ""
+    person = storable(str(body.get("person") or ""))[:PERSON_MAX] if via in NAMED else ""
     match body.get("kind"):
         case "cancel":
             return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)

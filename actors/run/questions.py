@@ -59,13 +59,29 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
     )
 
 
-Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link"]
+Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link", "email", "slack"]
 """The way on which an answer was given: the command line, the web page, the HTTP API, the MCP server, `replan.answer`,
-the `ask` function of a Python program, or the signed link of a named person; empty if it is not known."""
+the `ask` function of a Python program, or, by a named person, a signed link in a message or in an e-mail, or Slack;
+empty if it is not known."""
 VIAS: tuple[Via, ...] = get_args(Via)
 """All of them."""
-PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", "link")
+NAMED: tuple[Via, ...] = ("link", "email", "slack")
+"""The ways that lead from a person whose name is known."""
+PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", *NAMED)
 """The ways that lead from a person; on the others a program may decide."""
+WAYS: Mapping[Via, str] = {
+    "": "",
+    "cli": " on the command line",
+    "web": " on the web page",
+    "api": " over HTTP",
+    "mcp": " over MCP",
+    "python": " from Python",
+    "ask": " in a Python program",
+    "link": " through a link",
+    "email": " through a link in an e-mail",
+    "slack": " in Slack",
+}
+"""Each way in words that follow "answered"."""
 USER = "user"
 """The address of questions; a run that has only these open needs no process."""
 
@@ -114,7 +130,7 @@ class ClarificationAnswered(TimedEvent):
     via: Via = ""
     """How it came."""
     person: str = ""
-    """The name of the person whose link it came through; empty for every other way."""
+    """The name of the person whose link or account it came through; empty for every other way."""
 
 
 class ClarificationDeclined(TimedEvent):
@@ -127,7 +143,7 @@ class ClarificationDeclined(TimedEvent):
     via: Via = ""
     """How it came."""
     person: str = ""
-    """The name of the person whose link it came through; empty for every other way."""
+    """The name of the person whose link or account it came through; empty for every other way."""
 
 
 class ClarificationWithdrawn(Event):
@@ -190,7 +206,7 @@ class Question:
     via: Via = ""
     """How the answer or the decline came."""
     person: str = ""
-    """The name of the person whose link it came through; empty for every other way."""
+    """The name of the person whose link or account it came through; empty for every other way."""
     steps_done: int = 0
     """The number of steps of its reminders that are done."""
 

@@ -11,12 +11,12 @@ from actors.run.ids import node_of, step_of
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
+    WAYS,
     ClarificationAnswered,
     ClarificationDeclined,
     ClarificationExpired,
     ClarificationRequested,
     ClarificationWithdrawn,
-    Via,
 )
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.reminders import step_text
@@ -33,17 +33,6 @@ from actors.run.waits import HOME_BUDGET, PROVIDER, WaitEnded, WaitRequested
 from actors.values.format import counted, stamp
 from runtime.core.events import Event
 from runtime.core.names import describe
-
-_VIA: Mapping[Via, str] = {
-    "": "",
-    "cli": "",
-    "web": " on the web page",
-    "api": " by a program, over HTTP",
-    "mcp": " by a program, over MCP",
-    "python": " from Python",
-    "ask": " in a Python program",
-    "link": " through a link",
-}
 
 
 def record_text(event: Any, state: Any) -> str:
@@ -111,7 +100,8 @@ def _question_text(event: Any, state: Any) -> str:
 
 def _from(event: ClarificationAnswered | ClarificationDeclined) -> str:
     """Return who answered or declined a question, and on which way, as far as the event says it."""
-    return f"{f' by {event.person}' if event.person else ''}{_VIA[event.via]}"
+    by = " by a program," if event.via in ("api", "mcp") else f" by {event.person}" if event.person else ""
+    return f"{by}{WAYS[event.via]}"
 
 
 def _without(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:

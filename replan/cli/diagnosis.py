@@ -59,6 +59,7 @@ _NEEDS = {
     "hosts": {"journal"},
     "notify": {"config"},
     "webhooks": {"config"},
+    "mail": {"config"},
     "model": {"config"},
 }
 """The checks that must succeed before another one is made."""
@@ -114,6 +115,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("hosts", lambda: trio.run(_hosts, environment)),
         ("notify", lambda: _notify(environment)),
         ("webhooks", lambda: _webhooks(environment)),
+        ("mail", lambda: _mail(environment, online=online)),
         ("telemetry", lambda: _telemetry(environment)),
         ("model", lambda: _model(environment, model)),
         ("key", lambda: _key(environment, model)),
@@ -253,6 +255,29 @@ def _notify(environment: Mapping[str, str]) -> str:
 def _webhooks(environment: Mapping[str, str]) -> str:
     """Return the names of the webhooks; their addresses may hold a token."""
     return ", ".join(read_user_config(locate_home(environment).config).webhooks) or "none"
+
+
+def _mail(environment: Mapping[str, str], *, online: bool) -> str:
+    """Return the mail server, and with `online` whether it takes the sign-in; no message is sent.
+
+    Raises `OSError` where it does not, and `UsageProblem` where the password is missing.
+    """
+    mail = read_user_config(locate_home(environment).config).mail
+    if mail is None:
+        return "none"
+    host, port = mail.address
+    place, password = f"{host}:{port} ({mail.security})", mail.password(environment)
+    if not online:
+        return f"{place}; --online tries to sign in"
+    from smtplib import SMTPException
+
+    from replan.mail.smtp import Connection, problem_of
+
+    try:
+        Connection(mail, password).check()
+    except (SMTPException, OSError, ValueError) as error:
+        raise OSError(f"{place} cannot be used: {problem_of(error)}") from None
+    return f"{place} answers" + (f", and takes {mail.user}'s password" if mail.user else "")
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:

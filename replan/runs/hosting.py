@@ -11,11 +11,14 @@ import trio
 from actors.run.questions import ClarificationRequested
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.result import RunResult
+from replan.mail.question_mail import MailTo
+from replan.mail.smtp import MailChannel, mail_threads
+from replan.relay.message_sender import Sender
 from replan.runs.cancelling import record_crash, record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.models import Shared
 from replan.runs.options import DriveOptions
-from replan.webhooks.sender import Sender
+from replan.webhooks.http_channel import WebhookChannel
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.dispatch.port import Dispatcher
@@ -95,10 +98,21 @@ async def host(
             await nursery.start(engine.wakeup.listen, serving.wake)
         except UsageProblem as problem:  # The host also polls.
             report(OutsideTrouble("", f"{problem}; nothing wakes this host, so it polls"))
-        for name, webhook in engine.webhooks.items():
-            await nursery.start(Sender(engine.journal, name, webhook, engine.environment, engine.answering).run)
+        for sender in senders_of(engine):
+            await nursery.start(sender.run)
         await serving.serve()
         nursery.cancel_scope.cancel()
+
+
+def senders_of(engine: Engine) -> list[Sender]:
+    """Return what sends the messages of a home: one sender for each webhook, and for each person's address."""
+    environment, answering, threads = engine.environment, engine.answering, mail_threads()
+    webhooks = [WebhookChannel(name, entry, environment, answering) for name, entry in engine.webhooks.items()]
+    senders = [Sender(engine.journal, channel) for channel in webhooks]
+    if answering is None or answering.mail is None:
+        return senders
+    people = [MailTo(name, each, answering, answering.mail) for name, each in answering.people.items() if each.email]
+    return senders + [Sender(engine.journal, MailChannel(to, environment, threads)) for to in people]
 
 
 class _Drive:

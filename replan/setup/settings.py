@@ -28,6 +28,7 @@ from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
 from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
+from replan.setup.mail import MailEntry
 from replan.setup.people import Answering, AnswerLinks, PersonEntry
 from replan.setup.proxy import ProxyEntry
 from replan.setup.reminders import ReminderEntry
@@ -206,6 +207,8 @@ class UserConfig(Config):
     """Who may answer questions through links in messages, by name."""
     answer_links: AnswerLinks | None = None
     """What signs these links, and for how long they can be used."""
+    mail: MailEntry | None = None
+    """The server that sends e-mail to people who have an address."""
     reminders: Annotated[tuple[ReminderEntry, ...], Field(max_length=20)] = ()
     """What is done about questions that nobody answers, in runs that begin; the first that is for a question counts."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
@@ -228,6 +231,8 @@ class UserConfig(Config):
         if self.people and self.answer_links is None:
             raise config_error("nothing signs the links of people", ("people",), "set answer_links with secrets")
         for name, person in self.people.items():
+            if person.email and self.mail is None:
+                raise config_error("nothing sends e-mail", ("people", name, "email"), "set mail with host and sender")
             for channel in person.webhooks:
                 if channel not in self.webhooks:
                     hint = "name one of webhooks"
@@ -246,7 +251,7 @@ class UserConfig(Config):
     @property
     def answering(self) -> Answering | None:
         """Who is sent links that answer questions, and what signs them; None where nobody is."""
-        return None if self.answer_links is None else Answering(self.people, self.answer_links)
+        return None if self.answer_links is None else Answering(self.people, self.answer_links, self.mail)
 
     @property
     def budget(self) -> HomeBudget:

@@ -38,9 +38,9 @@ class WebhookEntry(Config):
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:
-        _check_url(self.url, "url", query=True)
+        check_url(self.url, "url", query=True)
         if self.page is not None:
-            _check_url(self.page, "page", query=False)
+            check_url(self.page, "page", query=False)
         if self.format == "replan" and not self.secrets:
             raise config_error("nothing signs the messages", ("secrets",), _HINT)
         check_secrets(self.secrets)
@@ -66,7 +66,7 @@ def key_of(secret: SecretStr) -> bytes | None:
     return key if len(key) in SECRET_BYTES else None
 
 
-def _check_url(text: str, key: str, *, query: bool) -> None:
+def check_url(text: str, key: str, *, query: bool) -> None:
     """Raise a config error, which does not show the address: it may hold a token."""
     try:
         parts = urlsplit(text)

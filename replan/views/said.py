@@ -1,9 +1,10 @@
 """Who has started a run, and what people have said to it, in order: messages, answers, and declined questions. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from actors.run.questions import Status
+from actors.run.questions import WAYS, Status, Via
 from actors.run.state import RunState
 from actors.run.words import question_in_words
 
@@ -20,8 +21,13 @@ class Said:
     """The question, in words; empty for a message that nobody has asked for."""
     seen: bool = True
     """Whether a prompt with the message has gone out, or a record has the answer."""
-    person: str = ""
-    """Who answered or declined through a link; empty for every other way."""
+    who: str = "you"
+    """Who answered or declined: a named person, a program, or whoever uses the page."""
+    way: str = ""
+    """The way of an answer or a decline, in words with a blank before them; empty where it is not known."""
+
+
+_SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python": "a program"}
 
 
 def said(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
@@ -30,10 +36,11 @@ def said(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
     for name, question in with_inbox.questions.items():
         seen = name in recorded.questions and recorded.questions[name].status is question.status
         text = question_in_words(question.request.text)
+        who, way = question.person or _SAID_BY.get(question.via, "you"), WAYS[question.via]
         if question.status is Status.ANSWERED:
-            found.append((question.place, Said("answer", question.answer, text, seen=seen, person=question.person)))
+            found.append((question.place, Said("answer", question.answer, text, seen=seen, who=who, way=way)))
         elif question.status is Status.DECLINED:
-            found.append((question.place, Said("declined", "", text, seen=seen, person=question.person)))
+            found.append((question.place, Said("declined", "", text, seen=seen, who=who, way=way)))
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
 

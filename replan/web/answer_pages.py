@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from actors.run.questions import Question, Status
+from actors.run.questions import WAYS, Question, Status
 from actors.run.words import question_in_words
 from replan.runs.inbox import check_receipt, questions_of, split
 from replan.service.access import Principal
@@ -100,8 +100,8 @@ def _closed(question: Question | None) -> str:
     if question.status is Status.EXPIRED:
         return f"This question has expired. {question_in_words(question.request.otherwise)}"
     done: Literal["answered", "declined"] = "declined" if question.status is Status.DECLINED else "answered"
-    by = f" by {question.person} through a link" if question.person else ""
-    return f"This question was {done}{by}."
+    by = f" by {question.person}" if question.person else ""
+    return f"This question was {done}{by}{WAYS[question.via]}."
 
 
 async def _answer(site: Site, linked: Linked, form: FormFields) -> Response:
@@ -120,9 +120,9 @@ async def _answer(site: Site, linked: Linked, form: FormFields) -> Response:
             return _page(site, "answer_confirm.html", linked, {**values, "text": text, "fields": fields})
     try:
         if declines:
-            receipt = await site.engine.decline(link.question, via="link", person=link.person)
+            receipt = await site.engine.decline(link.question, via=link.via, person=link.person)
         else:
-            receipt = await site.engine.answer(link.question, text, via="link", person=link.person)
+            receipt = await site.engine.answer(link.question, text, via=link.via, person=link.person)
         check_receipt(receipt, link.question)
     except UsageProblem as error:
         if not await _is_open(site, link):
@@ -143,7 +143,7 @@ def _form_page(site: Site, linked: Linked, trouble: str = "", typed: str = "", s
 
 def _page(site: Site, template: str, linked: Linked, values: dict[str, Any], status: int = 200) -> Response:
     common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": "", "user": ""}
-    own = {"q": linked.question, "person": linked.link.person, "token": linked.token}
+    own = {"q": linked.question, "person": linked.link.person, "token": linked.token, "way": WAYS[linked.link.via]}
     return render(template, {**common, "taken": False, **own, **values}, status)
 
 

@@ -11,6 +11,7 @@ import hmac
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Literal
 
 from replan.setup.people import Answering
 from runtime.core.errors import ReplanError
@@ -29,6 +30,9 @@ class LinkUnknown(LinkRefused):
     """A text that is no link which was signed here."""
 
 
+LinkVia = Literal["link", "email"]
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerLink:
     """What a link says."""
@@ -39,11 +43,14 @@ class AnswerLink:
     """The question that it answers, `RUN/ID`."""
     until: int
     """When it ends, in UTC seconds since 1970."""
+    via: LinkVia = "link"
+    """How an answer through it has come, as the record says: `link` where it was sent through a webhook."""
 
 
 def signed_link(answering: Answering, link: AnswerLink) -> str:
     """Return the token of a link; the same link has the same one."""
-    said = json.dumps([link.person, link.question, link.until], separators=(",", ":")).encode()
+    more = [] if link.via == "link" else [link.via]
+    said = json.dumps([link.person, link.question, link.until, *more], separators=(",", ":")).encode()
     return f"{_text(said)}.{_text(_mac(answering.keys[0], 'answer link', said))}"
 
 
@@ -54,10 +61,10 @@ def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink
     keys = () if answering is None or not dot or len(token) > TOKEN_MAX else answering.keys
     if not any(hmac.compare_digest(_mac(key, "answer link", said), mac) for key in keys):
         raise LinkUnknown("this link was not made by this server, or was changed on its way")
-    person, question, until = json.loads(said)  # Whoever has the key wrote it.
+    person, question, until, *more = json.loads(said)  # Whoever has the key wrote it.
     if now >= until:
         raise LinkRefused("this link has expired")
-    return AnswerLink(person, question, until)
+    return AnswerLink(person, question, until, *more)
 
 
 def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, asked: Collection[str] = ()) -> None:

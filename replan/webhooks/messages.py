@@ -1,4 +1,4 @@
-"""What a webhook is told about a record: ids, a title and codes. Pure; the same record gives the same bytes."""
+"""What people and webhooks are told about a record: ids, a title and codes. Pure; the same record, the same bytes."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -19,6 +19,7 @@ from actors.run.questions import (
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.reminders import first_follows, what_follows
 from actors.values.format import stamp
+from replan.relay.message_sender import About, OutgoingMessage
 from replan.setup.people import Answering
 from replan.setup.webhook import WebhookEntry, WebhookEvent
 from replan.webhooks.answer_links import AnswerLink, signed_link
@@ -32,20 +33,6 @@ OPENING = "/open"
 """The path of the page that links lead to."""
 ANSWERING = "/answer/"
 """How the paths begin of the links that answer a question."""
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookMessage:
-    """A message about one record."""
-
-    id: str
-    """Its id, made of the run's id and the record's number: a repetition has the same one."""
-    seq: int
-    """The number of the record."""
-    at: float
-    """When the record was appended (UTC seconds since 1970)."""
-    body: bytes
-    """The JSON that is posted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +86,19 @@ def _with_reminders(told: Told, asked: tuple[str, ...], follows: str) -> Told:
     return replace(told, data=data, asked_people=asked, follows=follows)
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """What messages say about a run."""
-
-    run: str
-    """Its id."""
-    title: str
-    """Its title in lists."""
-    kind: str
-    """The name of its kind."""
-
-
 def message_id(run: str, seq: int) -> str:
     """Return the id of the message about a record."""
     return "msg_" + hashlib.sha256(f"replan webhook\n{run}\n{seq}".encode()).hexdigest()[:32]
+
+
+def until_of(answering: Answering, at: float) -> int:
+    """Return when the links end of a message that was made at a time, in UTC seconds since 1970."""
+    return int(at + answering.links.hours * 3600)
+
+
+def answer_address(answering: Answering, page: str, link: AnswerLink) -> str:
+    """Return the address of the page on which a link answers; `page` is the server's, as people reach it."""
+    return f"{page.rstrip('/')}{ANSWERING}{signed_link(answering, link)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +126,9 @@ class Addressees:
         """
         if self.answering is None:
             return {}
-        until = int(at + self.answering.links.hours * 3600)
+        until = until_of(self.answering, at)
         return {
-            name: f"{page}{ANSWERING}{signed_link(self.answering, AnswerLink(name, question, until))}"
+            name: answer_address(self.answering, page, AnswerLink(name, question, until))
             for name, person in self.answering.people.items()
             if self.webhook in person.webhooks
             and person.may_answer(people_only=people_only)
@@ -152,6 +137,11 @@ class Addressees:
 
 
 NOBODY = Addressees()
+
+
+def shown_title(about: About, redactor: Redactor) -> str:
+    """Return the title of a run as messages show it: without secrets, and not longer than `TITLE_MAX`."""
+    return redactor.text(about.title)[:TITLE_MAX]
 
 
 def _body(entry: WebhookEntry, told: Told, title: str, data: Mapping[str, Any], at: str) -> dict[str, Any]:
@@ -170,12 +160,12 @@ def _body(entry: WebhookEntry, told: Told, title: str, data: Mapping[str, Any], 
 
 def message_about(
     record: Record[Any], about: About, entry: WebhookEntry, redactor: Redactor, addressees: Addressees = NOBODY
-) -> WebhookMessage | None:
+) -> OutgoingMessage | None:
     """Return the message about a record; None for a record that this webhook is not told about."""
     told = told_of(record.event, about.run, record.at)
     if told is None or told.event not in entry.events or not addressees.reads(told):
         return None
-    title = redactor.text(about.title)[:TITLE_MAX]
+    title = shown_title(about, redactor)
     data: dict[str, Any] = {"run_id": about.run, "title": title, "kind": about.kind, "seq": record.seq, **told.data}
     if entry.page is not None:
         page = entry.page.rstrip("/")
@@ -186,7 +176,7 @@ def message_about(
             )
             data |= {"answer_links": links} if links else {}
     body = _body(entry, told, title, data, stamp(record.at))
-    return WebhookMessage(message_id(about.run, record.seq), record.seq, record.at, orjson.dumps(body))
+    return OutgoingMessage(message_id(about.run, record.seq), record.seq, record.at, orjson.dumps(body))
 
 
 def without_closed(records: Sequence[Record[Any]]) -> list[Record[Any]]:

@@ -264,7 +264,7 @@ async def test_the_page_begins_with_what_was_asked_said_and_answered_in_order_an
         await web.engine.tell(run, "It must run on Linux", "requirement")
         wanted = [
             "then you said (note): It is urgent",
-            "then, asked “The model asks, about the step 'analysis': Which version is it?”, you answered: 3.12",
+            "then, asked “The model asks, about the step 'analysis': Which version is it?”, you answered on the web page: 3.12",
             "then you said (requirement): It must run on Linux",
         ]
         assert await _said(web, run) == [f"{text} (not yet seen)" for text in wanted]
@@ -277,7 +277,7 @@ async def test_the_page_begins_with_what_was_asked_said_and_answered_in_order_an
         declined = await web.start("asks")
         await web.engine.resume(declined)
         await web.engine.decline(f"{declined}/q1", via="web")
-        assert (await _said(web, declined))[0].endswith("you declined to answer (not yet seen)")
+        assert (await _said(web, declined))[0].endswith("you declined to answer on the web page (not yet seen)")
 
 
 async def _said(web, run):
