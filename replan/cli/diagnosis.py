@@ -258,7 +258,7 @@ def _webhooks(environment: Mapping[str, str]) -> str:
 
 
 def _mail(environment: Mapping[str, str], *, online: bool) -> str:
-    """Return the mail server, and with `online` whether it takes the sign-in; no message is sent.
+    """Return the server of e-mail, and with `online` whether it takes the sign-in; no message is sent.
 
     Raises `OSError` where it does not, and `UsageProblem` where the password is missing.
     """
@@ -271,10 +271,10 @@ def _mail(environment: Mapping[str, str], *, online: bool) -> str:
         return f"{place}; --online tries to sign in"
     from smtplib import SMTPException
 
-    from replan.mail.smtp import Connection, problem_of
+    from replan.mail.smtp import MailConnection, problem_of
 
     try:
-        Connection(mail, password).check()
+        MailConnection(mail, password).check()
     except (SMTPException, OSError, ValueError) as error:
         raise OSError(f"{place} cannot be used: {problem_of(error)}") from None
     return f"{place} answers" + (f", and takes {mail.user}'s password" if mail.user else "")

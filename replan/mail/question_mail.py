@@ -37,7 +37,7 @@ class MailTo:
     answering: Answering
     """What signs the links."""
     mail: MailEntry
-    """The mail server, with the sender's address."""
+    """The server, with the sender's address."""
 
 
 def mail_about(record: Record[Any], about: About, to: MailTo, redactor: Redactor) -> OutgoingMessage | None:
@@ -94,10 +94,15 @@ def _text(facts: Mapping[str, str]) -> str:
 
 def _html(facts: Mapping[str, str]) -> str:
     safe = {key: escape(value) for key, value in facts.items()}
-    return (
-        f'<!doctype html>\n<html lang="en"><body>\n<p>{safe["sentence"]}:</p>\n'
-        f"<p><strong>{safe['title']}</strong></p>\n" * ([f"<p>{safe['follows']}</p>"] if facts["follows"] else []),
-        f'<p><a href="{safe["address"]}">Answer on this page</a></p>\n'
-        f"<p>The link is for you alone, and for one answer until {safe['until']}.<br>\n{escape(NO_REPLY)}</p>\n"
-        "</body></html>\n",
-    )
+    lines = [
+        "<!doctype html>",
+        '<html lang="en"><body>',
+        f"<p>{safe['sentence']}:</p>",
+        f"<p><strong>{safe['title']}</strong></p>",
+        *([f"<p>{safe['follows']}</p>"] if facts["follows"] else []),
+        f'<p><a href="{safe["address"]}">Answer on this page</a></p>',
+        f"<p>The link is for you alone, and for one answer until {safe['until']}.</p>",
+        f"<p>{escape(NO_REPLY)}</p>",
+        "</body></html>",
+    ]
+    return "\n".join([*lines, ""])

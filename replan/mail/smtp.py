@@ -1,4 +1,4 @@
-"""Sends one e-mail through a mail server, by `smtplib` in a worker thread, and says what became of it.
+"""Sends one e-mail through a server, by `smtplib` in a worker thread, and says what became of it.
 
 A certificate is checked for the server's name, and the password is sent over TLS alone. What a server says is neither
 kept nor logged, only its code, and what it may say is bounded.
@@ -71,8 +71,8 @@ class _BoundedTls(_Bounded, smtplib.SMTP_SSL):
     """The same over TLS from the beginning."""
 
 
-class Connection:
-    """A connection to a mail server in a worker thread, which another thread can cut."""
+class MailConnection:
+    """A connection to a server of e-mail in a worker thread, which another thread can cut."""
 
     def __init__(self, mail: MailEntry, password: str) -> None:
         """Set the server, and the password of its user; this connects to nothing."""
@@ -161,7 +161,7 @@ class MailChannel:
     topic = "mail"
 
     def __init__(self, to: MailTo, environment: Mapping[str, str], threads: trio.CapacityLimiter) -> None:
-        """Set the person, the environment with the password, and what limits the threads to the mail server."""
+        """Set the person, the environment with the password, and what limits the threads that send."""
         self.name, self._to, self._environment, self._threads = to.name, to, environment, threads
         self._redactor = Redactor(secrets_in(environment))
 
@@ -177,7 +177,7 @@ class MailChannel:
 
     async def _send(self, message: OutgoingMessage, _: float) -> SendResult:
         try:
-            connection = Connection(self._to.mail, self._to.mail.password(self._environment))
+            connection = MailConnection(self._to.mail, self._to.mail.password(self._environment))
         except UsageProblem as problem:
             return SendResult(str(problem))
         send = partial(connection.send, self._to.person.email, message.body)
@@ -190,5 +190,5 @@ class MailChannel:
 
 
 def mail_threads() -> trio.CapacityLimiter:
-    """Return what limits the connections to the mail server, of all people together."""
+    """Return what limits the connections to the server of e-mail, of all people together."""
     return trio.CapacityLimiter(AT_ONCE_MAX)

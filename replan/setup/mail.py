@@ -1,4 +1,4 @@
-"""The settings of the mail server through which people are sent questions, and the address of a person."""
+"""The settings of the server through which people are sent e-mail, and the address of a person."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ ADDRESS_MAX = 254
 PASSWORD_MAX = 4096
 """The most bytes of a password's file."""
 PORTS = {"starttls": 587, "tls": 465, "none": 25}
-"""The usual port of each way to a mail server."""
+"""The usual port of each way to a server of e-mail."""
 
 _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@([A-Za-z0-9-]{1,63}\.)*[A-Za-z0-9-]{1,63}")
 _HINT = "such as ana@example.org, in ASCII"
@@ -30,7 +30,7 @@ def check_address(text: str, key: str) -> None:
 
 
 class MailEntry(Config):
-    """The mail server that sends questions to people, with links that answer them."""
+    """The server of e-mail that sends questions to people, with links that answer them."""
 
     host: Annotated[str, Field(min_length=1, max_length=253)]
     """The name of the server, for which its certificate must be."""

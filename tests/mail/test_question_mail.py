@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.run.ending import Outcome, RunFinished
+from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded, Reminders, ReminderStep
 from replan.mail.question_mail import mail_about
 from replan.webhooks.answer_links import AnswerLink, read_link
 from replan.webhooks.chat_messages import ASKED
@@ -51,6 +52,31 @@ def test_an_approval_goes_to_those_who_may_approve_and_an_end_to_nobody():
     assert mail(to="bob", for_people=True) is not None
     end = Record("abcd2345", 13, 1.0, 1, RunFinished(outcome=Outcome.SUCCESS, why="", at=1.0, mono=1.0), "")
     assert mail_about(end, about(), addressee(), NONE) is None
+
+
+def test_a_reminder_and_an_escalation_go_to_those_who_are_asked_and_say_what_follows():
+    reminders = Reminders(
+        ask=("ana",), steps=(ReminderStep(after_seconds=60), ReminderStep(after_seconds=90, ask=("bob",)))
+    )
+    found, parsed = mail(reminders=reminders)
+    assert "a reminder is sent" in parsed.get_body(("plain",)).get_content()
+    assert "a reminder is sent" in parsed.get_body(("html",)).get_content()
+    assert mail(to="bob", reminders=reminders) is None
+    step = {"question_id": "q1", "for_people": False, "next_at": None, "next_ask": (), "until": None, "ending": ""}
+    reminded = ClarificationReminded(steps_done=1, asked=("ana",), **step)
+    asked = ClarificationEscalated(steps_done=2, asked=("ana", "bob"), added=("bob",), **step)
+    subjects = {}
+    for seq, event in enumerate((reminded, asked), 20):
+        for name in ("ana", "bob"):
+            sent = mail_about(Record("abcd2345", seq, 1_000_000_000.0, 1, event, ""), about(), addressee(name), NONE)
+            if sent is not None:
+                subjects[seq, name] = message_from_bytes(sent.body, policy=policy.default)["subject"].partition(":")[0]
+                assert sent.id != found.id
+    assert subjects == {
+        (20, "ana"): ASKED["reminder"],
+        (21, "ana"): ASKED["escalation"],
+        (21, "bob"): ASKED["escalation"],
+    }
 
 
 def test_each_reason_to_write_has_a_sentence_of_its_own():

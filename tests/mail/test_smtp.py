@@ -7,7 +7,7 @@ import trio
 
 from replan.mail import smtp
 from replan.mail.question_mail import mail_about
-from replan.mail.smtp import Connection, MailChannel
+from replan.mail.smtp import MailChannel, MailConnection
 from replan.relay.message_sender import SendResult
 from runtime.logs.redact import Redactor
 from tests.mail.samples import about, addressee, record
@@ -19,7 +19,7 @@ LOGIN = {"user": "replan", "password_env": "SMTP_PASSWORD"}
 
 def send(server, password="", message=b"Subject: x\r\n\r\n.\r\nbody\r\n", **mail):
     to = addressee(port=server.port, **mail)
-    return Connection(to.mail, password).send("ana@example.org", message)
+    return MailConnection(to.mail, password).send("ana@example.org", message)
 
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])
