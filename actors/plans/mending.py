@@ -10,7 +10,7 @@ from typing import Any
 
 from actors.plans.constraints import Constraints, with_constraints
 from actors.plans.formatting import describe_value, printable, quoted_list
-from actors.plans.plan import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT, bound_names
+from actors.plans.plan import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT, UNDO, bound_names
 from actors.values.findings import Code, Finding
 from actors.values.given import Given
 from actors.values.requirements import requirements_in
@@ -19,7 +19,7 @@ TOTAL = "total_retry_budget"
 BUDGET = "retry_budget"
 LISTS = ("dependencies", "preconditions", "effects", "delete_effects", "failure_effects", "failure_delete_effects")
 """The lists of a step that are sets of names."""
-OPTIONAL = (*LISTS, "description", "guard", "on_failure", "repeatable", "outcomes", BUDGET)
+OPTIONAL = (*LISTS, "description", "guard", "on_failure", "repeatable", "undo", "outcomes", BUDGET)
 """The fields of a step that may be missing; null says the same."""
 NUMBER_MAX = 1_000_000
 """The largest budget that is set or read from a text."""
@@ -120,7 +120,8 @@ def _note(where: str, text: str) -> Finding:
 def with_given(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     """Return a plan's JSON value with the given facts, and the keys whose value they replaced.
 
-    A key that the author left out is filled in, and is not among the replaced ones. Requirements and invariants that
+    A key that the author left out is filled in, and is not among the replaced ones; so is, in a plan that undoes, what
+    the tools say of undoing a step. Requirements and invariants that
     every plan keeps to are added: an author may leave them out. A value without a list of steps is returned as it is:
     the guard rejects it.
     """
@@ -128,6 +129,7 @@ def with_given(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
         return plan, ()
     if given.guards == () and not given.step_guards:
         plan = _without_empty_guards(plan)
+    plan = _with_undos(plan, given)
     facts = given.values
     different = {key: fact for key, fact in facts.items() if key not in plan or not _same(plan[key], fact)}
     kept = Constraints(tuple(requirements_in(given.kept_requirements)), given.kept_invariants)
@@ -147,6 +149,28 @@ def _without_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
         for step in steps
     ]
     return {**plan, "steps": kept}
+
+
+def _with_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
+    """Return a plan that undoes with the `undo` that tools declare for the steps that say nothing of it."""
+    steps = plan["steps"]
+    if not any(isinstance(step, Mapping) and step.get("on_failure") == UNDO for step in steps):
+        return plan
+    declared = [_declared_undo(step, given) if isinstance(step, Mapping) else "" for step in steps]
+    if not any(declared):
+        return plan
+    told = [{**step, "undo": undo} if undo else step for step, undo in zip(steps, declared, strict=True)]
+    return {**plan, "steps": told}
+
+
+def _declared_undo(step: Mapping[str, Any], given: Given) -> str:
+    """Return what tools declare of the undo of a step; empty where the step says it, or nothing is declared."""
+    if step.get("undo"):
+        return ""
+    names = [name for name in bound_names(str(step.get("step_id", ""))) if name in given.step_generators]
+    if names:
+        return given.step_undos.get(names[0], "")
+    return given.undos.get(str(step.get("generator", "")), "")
 
 
 def replaced_findings(replaced: Sequence[str]) -> tuple[Finding, ...]:

@@ -190,6 +190,8 @@ class ToolSet(Value):
             "results": _results(self.generators),
             "step_results": _results(acts),
             "guard_uses": {name: tuple(sorted(needs)) for name, needs in sorted(checks.items()) if needs},
+            "undos": self._undos(self.generators),
+            "step_undos": self._undos(acts),
         }
 
     def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
@@ -262,10 +264,16 @@ class ToolSet(Value):
     def _declared(self, step: Step) -> dict[str, str]:
         """Return the field `undo` that the tool of a step declares; empty for a step that has one, or for none."""
         act = self._own(step, "generator") or self.generators.get(step.generator)
-        if act is None or step.undo:
-            return {}
-        undo = self.undo_of.get(act.tool if isinstance(act, ToolUse) else act.name)
-        return {} if undo is None else {"undo": undo}
+        undo = "" if act is None or step.undo else self._undo_of(act)
+        return {"undo": undo} if undo else {}
+
+    def _undo_of(self, act: Use) -> str:
+        """Return what a tool declares of its undo; empty for nothing."""
+        return self.undo_of.get(act.tool if isinstance(act, ToolUse) else act.name, "")
+
+    def _undos(self, acts: Mapping[str, Use]) -> dict[str, str]:
+        """Return what the tools behind some names declare of their undo, by the names of those that do."""
+        return {name: undo for name, act in sorted(acts.items()) if (undo := self._undo_of(act))}
 
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
         """Return the arguments of the call of an undo tool, as canonical text; None where one is not known.

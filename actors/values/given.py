@@ -79,6 +79,10 @@ class Given(Value):
     """The same of the generators of `step_generators`, by the ids there."""
     guard_uses: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
     """The tokens whose values guards use, by the names of guards that use some."""
+    undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
+    """What undoes a call of generators, by their names: a tool, `nothing` or `irreversible`; others declare nothing."""
+    step_undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The same of the generators of `step_generators`, by the ids there."""
     known_values: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     """The tokens of the initial state whose value is known."""
     failure_summary: str = ""
@@ -122,6 +126,8 @@ class Given(Value):
             "results": {name: result.shown for name, result in self.results.items()},
             "step_results": {name: result.shown for name, result in self.step_results.items()},
             "guard_uses": {name: list(tokens) for name, tokens in self.guard_uses.items()},
+            "undos": dict(self.undos),
+            "step_undos": dict(self.step_undos),
         }
         listed = {key: list(value) for key, value in names.items() if value is not None}
         return {**self.values, **listed, **{key: value for key, value in results.items() if value}}

@@ -212,3 +212,29 @@ def test_a_plan_whose_undo_no_tool_is_and_one_with_a_gap_are_refused(trip):
     assert (result.exit_code, "undo 'burn' of step 'hotel'" in result.stderr) == (Exit.USAGE, True)
     result = trip(tools=TOOLS.replace("    undo: cancel\n", ""))
     assert (result.exit_code, "plan.no_undo" in result.stderr) == (Exit.USAGE, True)
+
+
+def test_a_model_that_is_told_of_the_undo_tools_writes_a_plan_that_undoes(replan, problem, scripted, tmp_path):
+    """It leaves the field `undo` out, which the reply's schema does not have: the tools file says it."""
+    (tmp_path / "tools.yaml").write_text(TOOLS)
+    (tmp_path / "actions.py").write_text(ACTIONS)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "proved.yaml").write_text(
+        "name: proved\naction_pairs:\n  g_plan: {generator: model, guard: plan_expansive, prompt: plan_direct}\n"
+    )
+    plan = {**PLAN, "steps": [{**each, "outcomes": []} for each in PLAN["steps"]]}
+    words = ("-w", tmp_path / "proved.yaml", "-m", scripted({"g_plan": [plan]}), "--tools", tmp_path / "tools.yaml")
+    planned = replan("run", problem, *words, "--no-input", "--json")
+    assert planned.exit_code == 0, planned.output
+    run = run_id(replan)
+    prompt = replan("show", run, "--prompt", "g_plan/v1.a1").stdout
+    assert json.loads(re.search(r'"undos": (\{.*?\})', prompt, re.DOTALL)[1]) == {
+        "Flight": "cancel",
+        "Hotel": "cancel",
+        "Pay": "refund",
+    }
+    steps = json.loads(replan("show", run, "--plan", "--json").stdout)["steps"]
+    assert [each["undo"] for each in steps] == ["cancel", "cancel", "refund"]
+    (tmp_path / "work" / "poor").touch()
+    done = replan("execute", run, "--tools", tmp_path / "tools.yaml", "--workspace", tmp_path / "work", "--no-input")
+    assert (done.exit_code, log(tmp_path)) == (Exit.UNDONE, ["book hotel", "book flight", "pay", *UNDONE]), done.output
