@@ -59,7 +59,7 @@ def _tries(tries: Tries[C]) -> Tries[C]:
 
 def _questions(questions: Questions, at: float) -> Questions:
     """Return the questions with the open ones asked now."""
-    return {name: replace(each, at=at) if each.open else each for name, each in questions.items()}
+    return {name: replace(each, at=at, steps_done=0) if each.open else each for name, each in questions.items()}
 
 
 def _tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:

@@ -224,8 +224,11 @@ class Trace:
                 asked: dict[str, Scalar] = {"replan.question": event.question_id, "replan.review": event.review}
                 self._start(f"question:{event.question_id}", "ask_person", asked, event.node)
             case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
-                how = event.kind.removeprefix("clarification_")
-                self._close(f"question:{event.question_id}", more={names.OUTCOME: how})
+                closed: dict[str, Scalar] = {names.OUTCOME: event.kind.removeprefix("clarification_")}
+                if isinstance(event, ClarificationAnswered | ClarificationDeclined):
+                    closed |= {"replan.via": event.via} if event.via else {}
+                    closed |= {"replan.person": event.person} if event.person else {}
+                self._close(f"question:{event.question_id}", more=closed)
             case ClarificationReminded() | ClarificationEscalated():
                 reminded: dict[str, Scalar] = {"replan.question": event.question_id, "replan.asked": event.asked}
                 self._mark(event.kind.removeprefix("clarification_"), "", reminded)

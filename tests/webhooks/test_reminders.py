@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from actors.run.questions import ClarificationAnswered
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded, Reminders, ReminderStep
 from replan.setup.settings import UserConfig
+from replan.telemetry.spans import spans_of
 from replan.webhooks.messages import About, Addressees, message_about, without_closed
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
@@ -129,7 +130,15 @@ async def test_an_unanswered_question_is_told_again_and_to_the_next_person_who_m
             [shown] = (await web.client.get(f"/api/runs/{run}/questions", headers=web.token())).json()["questions"]
             assert shown["asked_people"] == ["ana", "bob"]
             assert len(shown["follows"]) == 1
+            told = (await web.browser.get(f"/runs/{run}/records")).text
+            assert "question q1 is not answered: a reminder is sent" in told
+            assert "question q1 is not answered: bob is asked" in told
             await web.engine.answer(f"{run}/q1", "3.12", via="link", person="bob")
             await web.settled(run, "finished")
-            records = [each.event.kind for each in await web.engine.journal.read(run)]
+            loaded = await web.engine.read(run)
+    records = [each.event.kind for each in loaded.records]
+    spans = spans_of(loaded.kind, loaded.records)
+    assert {"reminded", "escalated"} <= {span.name for span in spans}
+    [question] = [span for span in spans if span.name == "ask_person"]
+    assert (question.attributes["replan.via"], question.attributes["replan.person"]) == ("link", "bob")
     assert records.count("clarification_reminded") == records.count("clarification_escalated") == 1
