@@ -65,8 +65,8 @@ class Story:
             return
         [record] = answers
         event = record.event
-        assert event.via in ("link", "cli", "api")
-        if event.via == "link":
+        assert event.via in ("link", "email", "cli", "api")
+        if event.via in ("link", "email"):
             assert event.person in self.asked_at(record.seq), (event, self.rules)
             assert event.person in APPROVERS or not self.people_only, event
         assert event.via != "api" or not self.people_only, event

@@ -265,7 +265,7 @@ class AnswerWorld:
             "replan.relay.held_cursor.is_dead": self.is_dead,
             "replan.runs.engine.is_dead": self.is_dead,
             "runtime.host.host.POLL_SECONDS": 5.0,
-            "replan.webhooks.sender.LOOK_SECONDS": 5.0,
+            "replan.relay.message_sender.LOOK_SECONDS": 5.0,
             "httpx2.AsyncClient": partial(httpx2.AsyncClient, transport=channels),
             "tests.support.deterministic.STEPS_MAX": STEPS_MAX,
         }
@@ -408,7 +408,7 @@ class AnswerWorld:
                 continue
             until = int(self.clock.now()) + (-5 if who == "late" else 900)
             person = who if who in (*PEOPLE, "eve") else "bob"
-            token = signed_link(answering, AnswerLink(person, f"{run}/q1", until))
+            token = signed_link(answering, AnswerLink(person, f"{run}/q1", until, dice.choice(("link", "email"))))
             token = token[:-6] + "AAAAAA" if who == "forged" else token
             self.people.start_soon(self._use, run, person, f"/answer/{token}", who)
 
