@@ -69,13 +69,13 @@ def still_down(run: RunState[C], message: "Faulted") -> WaitRequested | None:
         name = f"{PROVIDER}:{message.request_id}"
         if message.request_id not in run.calls.open or name in run.waits:
             return None
-        return WaitRequested(request_id=name, until=message.until, why=_reason(fault), fault=fault)
+        return _still_waited(name, message.until, fault, message.at)
     if PROVIDER not in run.waits:
         return None
     tries = next((each for each in run.calls.tries.values() if each.phase == "failed"), None)
     if tries is None:  # What it was waited for is withdrawn.
-        return WaitRequested(request_id=PROVIDER, until=message.at + LEFT_SECONDS, why=_reason(fault), fault=fault)
-    return _wait(run, tries, fault, message.at)
+        return _still_waited(PROVIDER, message.at + LEFT_SECONDS, fault, message.at)
+    return _wait(run, tries, fault, message.at).model_copy(update={"asked_at": message.at})
 
 
 def time_limit(run: RunState[Any], call: str, configured: float) -> float | None:
@@ -107,6 +107,10 @@ def follows(kind: FaultKind) -> str:
     if kind in NO_COMPLETION:
         return f"another try; after {BAD_REPLIES_MAX} in a row the run parks"
     return "the provider is waited for" if kind in _DOWN else "another try"
+
+
+def _still_waited(name: str, until: float, fault: Fault, asked_at: float) -> WaitRequested:
+    return WaitRequested(request_id=name, until=until, why=_reason(fault), fault=fault, asked_at=asked_at)
 
 
 def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:

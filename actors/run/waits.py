@@ -71,7 +71,7 @@ PROVIDER = "provider"
 class WaitRequested(Event):
     """The run waits for a time."""
 
-    added_fields: ClassVar[tuple[str, ...]] = ("fault",)
+    added_fields: ClassVar[tuple[str, ...]] = ("fault", "asked_at")
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str
     """The delayed call or node after a prefix, or the name of the wait."""
@@ -83,6 +83,8 @@ class WaitRequested(Event):
     """The work that follows a back-off; None for another wait."""
     fault: Fault | None = None
     """The provider's latest fault."""
+    asked_at: Seconds | None = Field(default=None, exclude_if=lambda at: at is None)
+    """When the provider was asked and was still down, in UTC seconds since 1970; None before it was asked."""
 
     @property
     def call(self) -> str:

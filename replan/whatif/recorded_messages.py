@@ -4,7 +4,7 @@ A recorded fact is made into the message that it came from, so that the machine 
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from actors.planning.events import VerdictReached
 from actors.planning.given_plans import with_remarks
@@ -14,11 +14,11 @@ from actors.run.ending import RunFinished
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.parking import RunParked, RunResumed
 from actors.run.tools import Begun, Checked, Ended, ToolFinished, ToolProcessEnded, ToolStarted
-from actors.run.waits import HOME_BUDGET, Started, TimedEvent, WaitEnded, WaitRequested
+from actors.run.waits import HOME_BUDGET, PROVIDER, Started, TimedEvent, WaitEnded, WaitRequested
 from actors.values.findings import Verdict
 from replan.whatif.recorded_run import PlacedEvent
 from runtime.core.ledger import ZERO, Amount, Usage
-from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.core.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.journal.port import InboxItem
 from runtime.models.port import Fault, FaultKind, Reply
 
@@ -35,7 +35,9 @@ def may_come_from_outside(placed: PlacedEvent) -> bool:
         return True
     if isinstance(event, RunFinished):
         return event.at is not None
-    return isinstance(event, TimedEvent | WaitRequested)
+    if isinstance(event, WaitRequested):
+        return event.request_id == HOME_BUDGET or event.asked_at is not None
+    return isinstance(event, TimedEvent)
 
 
 def may_follow_a_fact(placed: PlacedEvent) -> bool:
@@ -66,8 +68,7 @@ def message_of(
 
     `reserved` is what the recorded requests have reserved, by request id.
 
-    Such a fact is taken as it was recorded: the wait for a provider or for the next day of the budget, and a child
-    run's end that came with its deadline.
+    Such a fact is taken as it was recorded: a child run's end that came with its deadline.
     """
     event = placed.event
     if placed.inbox is not None:
@@ -93,8 +94,9 @@ def message_of(
                 return Crashed("", event.at, event.why, event.cause, mono=event.mono)
             return Parking(event.at, event.handover, event.why, mono=event.mono)
         case RunFinished():
-            is_bug = event.cause == "bug" and event.at is not None
-            return Crashed("", cast(float, event.at), event.why, mono=event.mono) if is_bug else None
+            return _ending(event)
+        case WaitRequested():
+            return _still_waiting(event)
         case ToolStarted():
             return Begun(event.request_id, event.at, event.process, mono=event.mono)
         case ToolFinished():
@@ -145,6 +147,31 @@ def _late(event: Settled, reserved: Mapping[str, Amount]) -> Generated | Faulted
     elif used != reserve:
         cost = used
     return Generated(event.request_id, event.at, 0.0, reply, cost, mono=event.mono)
+
+
+def _ending(event: RunFinished) -> Crashed | Overdrawn | None:
+    """Return the message of an end from outside: of a bug, or of the daily budget."""
+    if event.at is None:
+        return None
+    match event.cause:
+        case "bug":
+            return Crashed("", event.at, event.why, mono=event.mono)
+        case "home_budget":
+            return Overdrawn(event.at, None, event.why, mono=event.mono)
+        case _:
+            return None
+
+
+def _still_waiting(event: WaitRequested) -> Faulted | Overdrawn | None:
+    """Return the message after which a run waits on for a provider, or for the next day of the daily budget."""
+    if event.request_id == HOME_BUDGET:
+        return Overdrawn(event.until, event.until, event.why)  # The message's own time is neither recorded nor used.
+    if event.asked_at is None or event.fault is None:
+        return None
+    if event.request_id == PROVIDER:
+        return Faulted(PROVIDER, event.asked_at, 0.0, event.fault)
+    call = event.request_id.partition(":")[2]
+    return Faulted(call, event.asked_at, 0.0, event.fault, until=event.until)
 
 
 def _without_remarks(state: Any, event: VerdictReached) -> Verdict:

@@ -6,6 +6,11 @@ PLACES = (
     ("actors/planning/rules.py", "branch.to_revise is not None", "(branch.to_revise is None)"),
     ("actors/planning/events.py", "self.level is BacktrackLevel.GIVE_UP", "(self.level is not BacktrackLevel.GIVE_UP)"),
     ("actors/policy/decision.py", "return tuple(upward[:1])", "return None"),
+    (
+        "actors/run/machine.py",
+        "return outage.still_down(run, message) if run.finished is None else None",
+        "return None",
+    ),
     ("actors/run/evolve.py", "not event.final", "(event.final)"),
     ("actors/run/tools.py", "tool.request.repeatable and tool.certain", "(tool.request.repeatable or tool.certain)"),
     ("actors/execution/attempts.py", 'use.expect == "failure"', "(use.expect != 'failure')"),
