@@ -123,7 +123,7 @@ soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/
 mutants: $(READY) ## plant 100 changed lines in actors/ and count how many the suites of their area catch (SEED=1 COUNT=100)
 	@$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT)
 
-whatif-mutants: $(READY) ## plant 100 changed lines where decisions are made and count how many `whatif` names with the exact record (SEED=1 COUNT=100)
+whatif-mutants: $(READY) ## plant 100 changed lines where decisions are made, and those that `mutants` has published, and count how many `whatif` names with the exact record (SEED=1 COUNT=100)
 	@$(BIN)/python -m tests.whatif.mutants --seed $(SEED) --count $(COUNT) --out benchmarks/results/whatif_mutants.json
 
 lab: $(READY) ## run the published experiments and compare their tables with the committed ones (6 min on 2 cores)

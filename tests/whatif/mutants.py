@@ -2,7 +2,8 @@
 
     python -m tests.whatif.mutants [--seed N] [--count N] [--out FILE]        as `make whatif-mutants` does
 
-Each mutant is one changed place (`tests.mutants.sites`) in a copy of the packages. The histories are recorded by the
+Planted are `--count` random mutants, and those that `make mutants` has published and whose code still stands. Each
+mutant is one changed place (`tests.mutants.sites`) in a copy of the packages. The histories are recorded by the
 program as it is. In the copy, the true messages say which record of each history the mutant changes first, and
 `whatif` has to name that record from the records alone.
 """
@@ -29,6 +30,10 @@ ROOMS = ("planning", "policy", "run", "search", "execution", "acquisition")
 """The rooms whose code decides."""
 PACKAGES = ("actors", "configs", "prompts", "replan", "runtime", "tests/whatif", "tests/histories", "tests/support")
 PACKAGES += ("tests/execution", "tests/acquisition", "tests/shell", "tests/mutants")
+PUBLISHED = ROOT / "benchmarks" / "results" / "mutants.json"
+"""The mutants that `make mutants` has planted."""
+TEXT_MAX = 60
+"""The characters of a place that are published there."""
 LIMIT_SECONDS = 120
 """The time limit of one mutant, which may never end."""
 CHILD = """
@@ -97,6 +102,23 @@ class Copy:
         return "missed" if missed else "named" if rows else "undecided", missed or rows[:1]
 
 
+def listed():
+    """Return the file and the place of each mutant that `make mutants` has published and whose code still stands."""
+    published = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    rows = [row for sample in published["samples"] for row in sample["rows"] if row["room"] in ROOMS]
+    places = []
+    for row in rows:
+        path = ROOT / row["file"]
+        # A published text is cut, and the line may have moved since.
+        alike = [
+            site
+            for site in (sites(path.read_text(encoding="utf-8")) if path.exists() else ())
+            if (site.before[:TEXT_MAX], site.after[:TEXT_MAX]) == (row["before"][:TEXT_MAX], row["after"][:TEXT_MAX])
+        ]
+        places += [(row["file"], min(alike, key=lambda site: abs(site.line - row["line"])))] if alike else []
+    return places
+
+
 def place(file, before, after):
     """Return the file and the first place in it where a mutant changes one text into another."""
     found = sites((ROOT / file).read_text(encoding="utf-8"))
@@ -134,7 +156,8 @@ def main():
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rows, counts = [], Counter()
-    for row in judged(chosen(options.seed)[: options.count]):
+    places = chosen(options.seed)[: options.count]
+    for row in judged([*places, *(each for each in listed() if each not in places)]):
         rows.append(row)
         counts[row["result"]] += 1
         print(
