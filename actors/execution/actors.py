@@ -1,7 +1,7 @@
 """The actors of an execution: tools, the model that writes files, the planner, the prover and the clock."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from actors.run.machine import MODEL
 from actors.run.waits import CLOCK
 from actors.tools.open_tools import open_tools
 from actors.tools.workspace import open_workspace
+from actors.tools.worktrees import remove_worktrees
 from runtime.drive.actor import Actor
 
 FILES_SIDE_BY_SIDE = 16
@@ -27,9 +28,16 @@ GUARD_SECONDS = 300.0
 
 
 @asynccontextmanager
-async def open_actors(run: str, config: ExecutionConfig, resources: Resources) -> AsyncIterator[list[Actor[Any, Any]]]:
-    """Yield the actors of an execution, with its workspace locked. Raises `UsageProblem` where another run has it."""
+async def open_actors(
+    run: str, config: ExecutionConfig, resources: Resources, at_work: Collection[str] = ()
+) -> AsyncIterator[list[Actor[Any, Any]]]:
+    """Yield the actors of an execution, with its workspace locked. Raises `UsageProblem` where another run has it.
+
+    `at_work` are the nodes of its attempts that have not ended: their worktrees are kept.
+    """
     with open_workspace(config.workspace, resources.home, run) as workspace:
+        with suppress(OSError):
+            remove_worktrees(resources.home, run, kept=at_work)
         tools = open_tools(config.tools, workspace, resources.environment)
         yield [*actors_for(config, resources), *(tool_actor(tool, resources.clock.now) for tool in tools)]
 

@@ -23,10 +23,11 @@ from actors.run.questions import (
     ClarificationRequested,
 )
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
+from actors.tools.agent_work import diff_use, merge_use
 from actors.tools.file_texts import file_in
 from actors.tools.output_parsing import find_values, outcome_of
 from actors.tools.snapshot_texts import snapshot_use
-from actors.tools.uses import ModelUse, PersonUse, ToolUse
+from actors.tools.uses import AgentTerms, ModelUse, PersonUse, ToolUse, Use
 from actors.values.findings import Code, Finding
 
 DONE = "it was done"
@@ -38,14 +39,22 @@ HOLDS = "it passes"
 HOLDS_NOT = "it does not pass"
 """The answer of a person who has found it wrong."""
 
-_CHECKS = frozenset({AttemptPhase.CHECK_PRE, AttemptPhase.CHECK})
+CHECKS = frozenset({AttemptPhase.CHECK_PRE, AttemptPhase.CHECK})
+"""The phases in which a result is checked."""
+_AFTER_WORK = CHECKS | {AttemptPhase.MERGE}
 
 
 def phases_of(config: ExecutionConfig, plan: ReadyPlan, step: str) -> tuple[AttemptPhase, ...]:
     """Return the phases of an attempt at a step, in order."""
     act, *checks = plan.uses(config.tools, step)
     phases: list[AttemptPhase] = [AttemptPhase.APPROVE] if config.needs_approval(step, plan) else []
+    snapshot = [AttemptPhase.SNAPSHOT] if config.snapshots else []
     match act:
+        case ToolUse(agent=AgentTerms()):  # Its work is checked in a worktree, before it is merged.
+            phases += [AttemptPhase.PRE_CHECK] if act.pre_check else []
+            phases += [AttemptPhase.BASE, AttemptPhase.ACT, AttemptPhase.DIFF]
+            phases += [phase for check in checks for phase in _phases_of_check(check)]
+            return (*phases, AttemptPhase.MERGE, *snapshot)
         case ToolUse():
             phases += [AttemptPhase.PRE_CHECK, AttemptPhase.ACT] if act.pre_check else [AttemptPhase.ACT]
         case ModelUse():
@@ -55,12 +64,16 @@ def phases_of(config: ExecutionConfig, plan: ReadyPlan, step: str) -> tuple[Atte
             phases.append(AttemptPhase.ACT)
         case _:
             assert_never(act)
-    phases += [AttemptPhase.SNAPSHOT] if config.snapshots else []
+    phases += snapshot
     for check in checks:
-        phases += [AttemptPhase.CHECK_PRE] if isinstance(check, ToolUse) and check.pre_check else []
-        phases.append(AttemptPhase.CHECK)
+        phases += _phases_of_check(check)
         phases += [AttemptPhase.COMPARE] if config.snapshots and isinstance(check, ToolUse) else []
     return tuple(phases)
+
+
+def _phases_of_check(check: Use) -> list[AttemptPhase]:
+    before = [AttemptPhase.CHECK_PRE] if isinstance(check, ToolUse) and check.pre_check else []
+    return [*before, AttemptPhase.CHECK]
 
 
 def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: str = "") -> ToolUse | None:
@@ -78,6 +91,15 @@ def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: 
             return act if isinstance(act, ToolUse) else None
         case AttemptPhase.WRITE:
             return act.writing(attempt.text) if isinstance(act, ModelUse) else None
+        case AttemptPhase.BASE:
+            return snapshot_use(f"{attempt.node}.base", since)
+        case AttemptPhase.DIFF:
+            terms = act.agent if isinstance(act, ToolUse) else None
+            if terms is None:
+                return None
+            return diff_use(attempt.node, attempt.base, terms.files_max, terms.diff_bytes_max)
+        case AttemptPhase.MERGE:
+            return merge_use(attempt.node, attempt.base, attempt.work)
         case AttemptPhase.SNAPSHOT:
             return snapshot_use(attempt.node, since)
         case AttemptPhase.COMPARE:
@@ -127,12 +149,14 @@ def failed(attempt: Attempt, *findings: Finding) -> Attempt:
 def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:
     """Return the attempt that follows a failed one in the same visit.
 
-    Where only the check could not run, it begins with the check: its work is done.
+    Where only the check, or the merge, could not run, it begins with that: its work is done.
     """
-    check_did_not_run = attempt.phase in _CHECKS and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
-    todo = (
-        tuple(phase for phase in phases if phase in (*_CHECKS, AttemptPhase.COMPARE)) if check_did_not_run else phases
-    )
+    is_done = attempt.phase in _AFTER_WORK and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
+    todo = phases
+    if is_done:
+        todo = tuple(phase for phase in phases if phase in (*_AFTER_WORK, AttemptPhase.COMPARE))
+        todo = todo[-1:] if attempt.phase is AttemptPhase.MERGE else todo
+        todo += tuple(phase for phase in phases if phase is AttemptPhase.SNAPSHOT and attempt.work)
     return Attempt(
         step=attempt.step,
         name=attempt.name,
@@ -141,9 +165,11 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
         number=attempt.number + 1,
         todo=todo,
         rest_seconds=delay_seconds,
-        acted=attempt.acted and check_did_not_run,
-        outcome=attempt.outcome if check_did_not_run else "",
-        values=attempt.values if check_did_not_run else (),
+        acted=attempt.acted and is_done,
+        outcome=attempt.outcome if is_done else "",
+        values=attempt.values if is_done else (),
+        base=attempt.base if is_done else "",
+        work=attempt.work if is_done else "",
         since=attempt.since,
     )
 
@@ -165,9 +191,9 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
             return failed(attempt, faults.rejected(attempt, use.tool, event))
         case ToolOutcome.PERMANENT:
             return failed(attempt, faults.permanent(attempt, use.tool, event.reason))
-        case ToolOutcome.TRANSIENT if use.repeatable:
+        case ToolOutcome.TRANSIENT if use.repeatable or use.agent is not None:  # An agent's work is thrown away then.
             return failed(attempt, faults.transient(attempt, use.tool, event.reason))
-        case ToolOutcome.BROKEN if use.repeatable:
+        case ToolOutcome.BROKEN if use.repeatable or use.agent is not None:
             return failed(attempt, faults.broken(attempt, use.tool, event))
         case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN:  # It may have done its work.
             return replace(attempt, open=False, unsure=True)
@@ -222,6 +248,9 @@ def after_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
             return passed(attempt) if answer == HOLDS else failed(attempt, faults.not_accepted(attempt, answer))
         case (
             AttemptPhase.PRE_CHECK
+            | AttemptPhase.BASE
+            | AttemptPhase.DIFF
+            | AttemptPhase.MERGE
             | AttemptPhase.READ
             | AttemptPhase.WRITE
             | AttemptPhase.SNAPSHOT

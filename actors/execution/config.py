@@ -26,6 +26,8 @@ Approval = Literal["each", "risky", "none"]
 """Which attempts a person approves first: each one, those that use a risky tool, or none."""
 WRITE_FILE = "write_file"
 """The prompt entry by which a model writes a file."""
+HAND_TO_AGENT = "hand_to_agent"
+"""The prompt entry by which a coding agent carries out a step."""
 
 
 class ExecutionConfig(Value):
@@ -93,6 +95,11 @@ class ExecutionConfig(Value):
     def writer(self) -> PromptTemplate:
         """The prompt by which a model writes a file."""
         return PromptTemplate(self.prompts.entries[WRITE_FILE], self.prompts)
+
+    @cached_property
+    def agent_prompt(self) -> PromptTemplate:
+        """The prompt by which a coding agent carries out a step."""
+        return PromptTemplate(self.prompts.entries[HAND_TO_AGENT], self.prompts)
 
     def needs_approval(self, step: str, program: "ReadyPlan") -> bool:
         """Return whether a person approves an attempt at a step before it begins."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from actors.execution import evolve_undo, faults, workspace_rules
+from actors.execution import agent_rules, evolve_undo, faults, workspace_rules
 from actors.execution.attempts import (
     Answer,
     after_answer,
@@ -36,7 +36,7 @@ from actors.plans.semantics import (
 from actors.run.questions import ClarificationRequested
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.run.waits import WaitRequested
-from actors.tools.uses import ModelUse
+from actors.tools.uses import ModelUse, is_agent
 from actors.values.artifacts import Feedback
 from actors.values.findings import Code, Finding
 from runtime.core.copies import changed, without
@@ -137,7 +137,7 @@ def tool_ended(state: State, event: ToolFinished) -> State:
         return state
     if attempt.phase in (AttemptPhase.SNAPSHOT, AttemptPhase.COMPARE):
         return _after_phase(*workspace_rules.after_step(state, attempt, event))
-    after = after_tool(attempt, use, event)
+    after = agent_rules.noted(state, attempt, after_tool(attempt, use, event), event)
     read = _read(state, attempt, after, event.output)
     doubtful = event.outcome in (ToolOutcome.TRANSIENT, ToolOutcome.BROKEN, ToolOutcome.UNKNOWN)
     return _noted(state, attempt, after, read, may_have_run=doubtful)
@@ -202,7 +202,7 @@ def _after_phase(state: State, attempt: Attempt) -> State:
     if attempt.result != "failed":
         return state
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
-    if not isinstance(use, ModelUse):
+    if not isinstance(use, ModelUse) and not is_agent(use):
         return state
     feedback = Feedback(attempt.node, "\n\n".join(finding.message for finding in attempt.findings))
     window = (*state.feedback.get(attempt.name, ()), feedback)[-FEEDBACK_WINDOW:]

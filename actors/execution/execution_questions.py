@@ -204,10 +204,14 @@ def ask_person(state: State, attempt: Attempt, person: PersonUse) -> Clarificati
             otherwise="the attempt counts as failed.",
         )
         return _question(state, attempt, form, "a person does it")
+    shown = shortened(person.instructions, QUESTION_TEXT_MAX)
+    if attempt.work:
+        diff = f"git diff {attempt.base[:16]} {attempt.work[:16]}"
+        shown += f"\n\nThe work is not merged yet. In the workspace, `{diff}` shows it."
     form = asked_form(
         f"Does the result of {_step(state, attempt)} pass, checked as the instructions below say?",
         about=f"The plan gives this check to a person. {_waits(attempt)}",
-        shown=shortened(person.instructions, QUESTION_TEXT_MAX),
+        shown=shown,
         choices={HOLDS: "The check passes, and the plan goes on.", HOLDS_NOT: "The attempt counts as failed."},
         otherwise="the attempt counts as failed.",
     )

@@ -21,6 +21,9 @@ _WORDS = {
     AttemptPhase.PRE_CHECK: "the pre-check",
     AttemptPhase.CHECK_PRE: "the pre-check of the check",
     AttemptPhase.CHECK: "the check",
+    AttemptPhase.BASE: "the record of the workspace",
+    AttemptPhase.DIFF: "the record of the agent's work",
+    AttemptPhase.MERGE: "the merge",
 }
 
 
@@ -53,6 +56,11 @@ def _said(attempt: Attempt, text: str, event: ToolFinished) -> Finding:
             code = Code.STEP_FAILED
     output = _end_of(event.output.strip())
     return _finding(attempt, code, text + (f"\n{output}" if output else ""))
+
+
+def not_merged(attempt: Attempt, why: str) -> Finding:
+    """Return the finding of an agent's work that a requirement forbids; it is not merged."""
+    return _finding(attempt, Code.STEP_FAILED, f"the agent's work is not merged: {why}")
 
 
 def permanent(attempt: Attempt, tool: str, reason: str) -> Finding:

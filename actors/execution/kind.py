@@ -27,7 +27,8 @@ CODEC: Codec[ExecutionEvent] = Codec(EVENTS)
 def _actors(state: State, resources: Resources) -> "AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]":
     from actors.execution.actors import open_actors  # noqa: PLC0415 -- reading a run needs none
 
-    return open_actors(state.run.run_id, state.config, resources)
+    at_work = [attempt.node for attempt in state.active.values()]
+    return open_actors(state.run.run_id, state.config, resources, at_work)
 
 
 def _prepare(request: Any, setup: "Setup") -> "PreparedRun":

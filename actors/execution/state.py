@@ -30,13 +30,16 @@ class AttemptPhase(StrEnum):
 
     APPROVE = "approve"  # a person approves it
     PRE_CHECK = "pre"  # the tool's pre-check is called
+    BASE = "base"  # the workspace is recorded, for the worktree of a coding agent
     READ = "read"  # the files that a model needs are read
     ACT = "act"  # the tool is called, the model is asked, or a person does it
     WRITE = "write"  # the model's file is written
+    DIFF = "diff"  # what the agent has changed is recorded, and its worktree removed
     SNAPSHOT = "snapshot"  # the workspace is recorded, and compared with what it was before
     CHECK_PRE = "check_pre"  # the check's own pre-check is called
     CHECK = "check"  # the guard's tool is called, or a person looks at the result
     COMPARE = "compare"  # the workspace is recorded again: a check changes nothing
+    MERGE = "merge"  # what the agent has changed is merged into the workspace
 
 
 Result = Literal["", "passed", "failed", "unknown"]
@@ -73,6 +76,10 @@ class Attempt:
     """The files that the model is shown, as `workspace:read` returned them; empty until then."""
     text: str = ""
     """The content that the model has written, until the file is replaced; else empty."""
+    base: str = ""
+    """The commit that a coding agent begins with; empty until it is made, and for any other step."""
+    work: str = ""
+    """The commit of its work; empty until that is recorded."""
     result: Result = ""
     """How it ended."""
     outcome: str = ""

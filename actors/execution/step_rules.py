@@ -1,6 +1,7 @@
 """The rules about steps: what is settled, what is attempted again, and which request comes next. Pure."""
 
 from actors.execution import faults, undo_rules
+from actors.execution.agent_rules import call_fields
 from actors.execution.attempts import person_use, phases_of, tool_use
 from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, StepSettled
 from actors.execution.execution_questions import ask_approval, ask_outcome, ask_person
@@ -17,12 +18,10 @@ from actors.run.questions import ClarificationRequested, ClarificationWithdrawn
 from actors.run.tools import ToolRequested
 from actors.run.waits import WaitRequested
 from actors.values.findings import Code, Finding
-from runtime.core.ledger import Amount, Limit
+from runtime.core.ledger import Limit
 
 REFUSED = "user"
 """The rule of the decision about an attempt that a person has refused."""
-NOTHING = Amount()
-"""What a call of a tool takes of the limits, beside time."""
 
 
 def settle(state: State) -> AttemptDecided | StepSettled | None:
@@ -235,15 +234,15 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
         return ask_outcome(state, attempt)
     use = tool_use(state.config, state.plan, attempt, state.snapshot or "")
     if use is not None:
-        short = run.ledger.shortfall(NOTHING, run.now)
-        return short or ToolRequested(
+        call = ToolRequested(
             node=attempt.at_work,
             tool=use.tool,
-            arguments=state.config.tools.arguments(use, state.values),
             repeatable=use.repeatable,
             timeout_seconds=use.timeout_seconds,
             try_number=attempt.tries + 1,
+            **call_fields(state, attempt, use),
         )
+        return run.ledger.shortfall(call.reserve, run.now) or call
     person = person_use(state.config, state.plan, attempt)
     if person is not None:
         return ask_person(state, attempt, person)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from actors.plans.plan import IRREVERSIBLE, NOTHING, UNDO_WORDS
-from actors.tools.uses import ModelUse, PersonUse, ToolUse
+from actors.tools.uses import ModelUse, PersonUse, ToolUse, is_agent
 
 
 class EffectEnd(StrEnum):
@@ -164,4 +164,6 @@ def counted_ends(shown: Iterable[ShownEffect]) -> str:
 
 def acts(use: ToolUse | ModelUse | PersonUse, phase: str) -> bool:
     """Return whether a phase of an attempt, by its name, is the one whose success is an effect."""
+    if is_agent(use):
+        return phase == "merge"
     return phase == ("write" if isinstance(use, ModelUse) else "act")

@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from pydantic import ValidationError
+
 from actors.demands.table import table_lines, table_texts
 from actors.execution.events import (
     AttemptDecided,
@@ -37,6 +39,7 @@ from actors.run.records import node_of_event
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested, ToolStarted
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
 from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
+from actors.tools.agent_work import AgentWork, shown_paths
 from actors.values.findings import Finding
 from actors.values.flow import Flow
 from actors.values.format import counted, shortened
@@ -111,12 +114,24 @@ def _finished_text(event: ToolFinished) -> str:
     """Return the line about a call of a tool; none for a file that was read or written, and for a check that passed."""
     parsed = parse_node(tool_node(event.request_id))
     succeeded = event.outcome is ToolOutcome.SUCCEEDED
+    if parsed is not None and succeeded and parsed.phase == AttemptPhase.DIFF:
+        return f"{parsed.name}: attempt {parsed.number} changed {_files_of(event.output)}"
     if parsed is None or (succeeded and parsed.phase != AttemptPhase.ACT):
         return ""
     result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
     output = shortened(result, OUTPUT_MAX)
     what = "check" if parsed.phase in (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE) else "attempt"
-    return f"{parsed.name}: {what} {parsed.number} {event.outcome}{f': {output}' if output else ''}"
+    cost = f" ({records.cost_text(event.cost)})" if event.cost is not None else ""
+    return f"{parsed.name}: {what} {parsed.number} {event.outcome}{cost}{f': {output}' if output else ''}"
+
+
+def _files_of(output: str) -> str:
+    """Return how many files an agent has changed, and the first of them."""
+    try:
+        files = AgentWork.model_validate_json(output).files
+    except ValidationError:
+        return "files"
+    return counted(len(files), "file") + (f": {shown_paths(files)}" if files else "")
 
 
 def _settled_text(event: StepSettled) -> str:

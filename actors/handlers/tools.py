@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import anyio.to_thread
 import trio
 
-from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolOutcome, ToolRequested
+from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolCost, ToolOutcome, ToolRequested
 from runtime.core.crash_points import reached
 from runtime.drive.actor import Actor
 from runtime.drive.envelope import Envelope
@@ -42,6 +42,8 @@ class ToolResult:
     """What the tool brought, as text; of a program, its standard output and errors."""
     reason: str = ""
     """The reason of a failure, in one line; empty after a success."""
+    cost: ToolCost | None = None
+    """What it cost, where the tool reports that."""
 
 
 class PreparedCall(Protocol):
@@ -69,6 +71,8 @@ class Tool:
     """The name that agents call it by, as in `ToolRequested.tool`."""
     prepare: Prepare
     """Prepares one call without letting it begin."""
+    at_commit: Callable[[str], Prepare] | None = None
+    """Prepares one call that works on the files of a commit, in a folder of its own; None where none can be made."""
 
 
 ToolActor = Actor[ToolRequested | ToolCheckRequested, Ended | Checked | None]
@@ -107,7 +111,11 @@ async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now
     if envelope.parked or envelope.withdrawn:
         return None
     await envelope.ensure_held()
-    async with tool.prepare(json.loads(request.arguments)) as call:
+    prepare = tool.prepare
+    if request.commit:
+        assert tool.at_commit is not None, f"{tool.name} works in no other folder"
+        prepare = tool.at_commit(request.commit)
+    async with prepare(json.loads(request.arguments)) as call:
         reached("tool.prepared")
         started_at = trio.current_time()
         is_recorded = call.process or not request.repeatable  # Any other call is just made again.
@@ -121,7 +129,7 @@ async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now
     elapsed = trio.current_time() - started_at
     if result is None:
         result = ToolResult(ToolOutcome.TRANSIENT, reason=f"it took longer than {request.timeout_seconds:g} s")
-    return Ended(request.request_id, now(), elapsed, result.outcome, result.output, result.reason)
+    return Ended(request.request_id, now(), elapsed, result.outcome, result.output, result.reason, result.cost)
 
 
 def command_tool(

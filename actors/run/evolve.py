@@ -96,10 +96,11 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             | ToolProcessEnded()
             | ToolReissued()
         ):
+            ledger = tools.charged(run.ledger, run.tools, event)
             open_tools = tools.changed_by(run.tools, event, run.epoch)
             if isinstance(event, ToolRequested):
                 open_tools = fork_rules.held_back(open_tools, event, run.fork)
-            return changed(run, tools=open_tools)
+            return changed(run, tools=open_tools, ledger=ledger)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             left = waits.ended(waits.ended(run.waits, expiry_id(event.question_id)), reminder_id(event.question_id))
             place = inbox.next_place(run.messages, run.questions)
@@ -123,6 +124,8 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
         case RunFinished():
             calls_now, ledger = calls.ended(run.calls, run.ledger, final=event.final)
             begun = tools.begun(run.tools)
+            for name in run.tools.keys() - begun.keys():
+                ledger = tools.released(ledger, run.tools, name)
             run = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger, tools=begun)
             if not event.final:
                 return run

@@ -23,6 +23,7 @@ from actors.run.reminders import step_text
 from actors.run.settings import SettingsChanged
 from actors.run.tools import (
     ToolCheckRequested,
+    ToolCost,
     ToolFinished,
     ToolProcessEnded,
     ToolReissued,
@@ -30,8 +31,9 @@ from actors.run.tools import (
     ToolStarted,
 )
 from actors.run.waits import HOME_BUDGET, PROVIDER, WaitEnded, WaitRequested
-from actors.values.format import counted, stamp
+from actors.values.format import counted, money, stamp
 from runtime.core.events import Event
+from runtime.core.ledger import MICRO
 from runtime.core.names import describe
 
 
@@ -118,7 +120,8 @@ def _tool_text(event: Any) -> str:
             return f"{event.request_id} started" + (f" as {describe(event.process)}" if event.process else "")
         case ToolFinished():
             result = event.reason or event.output
-            return f"{event.request_id} {event.outcome}" + (f": {result}" if result else "")
+            cost = f" ({cost_text(event.cost)})" if event.cost is not None else ""
+            return f"{event.request_id} {event.outcome}{cost}" + (f": {result}" if result else "")
         case ToolCheckRequested():
             return f"{event.call} was interrupted; its process is ended first"
         case ToolProcessEnded():
@@ -127,6 +130,16 @@ def _tool_text(event: Any) -> str:
             return f"{event.again.request_id} calls {event.again.tool} again, {event.replaces} was interrupted"
         case _:
             return str(event.kind).replace("_", " ")
+
+
+def cost_text(cost: ToolCost) -> str:
+    """Return what a call of a tool cost, in words."""
+    parts = ["cost unknown" if cost.micro_usd is None else money(cost.micro_usd / MICRO)]
+    parts += (
+        [counted(cost.input_tokens + cost.output_tokens, "token")] if cost.input_tokens + cost.output_tokens else []
+    )
+    parts += [counted(cost.turns, "turn")] if cost.turns else []
+    return ", ".join(parts)
 
 
 def node_of_event(event: Any, state: Any) -> str:

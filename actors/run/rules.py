@@ -12,7 +12,7 @@ from typing import Any
 
 from actors.run import outage, questions, reminders, tools, waits
 from actors.run.calls import C
-from actors.run.ending import RunFinished
+from actors.run.ending import RunFinished, exhausted
 from actors.run.parking import RunParked
 from actors.run.questions import ClarificationExpired, ClarificationRequested
 from actors.run.reminder_events import ReminderEvent
@@ -55,9 +55,19 @@ def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
 
 def take_over_tools(
     run: RunState[C],
-) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | None:
-    """Settle what an earlier driver's calls of tools have done before anything new is asked for."""
-    return tools.take_over(run.tools, run.questions, run.epoch, run.now) if run.tools and not run.parked else None
+) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | RunFinished | None:
+    """Settle what an earlier driver's calls of tools have done before anything new is asked for.
+
+    The run ends where the money for a call that is to be made again cannot be reserved.
+    """
+    if not run.tools or run.parked:
+        return None
+    decision = tools.take_over(run.tools, run.questions, run.epoch, run.now)
+    if isinstance(decision, ToolReissued) and decision.again.micro_usd_max:
+        left = tools.released(run.ledger, run.tools, decision.replaces)
+        short = left.shortfall(decision.again.reserve, run.now)
+        return exhausted(short) if short else decision
+    return decision
 
 
 def end_tools(run: RunState[C]) -> ToolCheckRequested | ToolFinished | None:

@@ -13,17 +13,21 @@ repeatable tool again, or asks a person about another one. A repeatable call in 
 as started, since it ends with that process; any other call that is not recorded as started has done nothing.
 """
 
+import operator
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from actors.run.ids import step_of, try_id
 from actors.run.questions import NOT_RUN, SUCCEEDED, ClarificationRequested, Questions, Status, new_id, outcome_question
 from actors.run.texts import storable
 from actors.run.waits import TimedEvent
 from runtime.core.copies import without
-from runtime.core.events import Event, Seconds
+from runtime.core.events import Event, Seconds, Value
+from runtime.core.ledger import Amount, Ledger
 from runtime.core.machine import Work
 from runtime.core.messages import Message
 
@@ -32,6 +36,7 @@ class ToolRequested(Event):
     """A call of a tool was requested; nothing has been done yet."""
 
     texts: ClassVar[tuple[str, ...]] = ("arguments",)
+    added_fields: ClassVar[tuple[str, ...]] = ("commit", "micro_usd_max")
     kind: Literal["tool_requested"] = "tool_requested"
     node: str
     """The purpose of the call."""
@@ -45,11 +50,20 @@ class ToolRequested(Event):
     """The time limit of the call, in seconds."""
     try_number: int = 1
     """The number of this call for the node, from 1."""
+    commit: str = Field(default="", exclude_if=operator.not_)
+    """The commit whose files it works on, in a folder made for the call; empty for the workspace."""
+    micro_usd_max: int = Field(default=0, exclude_if=operator.not_)
+    """Reserved micro-dollars: the most that the call may cost."""
 
     @property
     def request_id(self) -> str:
         """The id of the request: its call and the number of the try."""
         return try_id(f"tool:{self.node}", self.try_number)
+
+    @property
+    def reserve(self) -> Amount:
+        """The most that it may cost, which the ledger reserves."""
+        return Amount(micro_usd=self.micro_usd_max)
 
 
 class ToolStarted(TimedEvent):
@@ -73,10 +87,26 @@ class ToolOutcome(StrEnum):
     UNKNOWN = "unknown"  # nobody knows whether it ran
 
 
+class ToolCost(Value):
+    """What a call of a tool cost, as the tool reports it."""
+
+    micro_usd: int | None = Field(default=None, ge=0)
+    """Micro-dollars; None where it does not say."""
+    input_tokens: int = Field(default=0, ge=0)
+    """Tokens that its models read."""
+    output_tokens: int = Field(default=0, ge=0)
+    """Tokens that they wrote."""
+    turns: int = Field(default=0, ge=0)
+    """Turns of its conversation with a model; 0 where it does not say."""
+    session: str = ""
+    """The name that it gives its session; may be empty."""
+
+
 class ToolFinished(TimedEvent):
     """A call of a tool ended, or its outcome was settled by a person or by the end of the run."""
 
     texts: ClassVar[tuple[str, ...]] = ("output",)
+    added_fields: ClassVar[tuple[str, ...]] = ("cost",)
     kind: Literal["tool_finished"] = "tool_finished"
     request_id: str
     """The id of the request."""
@@ -90,6 +120,8 @@ class ToolFinished(TimedEvent):
     """The reason, in one line for people."""
     question_id: str | None = None
     """The question by which a person reported the outcome."""
+    cost: ToolCost | None = Field(default=None, exclude_if=operator.not_)
+    """What it cost, where the tool reports that."""
 
 
 class ToolCheckRequested(Event):
@@ -159,6 +191,8 @@ class Ended(Message):
     """The output, as the tool's handler has limited it."""
     reason: str = ""
     """The reason of a failure, in one line; empty after a success."""
+    cost: ToolCost | None = None
+    """What it cost, where the tool reports that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +261,32 @@ def changed_by(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
             return requested(without(tools, (event.replaces,)), event.again, epoch)
 
 
+def charged(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
+    """Return the ledger after an event about the calls that were open before it.
+
+    A call that reports no cost is charged with its reservation, as unknown; one that was not begun costs nothing.
+    """
+    match event:
+        case ToolRequested() if event.micro_usd_max:
+            return ledger.reserve(event.request_id, event.reserve)
+        case ToolReissued() if event.again.micro_usd_max:
+            return released(ledger, tools, event.replaces).reserve(event.again.request_id, event.again.reserve)
+        case ToolFinished() if event.cost is not None and event.cost.micro_usd is not None:
+            return ledger.settle(event.request_id, Amount(micro_usd=event.cost.micro_usd))
+        case ToolFinished():
+            return released(ledger, tools, event.request_id)
+        case _:
+            return ledger
+
+
+def released(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
+    """Return the ledger without the reservation of a call: it is charged as unknown, if the call was begun."""
+    if request_id not in ledger.reserved:
+        return ledger
+    tool = tools.get(request_id)
+    return ledger.refund(request_id) if tool is None or tool.started is None else ledger.forfeit(request_id)
+
+
 def asked(tools: Tools, event: ClarificationRequested) -> Tools:
     """Return the open calls after a question that may be about one of them."""
     return _with(tools, event.node, phase="asked", question_id=event.question_id) if event.node in tools else tools
@@ -281,6 +341,7 @@ def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
                 outcome=message.outcome,
                 output=storable(message.output),
                 reason=storable(message.reason),
+                cost=message.cost,
             )
         case Checked():
             call = message.request_id.removeprefix("check:")

@@ -14,10 +14,13 @@ def without_work(run: RunState[C], nodes: Collection[str]) -> RunState[C]:
     A call of a tool that is not repeatable stays open, and runs to its end.
     """
     open_calls, ledger = calls.withdrawn(run.calls, run.ledger, nodes)
+    left = tools.withdrawn(run.tools, nodes)
+    for name in run.tools.keys() - left.keys():
+        ledger = tools.released(ledger, run.tools, name)
     return changed(
         run,
         calls=open_calls,
         ledger=ledger,
-        tools=tools.withdrawn(run.tools, nodes),
+        tools=left,
         waits=waits.withdrawn(run.waits, nodes),
     )

@@ -10,6 +10,7 @@ from actors.plans.plan import UNDO_WORDS
 from actors.tools.output_parsing import ValueSource
 from actors.tools.parameters import first_problem, with_defaults
 from actors.tools.tools_file import (
+    AgentTool,
     AnyTool,
     Binding,
     CommandTool,
@@ -21,8 +22,9 @@ from actors.tools.tools_file import (
     TokenValue,
     ToolsFile,
 )
-from actors.tools.uses import ModelUse, PersonUse, StepUses, ToolUse, Use, canonical
+from actors.tools.uses import AgentTerms, ModelUse, PersonUse, StepUses, ToolUse, Use, canonical, is_agent
 from actors.values.declared_steps import DeclaredOutcome, DeclaredStep
+from runtime.core.ledger import MICRO
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ def bound(file: ToolsFile, document: ParsedFile) -> Uses:
         if undo not in undos and undo not in UNDO_WORDS:
             path: KeyPath = ("tools", name, "undo")
             if undo in file.tools:
-                raise document.problem(f"the tool {undo!r} writes a file, so it undoes nothing", path)
+                what = "is an agent" if isinstance(file.tools[undo], AgentTool) else "writes a file"
+                raise document.problem(f"the tool {undo!r} {what}, so it undoes nothing", path)
             hint = nearest(undo, (*undos, *UNDO_WORDS)) or f"name a tool, or {' or '.join(sorted(UNDO_WORDS))}"
             raise document.problem(f"there is no tool {undo!r}", path, hint)
     declared = tuple(
@@ -103,7 +106,7 @@ def _declared(name: str, binding: Binding, use: Use, guards: Mapping[str, Use], 
 
 
 def _undo_use(name: str, tool: AnyTool) -> ToolUse | PersonUse | None:
-    """Return the call by which a tool undoes what another one did; None for a tool that writes a file."""
+    """Return the call by which a tool undoes what another one did; None for one that writes files."""
     match tool:
         case CommandTool() | PythonTool() | McpTool():
             return ToolUse(
@@ -115,7 +118,7 @@ def _undo_use(name: str, tool: AnyTool) -> ToolUse | PersonUse | None:
             )
         case HumanTool():
             return PersonUse(name=name, instructions=tool.human)
-        case ModelTool():
+        case ModelTool() | AgentTool():
             return None
         case _:
             assert_never(tool)
@@ -143,9 +146,10 @@ def _check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPat
         key = "outcomes" if binding.outcomes else "values"
         hint = "give it to the generator of a step"
         raise document.problem("only the result of a generator is read", (*path, key), hint)
-    if isinstance(use, ModelUse):
+    if isinstance(use, ModelUse) or is_agent(use):
+        what = "writes a file" if isinstance(use, ModelUse) else "is an agent"
         hint = "bind it to a command that checks the file, such as its tests"
-        raise document.problem(f"the tool {binding.tool!r} writes a file, so it checks nothing", path, hint)
+        raise document.problem(f"the tool {binding.tool!r} {what}, so it checks nothing", path, hint)
     return use
 
 
@@ -172,6 +176,8 @@ def _use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath)
                 risky=tool.risk == "risky",
                 pre_check=before,
             )
+        case AgentTool():
+            return _agent(file, tool, binding, document, path)
         case HumanTool():
             _takes_nothing(binding, document, path)
             return PersonUse(name=binding.tool, instructions=tool.human)
@@ -212,10 +218,40 @@ def _call(
         expect=binding.expect,
         takes=takes,
         outcomes=binding.outcomes,
-        values={
-            token: ValueSource(after=source.after, pattern=source.pattern) for token, source in binding.values.items()
-        },
+        values=_sources(binding),
     )
+
+
+def _agent(file: ToolsFile, tool: AgentTool, binding: Binding, document: ParsedFile, path: KeyPath) -> ToolUse:
+    if binding.with_:
+        raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
+    if binding.expect == "failure":
+        cause = f"the tool {binding.tool!r} is an agent, so no failure can be expected of it"
+        raise document.problem(cause, (*path, "expect"), "leave `expect` out")
+    before = None
+    if tool.pre_check is not None:
+        before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
+    terms = AgentTerms(
+        instructions=tool.agent.instructions,
+        micro_usd_max=round(tool.agent.max_cost_usd * MICRO),
+        files_max=tool.agent.max_files,
+        diff_bytes_max=tool.agent.max_diff_bytes,
+    )
+    return ToolUse(
+        tool=binding.tool,
+        arguments="{}",
+        repeatable=tool.agent.repeatable,
+        risky=tool.risk == "risky",
+        timeout_seconds=tool.agent.timeout_seconds,
+        pre_check=before,
+        outcomes=binding.outcomes,
+        values=_sources(binding),
+        agent=terms,
+    )
+
+
+def _sources(binding: Binding) -> dict[str, ValueSource]:
+    return {token: ValueSource(after=source.after, pattern=source.pattern) for token, source in binding.values.items()}
 
 
 def _pre_check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> ToolUse:

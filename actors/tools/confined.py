@@ -54,10 +54,11 @@ def read_inside(folder: int, path: str, bytes_max: int) -> bytes | None:
     return data
 
 
-def write_inside(folder: int, path: str, content: bytes) -> None:
-    """Replace a file below an open folder as a whole, or create it with the folders above it; its mode is kept.
+def write_inside(folder: int, path: str, content: bytes, *, executable: bool | None = None) -> None:
+    """Replace a file below an open folder as a whole, or create it with the folders above it.
 
-    After a crash the old or the new content is there. Raises `OutOfBounds` for what is no regular file, and `OSError`.
+    Its mode is kept, unless `executable` says whether it may be executed. After a crash the old or the new content is
+    there. Raises `OutOfBounds` for what is no regular file, and `OSError`.
     """
     with _parent_of(folder, path, make=True) as (parent, name):
         mode = None
@@ -76,6 +77,9 @@ def write_inside(folder: int, path: str, content: bytes) -> None:
                 file.flush()
                 if mode is not None:
                     os.fchmod(handle, mode)
+                if executable is not None:
+                    mode = os.fstat(handle).st_mode & 0o777
+                    os.fchmod(handle, mode | (mode & 0o444) >> 2 if executable else mode & ~0o111)
                 os.fsync(handle)
             os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
         except BaseException:
@@ -83,6 +87,52 @@ def write_inside(folder: int, path: str, content: bytes) -> None:
                 os.unlink(temporary, dir_fd=parent)
             raise
         os.fsync(parent)
+
+
+def link_inside(folder: int, path: str, target: bytes) -> None:
+    """Put a symbolic link in the place of a file or link below an open folder. Raises `OutOfBounds`, `OSError`."""
+    with _parent_of(folder, path, make=True) as (parent, name):
+        temporary = f".replan-{sha256(name.encode()).hexdigest()[:16]}.tmp"
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=parent)
+        os.symlink(target, temporary, dir_fd=parent)
+        os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+        os.fsync(parent)
+
+
+def remove_inside(folder: int, path: str) -> None:
+    """Remove a file or link below an open folder, and the folders above it that are empty then.
+
+    Raises `OutOfBounds`, `OSError`.
+    """
+    with _parent_of(folder, path) as (parent, name):
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=parent)
+        os.fsync(parent)
+    above = path.rpartition("/")[0]
+    while above:
+        with _parent_of(folder, above) as (parent, name):
+            try:
+                os.rmdir(name, dir_fd=parent)
+            except OSError:  # It holds something else.
+                return
+        above = above.rpartition("/")[0]
+
+
+def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | None:
+    """Return what is at a path below an open folder: its mode, as git names modes, and its content; None for nothing.
+
+    Raises `OutOfBounds` for a folder, a device, and a path through a link; `TooLarge`, `OSError`.
+    """
+    try:
+        with _parent_of(folder, path) as (parent, name):
+            status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                return "120000", os.fsencode(os.readlink(name, dir_fd=parent))
+    except FileNotFoundError:
+        return None
+    data = read_inside(folder, path, bytes_max)
+    return None if data is None else ("100755" if status.st_mode & stat.S_IXUSR else "100644", data)
 
 
 @contextmanager

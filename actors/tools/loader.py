@@ -18,10 +18,11 @@ from actors.tools.isolation import ISOLATED, NoIsolation, isolating
 from actors.tools.mcp_calls import is_installed
 from actors.tools.programs import ProgramMissing, find_programs, find_server
 from actors.tools.python_calls import CodeUnusable, check_code, check_module
-from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec
-from actors.tools.tools_file import CommandTool, McpServer, McpTool, PythonTool, ToolsFile
+from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec
+from actors.tools.tools_file import AgentTool, CommandTool, McpServer, McpTool, PythonTool, ToolsFile
 from actors.tools.uses import ToolSet, canonical
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import MICRO
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ def load_tools(
             case McpTool():
                 server = _server(name, tool, file, document)
                 tools[name] = _mcp(name, tool, server, document, environment)
+            case AgentTool():
+                tools[name] = _agent(name, tool, document, place.parent, environment)
             case _:
                 continue
     digest = sha256(orjson.dumps(document.value, option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -141,6 +144,25 @@ def _python(name: str, tool: PythonTool, document: ParsedFile, folder: Path, wor
         parameters=tool.parameters,
         output_bytes=tool.output_bytes,
     )
+
+
+def _agent(name: str, tool: AgentTool, document: ParsedFile, folder: Path, environment: Mapping[str, str]) -> AgentSpec:
+    agent = tool.agent
+    spec = AgentSpec(
+        name=name,
+        argv=agent.command,
+        folder=str(folder),
+        environment=agent.environment,
+        report=agent.report,
+        micro_usd_max=round(agent.max_cost_usd * MICRO),
+        output_bytes=agent.output_bytes,
+    )
+    try:
+        find_server(spec, environment)
+    except ProgramMissing as error:
+        path = ("tools", name, "agent", "command")
+        raise document.problem(str(error), path, "install the agent, or name another program") from None
+    return spec
 
 
 def _server(name: str, tool: McpTool, file: ToolsFile, document: ParsedFile) -> McpServer:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from actors.tools.binding import environment_of
-from actors.tools.specs import CommandSpec, McpSpec
+from actors.tools.specs import AgentSpec, CommandSpec, McpSpec
 
 
 class ProgramMissing(Exception):
@@ -27,8 +27,8 @@ def find_programs(spec: CommandSpec, outside: Mapping[str, str]) -> dict[str, st
     return {key: find_program(key, each[0], path, Path(spec.folder)) for key, each in words.items() if each}
 
 
-def find_server(spec: McpSpec, outside: Mapping[str, str]) -> str:
-    """Return the path of the program that is an MCP server. Raises `ProgramMissing`."""
+def find_server(spec: McpSpec | AgentSpec, outside: Mapping[str, str]) -> str:
+    """Return the path of the program that is an MCP server, or an agent. Raises `ProgramMissing`."""
     path = environment_of(spec.environment, outside).get("PATH", os.defpath)
     return find_program("command", spec.argv[0], path, Path(spec.folder))
 

@@ -15,8 +15,8 @@ _PASSING = frozenset({errno.EAGAIN, errno.EBUSY, errno.EDQUOT, errno.EINTR, errn
 class CallRefused(Exception):
     """A call cannot begin; `result` is its outcome."""
 
-    def __init__(self, outcome: ToolOutcome, reason: str) -> None:
-        self.result = ToolResult(outcome, reason=reason)
+    def __init__(self, outcome: ToolOutcome, reason: str, output: str = "") -> None:
+        self.result = ToolResult(outcome, output, reason)
         super().__init__(reason)
 
 

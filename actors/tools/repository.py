@@ -75,8 +75,11 @@ class Git:
     inherited: tuple[int, ...] = ()
     """The open files that it inherits: the workspace's lock, so that it counts as work in the workspace."""
 
-    def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Run a command with an input and return its output. Raises `GitFailed`, `GitTimedOut`."""
+    def run(self, *arguments: str, given: bytes = b"", accepted: tuple[int, ...] = (0,)) -> bytes:
+        """Run a command with an input and return its output. Raises `GitFailed`, `GitTimedOut`.
+
+        `accepted` are the exit codes that are no failure.
+        """
         try:
             done = subprocess.run(  # noqa: S603 - a list of words, of which none comes from a plan
                 [self.program, *_SETTINGS, *arguments],
@@ -93,7 +96,7 @@ class Git:
             raise GitTimedOut(f"git took longer than {self.limit.seconds:g} s, at last for {arguments[0]}") from None
         except OSError as error:
             raise GitFailed(f"git cannot be run: {(error.strerror or str(error)).lower()}") from None
-        if done.returncode:
+        if done.returncode not in accepted:
             lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {done.returncode}"]
             raise GitFailed(f"git {arguments[0]}: {lines[-1][:200]}")
         if len(done.stdout) > OUTPUT_BYTES_MAX:
@@ -186,10 +189,11 @@ class Repository:
                 parent = self.theirs.text("rev-parse", "-q", "--verify", "HEAD^{commit}")
         after = ("-p", parent) if parent else ()
         commit = self.ours.text("commit-tree", tree, *after, "-m", f"{name}\n\nReplan run {run}")
-        self._write_ref(ref := ref_of(run, name), commit)
-        return commit, ref, left_out
+        return commit, self.write_ref(run, name, commit), left_out
 
-    def _write_ref(self, ref: str, commit: str) -> None:
+    def write_ref(self, run: str, name: str, commit: str) -> str:
+        """Have a ref of a run keep a commit, and return it. Raises `GitFailed`, `OSError`."""
+        ref = ref_of(run, name)
         handle = os.open(self.common, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             write_inside(handle, ref, f"{commit}\n".encode())
@@ -197,6 +201,7 @@ class Repository:
             raise GitFailed(f"the ref cannot be written: {error}") from None
         finally:
             os.close(handle)
+        return ref
 
     def changed_since(self, commit: str) -> set[str]:
         """Return the paths that differ from a commit's now, and those that a snapshot leaves out now.
@@ -214,8 +219,7 @@ class Repository:
         commit = self.theirs.text("rev-parse", "-q", "--verify", "HEAD^{commit}")
         if self.theirs.text("for-each-ref", "--count=1", f"--contains={commit}"):
             return ""
-        self._write_ref(ref := ref_of(run, "head"), commit)
-        return ref
+        return self.write_ref(run, "head", commit)
 
     def remove_worktree(self) -> None:
         """Remove the workspace, which is a worktree, and what the home has of it. Raises `GitFailed`, `OSError`."""
@@ -224,6 +228,19 @@ class Repository:
         git.run("worktree", "remove", "--force", str(self.workspace))
         self.note.unlink(missing_ok=True)
         shutil.rmtree(self.store, ignore_errors=True)
+
+    def commit_at(self, run: str, name: str) -> str:
+        """Return the commit that a ref of a run keeps; empty where there is none. Raises `GitTimedOut`."""
+        try:
+            return self.theirs.text("rev-parse", "-q", "--verify", f"{ref_of(run, name)}^{{commit}}")
+        except GitTimedOut:
+            raise
+        except GitFailed:  # Exit code 1 where it is not there.
+            return ""
+
+    def parents(self, commit: str) -> list[str]:
+        """Return the parents of a commit. Raises `GitFailed`."""
+        return self.ours.text("rev-list", "--parents", "--no-walk", commit).split()[1:]
 
     def changed(self, before: str, after: str) -> set[str]:
         """Return the paths that differ between two commits. Raises `GitFailed`."""

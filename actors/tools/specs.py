@@ -1,5 +1,6 @@
 """The tools that a run may call, as its start event pins them: all that their actors need to make a call. Pure."""
 
+import operator
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -89,7 +90,29 @@ class McpSpec(Value):
     """Bytes of its result that are kept."""
 
 
-ToolSpec = Annotated[CommandSpec | PythonSpec | McpSpec, Field(discriminator="kind")]
+class AgentSpec(Value):
+    """A coding agent: a program with a prompt on its standard input, run in a worktree that is made for the call."""
+
+    kind: Literal["agent"] = "agent"
+    name: str
+    """The tool's name in the tools file."""
+    argv: tuple[str, ...]
+    """The program and its arguments; none of them comes from a plan."""
+    folder: str
+    """The absolute path of the tools file's folder: a program named by a relative path is looked for there."""
+    environment: tuple[str, ...]
+    """The environment variables that it sees: `NAME` is passed on, `NAME=value` is set."""
+    report: Literal["claude", "codex", "none"]
+    """The form of its output, from which its result and its cost are read."""
+    micro_usd_max: int
+    """The most micro-dollars of a call."""
+    parameters: Mapping[str, Parameter] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The parameters by name: none."""
+    output_bytes: int
+    """Bytes of its result that are kept."""
+
+
+ToolSpec = Annotated[CommandSpec | PythonSpec | McpSpec | AgentSpec, Field(discriminator="kind")]
 """A tool of any kind that has an actor."""
 
 

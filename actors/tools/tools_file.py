@@ -70,6 +70,14 @@ def shell_code(words: Sequence[str]) -> int | None:
     return None
 
 
+def check_fixed_words(words: Sequence[str], key: str) -> None:
+    """Raise where the words under a key are no program and arguments that take no parameters."""
+    for position, word in enumerate(words):
+        cause = program_problem(word) if not position else ""
+        if cause := cause or word_problem(word) or ("takes no parameters" if parameters_in(word) else ""):
+            raise config_error(cause, (key, position))
+
+
 TIMEOUT_SECONDS = 300.0
 """The time limit of a call where the tools file names none, in seconds."""
 OUTPUT_BYTES = 65_536
@@ -320,11 +328,7 @@ class McpServer(Config):
             raise config_error("should have either `command` or `url`")
         if self.command and self.token is not None:
             raise config_error("is for an address", ("token",), "list the variable under `environment`")
-        if self.command and (cause := program_problem(self.command[0])):
-            raise config_error(cause, ("command", 0))
-        for position, word in enumerate(self.command):
-            if (cause := word_problem(word)) or (parameters_in(word) and (cause := "takes no parameters")):
-                raise config_error(cause, ("command", position))
+        check_fixed_words(self.command, "command")
         if self.url:
             try:
                 check_base_url(self.url, place="url")
@@ -397,6 +401,51 @@ class ModelTool(_Called):
     """The file and what to write."""
 
 
+class AgentCommand(Config):
+    """A coding agent: a program that gets a prompt on its standard input and changes files of a worktree."""
+
+    command: tuple[str, ...] = Field(min_length=1, max_length=200)
+    """The program and its arguments, as a list."""
+    instructions: str = Field(min_length=1, max_length=20_000)
+    """What the agent is told to do; the step of the plan and the problem are added."""
+    report: Literal["claude", "codex", "none"]
+    """The form of its output: `claude` for `claude -p --output-format json`, `codex` for `codex exec --json`, or
+    `none`: the cost of a call is unknown, and `max_cost_usd` is charged."""
+    max_cost_usd: float = Field(ge=0, le=100_000, allow_inf_nan=False)
+    """The most dollars of a call: they are reserved in the run's budget, and work that cost more is not merged."""
+    timeout_seconds: float = Field(gt=0, le=86_400)
+    """The time limit of a call in seconds; then its processes are killed and its work is thrown away."""
+    environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
+    """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
+    repeatable: bool = False
+    """Whether it is called again after a crash without a person's word: its unfinished work is thrown away."""
+    max_files: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 200
+    """The most files that it may change."""
+    max_diff_bytes: Annotated[int, Field(strict=True, ge=1, le=OUTPUT_BYTES_MAX)] = 262_144
+    """The most bytes of its changes as a diff."""
+    output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
+    """Bytes of its final text that are kept."""
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _no_line(cls, value: Any) -> Any:
+        return not_a_line(value)
+
+    @checks(mode="after")
+    def _check_words(self) -> "AgentCommand":
+        check_fixed_words(self.command, "command")
+        if (code := shell_code(self.command)) is not None:
+            raise config_error("a shell would run the next argument as code", ("command", code), USE_A_SCRIPT)
+        return self
+
+
+class AgentTool(_Called):
+    """Work of a coding agent, which the step's guard checks before it is merged into the workspace."""
+
+    agent: AgentCommand
+    """The program, what it is told, and its limits."""
+
+
 class HumanTool(Config):
     """Work that a person does and reports, or a result that a person checks."""
 
@@ -404,7 +453,7 @@ class HumanTool(Config):
     """What the person is asked to do or to check."""
 
 
-_KINDS = ("command", "python", "mcp", "model", "human")
+_KINDS = ("command", "python", "mcp", "model", "agent", "human")
 
 
 def _kind_of(value: Any) -> str | None:
@@ -419,15 +468,16 @@ AnyTool = Annotated[
     | Annotated[PythonTool, Tag("a python")]
     | Annotated[McpTool, Tag("a mcp")]
     | Annotated[ModelTool, Tag("a model")]
+    | Annotated[AgentTool, Tag("a agent")]
     | Annotated[HumanTool, Tag("a human")],
     Discriminator(
         _kind_of,
         custom_error_type="config",
-        custom_error_message="should have one of the keys command, python, mcp, model, human",
+        custom_error_message="should have one of the keys command, python, mcp, model, agent, human",
         custom_error_context={"path": (), "hint": ""},
     ),
 ]
-"""A tool: its one key `command`, `python`, `mcp`, `model` or `human` says of which kind."""
+"""A tool: its one key `command`, `python`, `mcp`, `model`, `agent` or `human` says of which kind."""
 
 
 class StepBinding(Config):

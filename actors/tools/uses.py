@@ -17,10 +17,12 @@ from actors.plans.plan import UNDO_WORDS, Plan, Step, bound_names
 from actors.plans.reader import read_draft
 from actors.tools.mcp_arguments import filled_in
 from actors.tools.output_parsing import ValueSource, arguments_with, values_in
-from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
+from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
 from actors.values.declared_steps import DeclaredStep
+from actors.values.format import money
 from actors.values.given import ReadableResult
 from runtime.core.events import Value
+from runtime.core.ledger import MICRO
 
 WORKSPACE_READ = "workspace:read"
 """The built-in tool that reads files of the workspace."""
@@ -33,6 +35,19 @@ FILE_SECONDS = 60.0
 def canonical(arguments: Mapping[str, Any]) -> str:
     """Return arguments as the canonical text of a JSON object: equal arguments give equal texts."""
     return json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+class AgentTerms(Value):
+    """What a coding agent is told in a call, and the limits of what it brings."""
+
+    instructions: str
+    """What it is told to do, from the tools file; the prompt adds the plan's step."""
+    micro_usd_max: int
+    """The most micro-dollars of the call."""
+    files_max: int
+    """The most files that it may change."""
+    diff_bytes_max: int
+    """The most bytes of its changes as a diff."""
 
 
 class ToolUse(Value):
@@ -59,6 +74,8 @@ class ToolUse(Value):
     """The outcomes of a step, each with the pattern that its output matches."""
     values: Mapping[str, ValueSource] = Field(default_factory=dict, exclude_if=operator.not_)
     """The tokens whose values are read from the output."""
+    agent: AgentTerms | None = Field(default=None, exclude_if=operator.not_)
+    """What a coding agent is told; None for a tool that is none. Its work is merged into the workspace at the end."""
 
     @property
     def needs(self) -> frozenset[str]:
@@ -117,6 +134,11 @@ class PersonUse(Value):
     """The tool's name in the tools file."""
     instructions: str
     """What the person is asked to do or to check, from the tools file."""
+
+
+def is_agent(use: object) -> bool:
+    """Tell whether a use is a call of a coding agent."""
+    return isinstance(use, ToolUse) and use.agent is not None
 
 
 Use = Annotated[ToolUse | ModelUse | PersonUse, Field(discriminator="kind")]
@@ -393,6 +415,9 @@ def _call(use: ToolUse, tools: ToolSet) -> str:
             sent = json.dumps(filled_in(json.loads(spec.arguments), arguments), ensure_ascii=False)
             where = spec.url or shlex.join(spec.argv)
             return f"{use.tool}: {spec.remote} of the MCP server {spec.server} ({where}) with {sent}"
+        case AgentSpec():
+            most = f"at most {money(spec.micro_usd_max / MICRO)} and {use.timeout_seconds:g} s"
+            return f"{use.tool}: the agent {shlex.join(spec.argv)}, {most}"
         case None:
             return use.tool
         case _:

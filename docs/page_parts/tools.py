@@ -7,6 +7,8 @@ from pydantic import BaseModel
 
 from actors.tools.parameters import ChoiceParameter, IntegerParameter, PathParameter, StringParameter
 from actors.tools.tools_file import (
+    AgentCommand,
+    AgentTool,
     CommandTool,
     HumanTool,
     McpServer,
@@ -34,6 +36,8 @@ MODELS: Mapping[str, tuple[type[BaseModel], frozenset[str]]] = {
     "remote-tool-keys": (RemoteTool, frozenset()),
     "model-tool-keys": (ModelTool, CALLED),
     "model-file-keys": (ModelFile, frozenset()),
+    "agent-tool-keys": (AgentTool, CALLED),
+    "agent-command-keys": (AgentCommand, frozenset()),
     "human-tool-keys": (HumanTool, frozenset()),
     "parameter-keys": (StringParameter, frozenset(StringParameter.model_fields) - {"default"}),
     "string-parameter-keys": (StringParameter, PARAMETER),

@@ -33,6 +33,7 @@ from actors.prompting.book import PromptBook, PromptEntry, Sections, ShorterText
 from actors.run.fork_event import MadeCall
 from actors.run.ids import child_run, expiry_id, reminder_id, try_id
 from actors.run.reminder_events import ReminderRule, Reminders, ReminderStep
+from actors.run.tools import ToolCost
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
@@ -96,6 +97,7 @@ VALUES = {
     Option: "weighed move",
     Sections: "prompt sections",
     ShorterTexts: "shorter prompt texts",
+    ToolCost: "tool cost",
     Usage: "usage",
     Verdict: "verdict",
     Workflow: "workflow",

@@ -45,11 +45,11 @@ class Bench:
         with open_workspace(self.workspace, self.home, run) as workspace:
             return await self.call_in(workspace, toolset, use, seconds=seconds, **arguments)
 
-    async def call_in(self, workspace, toolset, use=None, *, seconds=20.0, **arguments):
+    async def call_in(self, workspace, toolset, use=None, *, seconds=20.0, commit="", **arguments):
         """Call a tool in an open workspace."""
         name, text = ("t", json.dumps(arguments)) if use is None else (use.tool, use.arguments)
         [tool] = [tool for tool in open_tools(toolset, workspace, ENVIRONMENT) if tool.name == name]
-        request = ToolRequested(node="n", tool=name, arguments=text, timeout_seconds=seconds)
+        request = ToolRequested(node="n", tool=name, arguments=text, timeout_seconds=seconds, commit=commit)
 
         async def record(message):
             self.begun.append(message)

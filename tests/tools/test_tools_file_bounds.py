@@ -68,6 +68,12 @@ def read_from(**binding):
     return {"tools": {"t": {"command": ["ls"]}}, "generators": {"g": {"tool": "t", **binding}}}
 
 
+def agent(**fields):
+    """Return a tools file with a coding agent."""
+    given = {"command": ["ls"], "instructions": "x", "report": "none", "max_cost_usd": 1, "timeout_seconds": 60}
+    return {"tools": {"t": {"agent": given | fields}}}
+
+
 LENGTHS = {
     "ToolsFile.tools": (200, lambda n: {"tools": {each: {"human": "Look."} for each in names(n)}}),
     "ToolsFile.mcp_servers": (50, lambda n: {"tools": {}, "mcp_servers": {s: {"command": ["ls"]} for s in names(n)}}),
@@ -106,6 +112,9 @@ LENGTHS = {
     "RemoteTool.arguments": (100, lambda n: remote(arguments=dict.fromkeys(names(n), 1))),
     "ModelFile.instructions": (20_000, lambda n: written(instructions="x" * n)),
     "ModelFile.context_files": (50, lambda n: written(context_files=[f"{each}.py" for each in names(n)])),
+    "AgentCommand.command": (200, lambda n: agent(command=words(n))),
+    "AgentCommand.environment": (200, lambda n: agent(environment=[f"V{each}" for each in range(n)])),
+    "AgentCommand.instructions": (20_000, lambda n: agent(instructions="x" * n)),
     "HumanTool.human": (20_000, lambda n: {"tools": {"t": {"human": "x" * n}}}),
     "StringParameter.pattern": (PATTERN_CHARACTERS_MAX, lambda n: with_parameter(type="string", pattern="a" * n)),
     "ChoiceParameter.choices": (100, lambda n: with_parameter(type="choice", choices=names(n))),
@@ -126,6 +135,9 @@ NUMBERS = {
     "CommandTool.timeout_seconds": (86_400, lambda n: command(timeout_seconds=n)),
     "CommandTool.output_bytes": (OUTPUT_BYTES_MAX, lambda n: command(output_bytes=n)),
     "ModelFile.file_bytes": (FILE_BYTES_MAX, lambda n: written(file_bytes=n)),
+    "AgentCommand.max_cost_usd": (100_000, lambda n: agent(max_cost_usd=n)),
+    "AgentCommand.max_files": (10_000, lambda n: agent(max_files=n)),
+    "AgentCommand.max_diff_bytes": (OUTPUT_BYTES_MAX, lambda n: agent(max_diff_bytes=n)),
     "an exit code": (255, lambda n: command(transient_exit_codes=[n])),
     "a bound": (INTEGER_MAX, lambda n: with_parameter(type="integer", minimum=0, maximum=n)),
 }
@@ -135,6 +147,11 @@ LEAST = {
     "CommandTool.timeout_seconds": (0.001, 0, lambda n: command(timeout_seconds=n)),
     "CommandTool.output_bytes": (1, 0, lambda n: command(output_bytes=n)),
     "ModelFile.file_bytes": (1, 0, lambda n: written(file_bytes=n)),
+    "AgentCommand.command": (1, 0, lambda n: agent(command=["ls"][:n])),
+    "AgentCommand.instructions": (1, 0, lambda n: agent(instructions="x" * n)),
+    "AgentCommand.max_cost_usd": (0, -1, lambda n: agent(max_cost_usd=n)),
+    "AgentCommand.max_files": (1, 0, lambda n: agent(max_files=n)),
+    "AgentCommand.max_diff_bytes": (1, 0, lambda n: agent(max_diff_bytes=n)),
     "an exit code": (1, 0, lambda n: command(transient_exit_codes=[n])),
     "a bound": (-INTEGER_MAX, -INTEGER_MAX - 1, lambda n: with_parameter(type="integer", minimum=n, maximum=0)),
     "CommandTool.command": (1, 0, lambda n: command(command=["ls"][:n])),

@@ -1,0 +1,193 @@
+"""Calls of coding agents: a program in a worktree of its own, with the prompt on its standard input.
+
+What it changes there is recorded afterwards (`worktree:diff`), checked, and merged (`workspace:merge`). A call that
+does not succeed leaves no worktree: what it has changed until then is kept as a commit.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from actors.handlers.tools import REASON_CHARACTERS_MAX, PreparedCall, Tool, ToolResult
+from actors.run.tools import ToolOutcome
+from actors.tools.agent_reports import AgentReport, read_report
+from actors.tools.agent_work import GIT_SECONDS, earlier_attempts
+from actors.tools.arguments import ready
+from actors.tools.binding import environment_of
+from actors.tools.command_calls import kept
+from actors.tools.programs import ProgramMissing, find_server
+from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
+from actors.tools.repository import GitFailed, TimeLimit, known_repository
+from actors.tools.specs import AgentSpec
+from actors.tools.workspace import Workspace
+from actors.tools.worktrees import commit_worktree, make_worktree, refused_by_git, remove_worktree, worktree_folder
+from actors.values.format import money
+from runtime.core.ledger import MICRO
+from runtime.logs.redact import Redactor, secrets_in
+from runtime.process.group import CHUNK_BYTES, CommandNotStarted, GatedProcess, start_gated
+
+REPORT_BYTES_MAX = 16 * 1024 * 1024
+"""Bytes of an agent's standard output that are kept: the last ones, since its result comes last."""
+ERROR_BYTES_MAX = 64 * 1024
+"""Bytes of its standard error that are kept, the last ones."""
+DRAIN_SECONDS = 5.0
+"""How long its output is read after its end: a process that it has left may hold the pipes open."""
+
+
+def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
+    """Return a coding agent as a tool. `outside` is the driver's environment, of which it sees what its file allows.
+
+    A call is a success with exit code 0, if the agent reports no error and no more than the cost that is allowed. It is
+    a permanent failure where the program is missing or no worktree can be made, broken where a signal has ended it, and
+    else a failure.
+    """
+
+    @asynccontextmanager
+    async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
+        name, base = str(arguments["name"]), str(arguments["base"])
+        folder = worktree_folder(workspace.home, workspace.run, name)
+        call: PreparedCall | None = None
+        try:
+            async with AsyncExitStack() as stack:
+                try:
+                    await ready(workspace)
+                    program = find_server(spec, outside)
+                    with refused_by_git("no worktree can be made"):
+                        for earlier in earlier_attempts(name):  # Of which a person has said that they failed.
+                            remove_worktree(worktree_folder(workspace.home, workspace.run, earlier))
+                        await trio.to_thread.run_sync(make_worktree, workspace, base, folder)
+                    gated = start_gated(
+                        [program, *spec.argv[1:]],
+                        folder=folder,
+                        environment=environment_of(spec.environment, outside),
+                        inherited=workspace.lock.inherited,
+                        talks=True,
+                    )
+                    redactor = Redactor(secrets_in(outside))
+                    process = await stack.enter_async_context(gated)
+                    call = _AgentCall(spec, str(arguments["prompt"]), redactor, process)
+                except CallRefused as refused:
+                    call = RefusedCall(refused.result)
+                except ProgramMissing as error:
+                    call = RefusedCall(ToolResult(ToolOutcome.PERMANENT, reason=str(error)))
+                except OSError as error:
+                    call = RefusedCall(refused_by_system(error, "it cannot be started").result)
+                yield call
+        finally:
+            if not (isinstance(call, _AgentCall) and call.succeeded):
+                begun = isinstance(call, _AgentCall) and call.begun
+                with trio.CancelScope(shield=True):
+                    await trio.to_thread.run_sync(_throw_away, workspace, folder, base, f"{name}.unfinished", begun)
+
+    return Tool(spec.name, prepare)
+
+
+def _throw_away(workspace: Workspace, folder: Path, base: str, name: str, keep: bool) -> None:
+    """Remove a worktree; where `keep` says so, what was changed in it is kept as a commit, if that can be made."""
+    if keep and folder.is_dir():
+        with suppress(GitFailed, OSError):
+            repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
+            commit_worktree(repository, folder, base, workspace.run, name)
+    with suppress(OSError):  # The next call of the step, or the removal of the run, tries it again.
+        remove_worktree(folder)
+
+
+@dataclass(slots=True)
+class _AgentCall:
+    """A call of an agent, which waits behind its gate until the call is recorded."""
+
+    spec: AgentSpec
+    """The tool."""
+    prompt: str
+    """What it is told."""
+    redactor: Redactor
+    """Takes secrets out of what it says."""
+    gated: GatedProcess
+    """The process that waits, and becomes the agent."""
+    begun: bool = False
+    """Whether it has begun."""
+    succeeded: bool = False
+    """Whether it has succeeded: then its worktree is kept until its work is recorded."""
+
+    @property
+    def process(self) -> str:
+        """The name of the leader of its process group."""
+        return self.gated.name
+
+    async def run(self) -> ToolResult:
+        """Give it the prompt, and return what it reports once its whole group has ended."""
+        process = self.gated.begin()
+        self.begun = True
+        output, errors = _Tail(REPORT_BYTES_MAX), _Tail(ERROR_BYTES_MAX)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_give, process.stdin, self.prompt.encode(errors="replace"))
+                nursery.start_soon(output.read, process.stdout)
+                nursery.start_soon(errors.read, process.stderr)
+                code = await process.wait()
+                with trio.move_on_after(DRAIN_SECONDS):
+                    await output.ended.wait()
+                    await errors.ended.wait()
+                nursery.cancel_scope.cancel()
+        finally:
+            await self.gated.end()
+        try:
+            self.gated.check_started()
+        except CommandNotStarted as error:
+            return refused_by_system(error, "it cannot be started").result
+        result = result_of(self.spec, code, read_report(self.spec.report, output.text), errors.text)
+        self.succeeded = result.outcome is ToolOutcome.SUCCEEDED
+        shown = kept(self.redactor.text(result.output).encode(errors="replace"), 0, self.spec.output_bytes)
+        reason = self.redactor.text(result.reason)[:REASON_CHARACTERS_MAX]
+        return ToolResult(result.outcome, shown, reason, result.cost)
+
+
+class _Tail:
+    """The end of what a stream brings."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max, self._data = bytes_max, bytearray()
+        self.ended = trio.Event()
+        """Set at the stream's end."""
+
+    async def read(self, stream: trio.abc.ReceiveStream) -> None:
+        """Read a stream to its end."""
+        while data := await stream.receive_some(CHUNK_BYTES):
+            self._data += data
+            if len(self._data) > 2 * self._bytes_max:
+                del self._data[: -self._bytes_max]
+        self.ended.set()
+
+    @property
+    def text(self) -> str:
+        """The end, as text."""
+        return bytes(self._data[-self._bytes_max :]).decode(errors="replace")
+
+
+async def _give(stream: trio.abc.SendStream, data: bytes) -> None:
+    with suppress(trio.BrokenResourceError):  # It has not read all of it.
+        await stream.send_all(data)
+    await stream.aclose()
+
+
+def result_of(spec: AgentSpec, code: int, report: AgentReport, errors: str) -> ToolResult:
+    """Return what the end of an agent comes to, from its exit code, its report, and what it wrote as errors."""
+    cost, said = report.cost, report.text or errors
+    if code < 0:
+        return ToolResult(ToolOutcome.BROKEN, said, f"ended by signal {-code}", cost)
+    if code:
+        why = f": {report.problem}" if report.problem and report.text else ""
+        return ToolResult(ToolOutcome.FAILED, said, f"exit code {code}{why}", cost)
+    if report.problem:
+        return ToolResult(ToolOutcome.FAILED, said, report.problem, cost)
+    if cost.micro_usd is not None and cost.micro_usd > spec.micro_usd_max:
+        spent, most = money(cost.micro_usd / MICRO), money(spec.micro_usd_max / MICRO)
+        return ToolResult(ToolOutcome.FAILED, said, f"it cost {spent}, and may cost {most} (max_cost_usd)", cost)
+    return ToolResult(ToolOutcome.SUCCEEDED, report.text, "", cost)

@@ -1,0 +1,139 @@
+"""What a coding agent prints at the end of a call: its result, its cost and its turns, as far as it says them. Pure.
+
+`claude -p --output-format json` prints one JSON object. `codex exec --json` prints an event a line, and tells tokens
+but no money. Fields that are not known here are left out, so that newer releases can be read too.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from actors.run.tools import ToolCost
+from runtime.core.ledger import MICRO
+
+COUNT_MAX = 10**12
+"""The largest number of tokens or turns, and of dollars, that is believed."""
+_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReport:
+    """What an agent says of its work."""
+
+    text: str
+    """Its final text; empty where it has none."""
+    cost: ToolCost
+    """What it says that the work cost."""
+    problem: str = ""
+    """Why it says that the work failed, or why its output cannot be read, in one line; empty for neither."""
+
+
+def read_report(form: Literal["claude", "codex", "none"], output: str) -> AgentReport:
+    """Return the report in an agent's standard output, which has one of these forms."""
+    match form:
+        case "claude":
+            return _claude(output)
+        case "codex":
+            return _codex(output)
+        case "none":
+            return AgentReport(output, ToolCost())
+
+
+def _claude(output: str) -> AgentReport:
+    found = [each for each in _objects(output) if each.get("type") == "result"]
+    if not found:
+        return AgentReport("", ToolCost(), _unread("claude", "no JSON object of the type 'result'", output))
+    last = found[-1]
+    usage = _mapping(last.get("usage"))
+    read = [usage.get(name) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
+    cost = ToolCost(
+        micro_usd=_micro_usd(last.get("total_cost_usd")),
+        input_tokens=sum(map(_count, read)),
+        output_tokens=_count(usage.get("output_tokens")),
+        turns=_count(last.get("num_turns")),
+        session=_text(last.get("session_id"))[:200],
+    )
+    text, subtype = _text(last.get("result")), _text(last.get("subtype"))
+    if last.get("is_error") is False and subtype in ("", "success"):
+        return AgentReport(text, cost)
+    errors = last.get("errors")
+    said = text or "; ".join(map(_text, errors if isinstance(errors, list) else ()))
+    return AgentReport(text, cost, f"the agent reports {subtype or 'an error'}" + (f": {_line(said)}" if said else ""))
+
+
+def _codex(output: str) -> AgentReport:
+    text = session = problem = ""
+    turns = into = out = 0
+    ended = False
+    for event in _objects(output):
+        match event.get("type"):
+            case "thread.started":
+                session = _text(event.get("thread_id"))[:200]
+            case "item.completed":
+                item = _mapping(event.get("item"))
+                if item.get("type", item.get("item_type")) in ("agent_message", "assistant_message"):
+                    text = _text(item.get("text"))
+            case "turn.completed":
+                usage, ended, problem = _mapping(event.get("usage")), True, ""
+                turns, into = turns + 1, into + _count(usage.get("input_tokens"))
+                out += _count(usage.get("output_tokens"))
+            case "turn.failed":
+                ended = True
+                said = _text(_mapping(event.get("error")).get("message"))
+                problem = "the agent reports a failed turn" + (f": {_line(said)}" if said else "")
+            case _:
+                pass
+    if not ended:
+        problem = _unread("codex", "no event 'turn.completed'", output)
+    return AgentReport(text, ToolCost(input_tokens=into, output_tokens=out, turns=turns, session=session), problem)
+
+
+def _objects(output: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of an output: one alone, those of one list, or one a line among other lines."""
+    try:
+        whole = json.loads(output)
+    except (ValueError, RecursionError):
+        whole = None
+    if whole is None:
+        for line in output.splitlines():
+            if line.lstrip()[:1] == "{":
+                try:
+                    value = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(value, dict):
+                    yield value
+        return
+    for value in whole if isinstance(whole, list) else [whole]:
+        if isinstance(value, dict):
+            yield value
+
+
+def _unread(form: str, lacks: str, output: str) -> str:
+    shown = f", but begins with {_line(output)!r}" if output.strip() else ": it is empty"
+    return f"its output is not what `report: {form}` says: it has {lacks}{shown}"
+
+
+def _line(text: str) -> str:
+    first = next((row for row in text.splitlines() if row.strip()), "").strip()
+    return first[:_SHOWN]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _micro_usd(dollars: Any) -> int | None:
+    if isinstance(dollars, bool) or not isinstance(dollars, int | float) or not 0 <= dollars < COUNT_MAX:
+        return None
+    return math.ceil(round(dollars * MICRO, 6))
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and 0 <= value <= COUNT_MAX else 0

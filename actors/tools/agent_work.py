@@ -1,0 +1,137 @@
+"""What a coding agent has changed, as values: how it is asked for and merged, and what of it is refused. Pure."""
+
+import posixpath
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from actors.tools.parameters import path_problem
+from actors.tools.uses import ToolUse, canonical
+from runtime.core.events import Value
+
+WORKTREE_DIFF = "worktree:diff"
+"""The built-in tool that records what an agent has changed, and removes its worktree."""
+WORKSPACE_MERGE = "workspace:merge"
+"""The built-in tool that merges what an agent has changed into the workspace."""
+GIT_SECONDS = 120.0
+"""The time limit of all commands of git together that make, record or merge a worktree."""
+CALL_SECONDS = 300.0
+"""The time limit of a call of these tools, in seconds."""
+PATHS_SHOWN = 5
+"""The paths that a reason names."""
+LINK, SUBMODULE = "120000", "160000"
+"""The modes of a symbolic link and of a submodule in a tree of git."""
+
+
+class AgentWork(Value):
+    """The result of a call of `worktree:diff`."""
+
+    base: str
+    """The commit that the agent began with."""
+    commit: str
+    """The commit of its files at its end."""
+    files: tuple[str, ...]
+    """The paths that it has added, changed or removed, sorted."""
+    diff: str
+    """Its changes, as `git diff --binary` shows them."""
+
+
+class TreeChange(NamedTuple):
+    """A path that differs between two trees of git."""
+
+    path: bytes
+    """The path."""
+    old_mode: str
+    """Its mode before, such as `100644`; `000000` where it was not there."""
+    new_mode: str
+    """Its mode afterwards."""
+    old: str
+    """The id of its content before; zeros where it was not there."""
+    new: str
+    """The id of its content afterwards."""
+
+    @property
+    def removed(self) -> bool:
+        """Whether it is not there afterwards."""
+        return self.new_mode == "000000"
+
+
+def diff_use(name: str, base: str, files_max: int, diff_bytes_max: int) -> ToolUse:
+    """Return the call that records the work of an agent, which began with a commit in the worktree of this name."""
+    limits = {"files_max": files_max, "diff_bytes_max": diff_bytes_max}
+    return _built_in(WORKTREE_DIFF, {"name": name, "base": base, **limits})
+
+
+def merge_use(name: str, base: str, commit: str) -> ToolUse:
+    """Return the call that merges the work of an agent, once, whatever happens in between; the name tells it again."""
+    return _built_in(WORKSPACE_MERGE, {"name": name, "base": base, "commit": commit})
+
+
+def earlier_attempts(name: str) -> tuple[str, ...]:
+    """Return the names of the attempts before one in its visit; the name ends with its number."""
+    start = name.rstrip("0123456789")
+    return tuple(f"{start}{number}" for number in range(1, int(name[len(start) :] or 1)))
+
+
+def _built_in(tool: str, arguments: Mapping[str, str | int]) -> ToolUse:
+    return ToolUse(
+        tool=tool, arguments=canonical(arguments), repeatable=True, risky=False, timeout_seconds=CALL_SECONDS
+    )
+
+
+def changes_in(output: bytes) -> tuple[TreeChange, ...]:
+    """Return the changes that `git diff-tree -r -z --raw --no-renames --no-abbrev` prints."""
+    fields = output.split(b"\0")
+    changes = []
+    for head, path in zip(fields[::2], fields[1::2], strict=False):
+        old_mode, new_mode, old, new, _ = head.decode("ascii").lstrip(":").split(" ")
+        changes.append(TreeChange(path, old_mode, new_mode, old, new))
+    return tuple(changes)
+
+
+def refusal(changes: Collection[TreeChange], targets: Mapping[bytes, bytes], files_max: int) -> str:
+    """Return why changes are refused, in one line; empty where they may be checked and merged.
+
+    `targets` are the targets of the symbolic links among them, by path.
+    """
+    if len(changes) > files_max:
+        return f"it changes {len(changes):,} files, and may change {files_max:,} (max_files)"
+    for change in sorted(changes):
+        path = change.path.decode("utf-8", "backslashreplace")
+        if cause := _path_refusal(change.path, path):
+            return cause
+        if SUBMODULE in (change.old_mode, change.new_mode) or path == ".gitmodules":
+            return f"it changes a submodule: {path!r}"
+        if change.new_mode == LINK and _leads_out(change.path, targets.get(change.path, b"/")):
+            return f"it adds a symbolic link that leads out of the worktree: {path!r}"
+    return ""
+
+
+def _path_refusal(raw: bytes, path: str) -> str:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return f"the path {path!r} is not UTF-8"
+    if any(_is_git(part) for part in path.split("/")):
+        return f"it changes files of git: {path!r}"
+    cause = path_problem(path)
+    return f"the path {path!r} {cause}" if cause else ""
+
+
+def _is_git(part: str) -> bool:
+    """Tell whether a file system may take a name for `.git`."""
+    return part.casefold().rstrip(". ") == ".git" or part.casefold() == "git~1"
+
+
+def _leads_out(path: bytes, target: bytes) -> bool:
+    """Tell whether a link's target is outside of the folder, or in `.git`, as far as its text says."""
+    text = target.decode("utf-8", "surrogateescape")
+    if text.startswith("/") or not text:
+        return True
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path.decode("utf-8", "surrogateescape")), text))
+    return place == ".." or place.startswith("../") or any(_is_git(part) for part in place.split("/"))
+
+
+def shown_paths(paths: Sequence[str]) -> str:
+    """Return paths as a reason names them: the first few, and how many more there are."""
+    more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
+    return f"{', '.join(paths[:PATHS_SHOWN])}{more}"

@@ -1,0 +1,105 @@
+"""The built-in tool `workspace:merge`: it merges the work of an agent into the workspace, once.
+
+The files of the merge are recorded as a commit before the first of them is written. A call that is made again after a
+crash finds that commit by its name, and writes what is missing: each file is as before the merge, or as after it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from actors.run.tools import ToolOutcome
+from actors.tools.agent_work import GIT_SECONDS, LINK, TreeChange, changes_in, shown_paths
+from actors.tools.confined import OutOfBounds, TooLarge, entry_inside, link_inside, remove_inside, write_inside
+from actors.tools.refusals import CallRefused
+from actors.tools.repository import FILE_BYTES_MAX, GitFailed, Repository, TimeLimit, known_repository, shown
+from actors.tools.workspace import Workspace
+from actors.tools.worktrees import RAW, contents, refused_by_git
+from runtime.core.crash_points import reached
+
+
+def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
+    """Merge a commit into the workspace and return the output of `workspace:merge`. Raises `CallRefused`.
+
+    A conflict is a failure, and then no file is changed.
+    """
+    name, base, commit = str(arguments["name"]), str(arguments["base"]), str(arguments["commit"])
+    with refused_by_git("the agent's work cannot be merged"):
+        repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
+        merged = _begun(repository, workspace.run, name, commit)
+        ours = repository.parents(merged)[0] if merged else ""
+        if not merged:
+            ours = repository.commit(workspace.run, f"{name}.before", base)[0]
+            merged = _merged(repository, ours, commit)
+            repository.write_ref(workspace.run, f"{name}.merge", merged)
+            reached("merge.begun")
+        changes = changes_in(repository.ours.run(*RAW, ours, merged))
+        if repository.commit_at(workspace.run, f"{name}.merged") != merged:
+            _write(workspace, repository, changes)
+            repository.write_ref(workspace.run, f"{name}.merged", merged)
+    return json.dumps({"commit": merged, "files": sorted(shown(change.path) for change in changes)})
+
+
+def _begun(repository: Repository, run: str, name: str, commit: str) -> str:
+    """Return the commit of a merge that an earlier call has begun; empty where none has."""
+    found = repository.commit_at(run, f"{name}.merge")
+    return found if found and repository.parents(found)[1:] == [commit] else ""
+
+
+def _merged(repository: Repository, ours: str, theirs: str) -> str:
+    """Return the commit of the merge of two commits that have the same base. Raises `CallRefused` for a conflict."""
+    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
+    tree, *paths = [each for each in repository.ours.run(*words, accepted=(0, 1)).split(b"\0") if each]
+    if paths:
+        raise _conflict([shown(path) for path in paths], "changed in the workspace too, since the agent began")
+    return repository.ours.text(
+        "commit-tree", tree.decode(), "-p", ours, "-p", theirs, "-m", "merge of an agent's work"
+    )
+
+
+def _conflict(paths: Sequence[str], why: str) -> CallRefused:
+    return CallRefused(ToolOutcome.FAILED, f"merge conflict: {shown_paths(sorted(paths))} {why}")
+
+
+def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeChange]) -> None:
+    """Bring the workspace from before the merge, or from the midst of it, to after it."""
+    todo: list[TreeChange] = []
+    strange: list[str] = []
+    for change in changes:
+        path = change.path.decode()
+        try:
+            entry = entry_inside(workspace.handle, path, FILE_BYTES_MAX)
+        except (OutOfBounds, TooLarge):
+            strange.append(path)
+            continue
+        now = ("000000", "") if entry is None else (entry[0], _blob_id(entry[1], len(change.new)))
+        if now == (change.new_mode, "" if change.removed else change.new):
+            continue
+        was = (change.old_mode, "" if change.old_mode == "000000" else change.old)
+        if now == was:
+            todo.append(change)
+        else:
+            strange.append(path)
+    if strange:
+        raise _conflict(strange, "changed in the workspace while the work was merged, or is not the agent's to change")
+    try:
+        for change in todo:
+            if change.removed:
+                remove_inside(workspace.handle, change.path.decode())
+        added = [change for change in todo if not change.removed]
+        for change, content in zip(added, contents(repository, [each.new for each in added]), strict=True):
+            path = change.path.decode()
+            if change.new_mode == LINK:
+                link_inside(workspace.handle, path, content)
+            else:
+                write_inside(workspace.handle, path, content, executable=change.new_mode == "100755")
+            reached("merge.written")
+    except OutOfBounds as error:
+        raise GitFailed(str(error)) from None
+
+
+def _blob_id(content: bytes, length: int) -> str:
+    """Return the id that git gives a content, of this length in hex."""
+    form = hashlib.sha1 if length == 40 else hashlib.sha256
+    return form(b"blob %d\0" % len(content) + content).hexdigest()

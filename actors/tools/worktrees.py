@@ -1,0 +1,254 @@
+"""A worktree made for one call: the files of a commit in a folder of the home, with a repository of their own.
+
+That repository borrows the objects of the workspace's, and shares nothing else with it: what a program does there to
+branches, hooks and the configuration is thrown away with the folder. Replan reads only the files of a worktree.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from actors.handlers.tools import Prepare, PreparedCall, Tool
+from actors.run.tools import ToolOutcome
+from actors.tools.agent_work import (
+    GIT_SECONDS,
+    LINK,
+    AgentWork,
+    TreeChange,
+    changes_in,
+    refusal,
+    shown_paths,
+)
+from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
+from actors.tools.repository import Git, GitFailed, GitTimedOut, Repository, TimeLimit, known_repository, shown
+from actors.tools.snapshot_texts import ref_of
+from actors.tools.workspace import Workspace
+from runtime.core.errors import UsageProblem
+from runtime.logs.redact import Redactor
+
+GIT_VERSION = (2, 38)
+"""The first release of git that merges trees without a working tree."""
+CONTENT_BYTES_MAX = 32 * 1024 * 1024
+"""Bytes of all contents together, before and afterwards, of which a diff is made."""
+RAW = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
+"""The command of git that lists the paths that differ between two trees."""
+
+
+def check_git(workspace: Path, agent: str) -> None:
+    """Raise `UsageProblem` where no worktree can be made of a workspace for an agent, and nothing merged into it."""
+    place = str(workspace)
+    if not os.path.lexists(workspace / ".git"):
+        hint = "make it one with `git init`, or name another folder with --workspace"
+        raise UsageProblem(f"the agent {agent!r} needs the top folder of a git repository", place=place, hint=hint)
+    program = shutil.which("git")
+    version = "" if program is None else Git(program, workspace.absolute(), {}, TimeLimit()).text("version")
+    found = re.search(r"(\d+)\.(\d+)", version)
+    if found is None or tuple(map(int, found.groups())) < GIT_VERSION:
+        least = ".".join(map(str, GIT_VERSION))
+        cause = f"the agent {agent!r} needs git {least} or newer"
+        raise UsageProblem(f"{cause}, and {version or 'there is none'}", place=place, hint="install it")
+
+
+def worktree_folder(home: Path, run: str, name: str) -> Path:
+    """Return the folder of a run's worktree of a name."""
+    return home / "worktrees" / Path(*ref_of(run, name).split("/")[2:])
+
+
+def remove_worktree(folder: Path) -> None:
+    """Remove a worktree, as far as it is there. Raises `OSError`."""
+    index = _index_of(folder)
+    for each in (index, index.with_name(f"{index.name}.lock")):
+        each.unlink(missing_ok=True)
+    if os.path.lexists(folder):
+        _make_writable(folder)
+        shutil.rmtree(folder)
+
+
+def _make_writable(folder: Path) -> None:
+    """Let the folders in a folder be changed, of which a program may have taken that right away."""
+    folder.chmod(0o700)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                _make_writable(Path(entry.path))
+
+
+def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> None:
+    """Remove the worktrees of a run but those of some names: a killed driver has left them. Raises `OSError`."""
+    folders = {worktree_folder(home, run, name) for name in kept}
+    above = worktree_folder(home, run, "all").parent
+    for found in [*above.iterdir()] if above.is_dir() else ():
+        if found not in folders and not found.name.endswith(".index"):
+            remove_worktree(found)
+
+
+def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:
+    """Make a worktree at a commit of the workspace's repository, in the place of what is left of an earlier one.
+
+    Raises `GitFailed`, `OSError`, with nothing left behind.
+    """
+    repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
+    remove_worktree(folder)
+    folder.mkdir(parents=True, mode=0o700)
+    try:
+        _fill(repository, commit, folder)
+    except BaseException:
+        remove_worktree(folder)
+        raise
+
+
+def _fill(repository: Repository, commit: str, folder: Path) -> None:
+    form = repository.theirs.text("rev-parse", "--show-object-format")
+    inside = Git(repository.ours.program, folder, {}, repository.ours.limit)
+    inside.run("init", "-q", "--template=", "--initial-branch=work", f"--object-format={form}")
+    borrowed = folder / ".git" / "objects" / "info" / "alternates"
+    borrowed.parent.mkdir(exist_ok=True)
+    borrowed.write_bytes(os.fsencode(repository.common / "objects") + b"\n")
+    if (shallow := repository.common / "shallow").is_file():
+        shutil.copyfile(shallow, folder / ".git" / "shallow")
+    inside.run("update-ref", "HEAD", commit)
+    inside.run("read-tree", commit)
+    own = _repository_in(repository, folder)
+    own.ours.run("read-tree", commit)
+    own.ours.run("checkout-index", "-q", "-a", "-u")
+
+
+def _index_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.index")
+
+
+def _repository_in(repository: Repository, folder: Path) -> Repository:
+    """Return a workspace's repository with the files of a worktree. Nothing of the worktree's own `.git` is read."""
+    index = _index_of(folder)
+    own = {**repository.ours.own, "GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(index)}
+    git = replace(repository.ours, workspace=folder, own=own)
+    return replace(repository, workspace=folder, theirs=git, ours=git, index=index)
+
+
+def commit_worktree(repository: Repository, folder: Path, base: str, run: str, name: str) -> list[str]:
+    """Record the files of a worktree as a commit after its base, kept by a ref, and return what is left out of it.
+
+    Raises `GitFailed`, `OSError`.
+    """
+    own = _repository_in(repository, folder)
+    own.index.unlink(missing_ok=True)
+    own.ours.run("read-tree", base)  # So that files of the base that are ignored are compared too.
+    return own.commit(run, name, base)[2]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRecorder:
+    """Does the work of `worktree:diff`."""
+
+    redactor: Redactor
+    """Takes secrets out of the diff that is stored."""
+
+    def __call__(self, workspace: Workspace, arguments: Mapping[str, Any]) -> str:
+        """Record the work of an agent, remove its worktree, and return an `AgentWork` as JSON. Raises `CallRefused`."""
+        name, base = str(arguments["name"]), str(arguments["base"])
+        folder = worktree_folder(workspace.home, workspace.run, name)
+        with refused_by_git("the agent's work cannot be recorded"):
+            limit = TimeLimit(GIT_SECONDS)
+            repository = known_repository(workspace.folder, workspace.home, limit)
+            if folder.is_dir():
+                left_out = commit_worktree(repository, folder, base, workspace.run, f"{name}.work")
+                remove_worktree(folder)
+                if left_out:
+                    what = f"{shown_paths(sorted(left_out))} is a repository of its own, too large, or no file"
+                    raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {what}")
+            commit = repository.commit_at(workspace.run, f"{name}.work")
+            if not commit or repository.parents(commit) != [base]:
+                raise CallRefused(ToolOutcome.FAILED, "the agent's worktree is not there any more")
+            return self._work(repository, base, commit, int(arguments["files_max"]), int(arguments["diff_bytes_max"]))
+
+    def _work(self, repository: Repository, base: str, commit: str, files_max: int, bytes_max: int) -> str:
+        changes = changes_in(repository.ours.run(*RAW, base, commit))
+        links = [change for change in changes if change.new_mode == LINK]
+        read = contents(repository, [each.new for each in links])
+        targets = dict(zip((each.path for each in links), read, strict=True))
+        problem = refusal(changes, targets, files_max)
+        diff = ""
+        if _sizes(repository, changes) > CONTENT_BYTES_MAX:
+            problem = problem or f"its files have over {CONTENT_BYTES_MAX:,} bytes"
+        else:
+            data = repository.ours.run("diff-tree", "-p", "--binary", *RAW[5:], "--no-textconv", base, commit)
+            if len(data) > bytes_max:
+                problem = problem or f"its diff has {len(data):,} bytes, and may have {bytes_max:,} (max_diff_bytes)"
+            diff = self.redactor.text(data[:bytes_max].decode(errors="replace"))
+        if problem:
+            raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {problem}", diff)
+        files = tuple(sorted(shown(change.path) for change in changes))
+        return AgentWork(base=base, commit=commit, files=files, diff=diff).model_dump_json()
+
+
+def contents(repository: Repository, ids: list[str]) -> list[bytes]:
+    """Return the contents of some objects. Raises `GitFailed`."""
+    output = repository.ours.run("cat-file", "--batch", given="".join(f"{each}\n" for each in ids).encode())
+    found, place = [], 0
+    for name in ids:
+        end = output.index(b"\n", place)
+        words = output[place:end].split()
+        if words[1:2] != [b"blob"]:
+            raise GitFailed(f"the object {name} is not there")
+        found.append(output[end + 1 : end + 1 + int(words[2])])
+        place = end + 2 + int(words[2])
+    return found
+
+
+def _sizes(repository: Repository, changes: tuple[TreeChange, ...]) -> int:
+    names = {name for change in changes for name in (change.old, change.new) if name.strip("0")}
+    given = "".join(f"{name}\n" for name in sorted(names)).encode()
+    output = repository.ours.run("cat-file", "--batch-check=%(objectsize)", given=given)
+    return sum(int(line) for line in output.split(b"\n") if line.isdigit())
+
+
+@contextmanager
+def refused_by_git(doing: str) -> Iterator[None]:
+    """Turn errors of git and of the system into refusals of a call; `doing` says at what, as half a sentence."""
+    try:
+        yield
+    except GitTimedOut as error:
+        raise CallRefused(ToolOutcome.TRANSIENT, f"{doing}: {error}") from None
+    except GitFailed as error:
+        raise CallRefused(ToolOutcome.PERMANENT, f"{doing}: {error}") from None
+    except OSError as error:
+        raise refused_by_system(error, doing) from None
+
+
+def at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
+    """Return what prepares calls of a tool on the files of a commit, in a worktree that is removed after each call.
+
+    `opened` returns the tool as it works in a workspace.
+    """
+
+    def prepare_at(commit: str) -> Prepare:
+        folder = worktree_folder(workspace.home, workspace.run, f"check-{commit[:16]}")
+
+        @asynccontextmanager
+        async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
+            try:
+                with refused_by_git("the files of the agent's work cannot be laid out"):
+                    await trio.to_thread.run_sync(make_worktree, workspace, commit, folder)
+                    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            except CallRefused as refused:
+                yield RefusedCall(refused.result)
+                return
+            try:
+                checkout = replace(workspace, folder=folder, handle=handle, writing=trio.Lock())
+                async with opened(checkout).prepare(arguments) as call:
+                    yield call
+            finally:
+                os.close(handle)
+                with trio.CancelScope(shield=True):
+                    await trio.to_thread.run_sync(remove_worktree, folder)
+
+        return prepare
+
+    return prepare_at
