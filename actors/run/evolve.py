@@ -96,11 +96,7 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             | ToolProcessEnded()
             | ToolReissued()
         ):
-            ledger = tools.charged(run.ledger, run.tools, event)
-            open_tools = tools.changed_by(run.tools, event, run.epoch)
-            if isinstance(event, ToolRequested):
-                open_tools = fork_rules.held_back(open_tools, event, run.fork)
-            return changed(run, tools=open_tools, ledger=ledger)
+            return _with_tools(run, event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             left = waits.ended(waits.ended(run.waits, expiry_id(event.question_id)), reminder_id(event.question_id))
             place = inbox.next_place(run.messages, run.questions)
@@ -140,6 +136,14 @@ def _reopened_by(run: RunState[C], what: ReopenedBy) -> bool:
 
 def _ended_early(run: RunState[C]) -> bool:
     return run.finished is not None and run.finished.early
+
+
+def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:
+    ledger = tools.charged(run.ledger, run.tools, event)
+    open_tools = tools.changed_by(run.tools, event, run.epoch)
+    if isinstance(event, ToolRequested):
+        open_tools = fork_rules.held_back(open_tools, event, run.fork)
+    return changed(run, tools=open_tools, ledger=ledger)
 
 
 def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
