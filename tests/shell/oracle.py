@@ -56,6 +56,7 @@ class Oracle:
     returned: dict = field(default_factory=dict)
     judging: dict = field(default_factory=dict)
     waits: dict = field(default_factory=dict)
+    steps_done: dict = field(default_factory=dict)
     questions: dict = field(default_factory=dict)
     unanswered: set = field(default_factory=set)
     all_questions: dict = field(default_factory=dict)
@@ -200,6 +201,8 @@ class Oracle:
                 self.declined_steps.add(self.all_questions[event.question_id].step)
                 if self.all_questions[event.question_id].review:
                     self.unanswered.discard(event.question_id)
+            case "clarification_reminded" | "clarification_escalated":
+                self.reminded(event)
             case "note_told" | "requirement_told":
                 self.expect(record.inbox is not None, "a note or requirement without a message")
                 self.messages.append((record.seq, event.kind.removesuffix("_told"), event.text))
@@ -209,10 +212,21 @@ class Oracle:
             case "mail_refused":
                 self.expect(record.inbox is not None, "a refusal without a message")
 
+    def reminded(self, event):
+        """Check an event about the reminders of a question: it is open, and each step is done once."""
+        name, steps = event.question_id, self.all_questions[event.question_id].reminders.steps
+        done = self.steps_done.get(name, 0)
+        self.expect(name in self.questions, f"people are reminded of {name}, which is closed")
+        self.expect(done < event.steps_done <= len(steps), f"a step of the reminders of {name} is done twice")
+        asked = [person for step in steps[done : event.steps_done] for person in step.ask]
+        self.expect(asked == list(getattr(event, "added", ())), f"{asked} should be asked {name}")
+        self.steps_done[name] = event.steps_done
+
     def close_question(self, name):
-        """Remove an open question and the wait for its expiry."""
+        """Remove an open question and the waits for its expiry and its reminders."""
         self.questions.pop(name, None)
         self.waits.pop(f"expires:{name}", None)
+        self.waits.pop(f"reminds:{name}", None)
 
     def model(self, record, event):
         """Check and apply an event about a model request."""

@@ -2,12 +2,18 @@
 
 from dataclasses import dataclass
 
+from actors.run.reminder_events import ReminderRule, ReminderStep
 from actors.values.answers import YES_NO
 from actors.values.findings import Finding, Verdict
 from runtime.core.ledger import Limits, Price
 from tests.simulation.scenery import Weather
 from tests.support.worlds import pinned
 
+REMINDERS = ReminderRule(
+    ask=("ana",),
+    steps=(ReminderStep(after_seconds=60.0), ReminderStep(after_seconds=400.0, ask=("bob",))),
+)
+"""What is done about questions in a third of the worlds."""
 START = 1_700_000_000.0
 """The wall clock at the start, in UTC seconds."""
 
@@ -51,6 +57,11 @@ class FaultRates:
     """Whether the user answers questions."""
     patient: bool
     """Whether a parked run is resumed."""
+
+
+def reminders(rng):
+    """Return the rules by which people are reminded of questions: none, or one."""
+    return (REMINDERS,) if rng.random() < 1 / 3 else ()
 
 
 def fault_rates(rng):

@@ -104,7 +104,8 @@ class World:
 
     def begin(self):
         """Return the message that starts the run."""
-        return planning_start(self.clock.now(), self.config, run=self.run, limits=self.limits)
+        reminders = parameters.reminders(Random(f"{self.seed}:reminders"))
+        return planning_start(self.clock.now(), self.config, run=self.run, limits=self.limits, reminders=reminders)
 
     async def guard(self, artifact, context):
         """Return a verdict that depends on the seed and the artifact's id only, often after a delay."""
