@@ -117,6 +117,9 @@ def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[Ope
         question, until = shown(run.run_id, run.questions[name]), answered_until(run, name)
         if until is not None:
             question["until"] = stamp(until)
+            if "follows" in question:  # What is due later is not done any more.
+                left = [step for step in question.pop("follows") if step["at"] < question["until"]]
+                question.update({"follows": left} if left else {})
         questions.append(question)
     return in_order(questions)
 

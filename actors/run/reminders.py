@@ -101,7 +101,7 @@ def what_follows(next_at: float | None, next_ask: Sequence[str], until: float | 
     if next_at is not None and (until is None or next_at < until):
         parts.append(f"Unless it is answered by {stamp(next_at)}, {step_text(next_ask)}.")
     if until is not None and ending == "expiry":
-        parts.append(f"If nobody answers, it expires at {stamp(until)}, and the run goes on without an answer.")
+        parts.append(f"If nobody answers, it expires at {stamp(until)}; its page says what the run does then.")
     elif until is not None:
         parts.append(f"If nobody answers, the run ends at its deadline, {stamp(until)}.")
     elif not parts:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.run.open_question import question_json, question_parts
+from actors.run.open_question import open_questions, question_json, question_parts
 from actors.run.questions import Question
 from actors.run.reminder_events import ReminderRule, Reminders, ReminderStep
 from actors.run.reminders import first_follows, step_text, what_follows, with_reminders
@@ -53,7 +53,7 @@ def test_a_message_says_what_happens_next():
     assert step_text(("ana",)) == "ana is asked"
     assert step_text(("ana", "bob", "eve")) == "ana, bob and eve are asked"
     next_one = "Unless it is answered by 1970-01-01T00:00:20Z, bob is asked."
-    expiry = "If nobody answers, it expires at 1970-01-01T00:00:30Z, and the run goes on without an answer."
+    expiry = "If nobody answers, it expires at 1970-01-01T00:00:30Z; its page says what the run does then."
     deadline = "If nobody answers, the run ends at its deadline, 1970-01-01T00:00:30Z."
     assert what_follows(20.0, ("bob",), 30.0, "expiry") == f"{next_one} {expiry}"
     assert what_follows(20.0, ("bob",), 30.0, "deadline") == f"{next_one} {deadline}"
@@ -77,6 +77,8 @@ def test_an_open_question_shows_who_is_asked_and_what_follows():
         "Unless it is answered by 1970-01-01T00:00:10Z, a reminder is sent.",
         "Unless it is answered by 1970-01-01T00:00:20Z, bob is asked.",
     ]
+    run = RunState("run", questions={"q1": Question(asked, 0.0)}, ledger=Ledger(Limits(deadline=15.0)))
+    assert [step["at"] for step in open_questions(run)[0]["follows"]] == ["1970-01-01T00:00:10Z"]
     later = question_json("run", Question(asked, 0.0, steps_done=2))
     assert later["asked_people"] == ["ana", "bob"]
     assert "follows" not in later

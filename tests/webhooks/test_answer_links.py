@@ -79,6 +79,9 @@ def test_a_person_answers_what_the_settings_say_now():
         check_person(answering(), ANA, people_only=True)
     with pytest.raises(LinkRefused, match="eve may not answer"):
         check_person(answering(), AnswerLink("eve", ANA.question, 1000), people_only=False)
+    check_person(answering(), ANA, people_only=False, asked=("bob", "ana"))
+    with pytest.raises(LinkRefused, match="ana is not asked this question"):
+        check_person(answering(), ANA, people_only=False, asked=("bob",))
 
 
 def test_a_confirmation_is_of_one_answer_through_one_link_for_some_minutes():
