@@ -69,7 +69,9 @@ def _corrected(state: State, event: ValueTold) -> State:
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
     run = changed(state.run, reopening=state.run.reopening or state.run.finished is not None)
-    return changed(state, planner=planner, run=run)
+    told = changed(state, planner=planner, run=run)
+    # Only a fork is told a value between the last node and the end of the run.
+    return _arrived(told, FIRST) if state.node == END and state.run.finished is None else told
 
 
 def started(event: AcquisitionStarted) -> State:

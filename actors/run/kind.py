@@ -192,6 +192,10 @@ def _no_other_workflow(_: Any, workflow: str | None, __: str | None, ___: Setup)
     raise UsageProblem(f"runs of this kind take no other {place}", place=place, hint="leave it out")
 
 
+def _no_correction(_: Any, __: str) -> Mapping[str, Any] | None:
+    return None
+
+
 def _step_asked(event: Replied) -> str:
     return step_of(event.request_id)
 
@@ -235,7 +239,7 @@ class Kind(Generic[S, E]):
     """Returns a line about how files differ now from what a run was started with (its first event); empty for none."""
     log_fields: Callable[[E, S], Mapping[str, str | int]] = records.log_fields
     """Returns what an event is about, for logs and actors: `step`, `node`, `branch` or fields of its own."""
-    correction: Callable[[S, str], Mapping[str, Any] | None] = lambda _, __: None
+    correction: Callable[[S, str], Mapping[str, Any] | None] = _no_correction
     """Returns the message that a text to a run is beside a note, such as `FIELD=VALUE`; None for a note.
 
     Raises `UsageProblem` with the reason for one that the run cannot take.
@@ -259,6 +263,11 @@ class Kind(Generic[S, E]):
     def takes_other_rules(self) -> bool:
         """Whether a fork of its runs can go on under another workflow or policy."""
         return self.fork_config is not _no_other_workflow
+
+    @property
+    def takes_values(self) -> bool:
+        """Whether people tell its runs values, `FIELD=VALUE`."""
+        return self.correction is not _no_correction
 
     @property
     def format(self) -> int:

@@ -202,6 +202,7 @@ async def afork(
     workflow: str | Path | None = None,
     policy: str | Path | None = None,
     model: str | None = None,
+    given: Mapping[str, str] | None = None,
     workspace: str | Path | None = None,
     home: Home = None,
     **limits: Unpack[RunLimits],
@@ -211,15 +212,15 @@ async def afork(
     `at` is the number of the last record that the two share, or an attempt, whose verdict they share; `before:NODE`
     is the place before an attempt was asked for. Empty is the last place before the end. `workflow`, `policy` and
     `model` hold from there on; the limits are the fork's own, and default to those of the run. The run is only read.
+    `given` are values that hold from there on in an acquisition, as texts by the path of the field.
     `workspace` is the folder that is made for the tools of a fork of an execution; None is one beside the run's own.
     Raises `RunNotFound`, and `UsageProblem`, whose place is the keyword, for a place that is not in the run or after
     its end, for a change that is not valid, and for a run that cannot be forked.
     """
     check_types(model=model)
     names = [None if each is None else os.fspath(each) for each in (workflow, policy)]
-    wanted = ForkRequest(
-        str(at), names[0], names[1], Changes(limits, model), None if workspace is None else Path(workspace)
-    )
+    folder = None if workspace is None else Path(workspace)
+    wanted = ForkRequest(str(at), names[0], names[1], Changes(limits, model), given or {}, folder)
 
     async def record(engine: Engine) -> str:
         return await fork_run(engine, await run_named(engine.journal, run), wanted, engine.environment)

@@ -202,3 +202,22 @@ def check_one_named(what: str, name: str | None, example: str | None, hint: str)
     if (name is None) == (example is None):
         cause = f"no {what} is named" if name is None else f"both a {what} and --example are given"
         raise UsageProblem(cause, place=what.upper(), hint=hint)
+
+
+def set_option(function: F) -> F:
+    """Add `--set`, as the keyword `given`."""
+    shown = "A value that you know; may be given again."
+    return click.option("--set", "given", multiple=True, metavar="PATH=VALUE", help=shown)(function)
+
+
+def given_values(assignments: tuple[str, ...]) -> dict[str, str]:
+    """Return the values that `--set PATH=VALUE` gives, by path. Raises `UsageProblem`."""
+    given: dict[str, str] = {}
+    for assignment in assignments:
+        path, equals, value = assignment.partition("=")
+        if not equals or not path.strip():
+            raise UsageProblem(f"{assignment!r} gives no value", place="--set", hint="such as core.currency=EUR")
+        if path.strip() in given:
+            raise UsageProblem(f"{path.strip()!r} is given twice", place="--set", hint="leave one out")
+        given[path.strip()] = value.strip()
+    return given

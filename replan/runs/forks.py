@@ -4,6 +4,7 @@ The other run is only read, whether it is driven, waits, is parked or has ended.
 begins anew, is decided in `actors.run.fork_rules`.
 """
 
+import json
 import os
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -29,7 +30,7 @@ from replan.runs.changes import Changes, message_of, naming_limits
 from replan.runs.engine import Engine
 from replan.runs.families import check_own
 from replan.runs.inbox import not_started
-from replan.runs.loaded import Loaded
+from replan.runs.loaded import AnyKind, Loaded
 from replan.runs.prepare import setup_for
 from replan.runs.run_ids import new_run_id
 from replan.setup.command_name import program
@@ -38,7 +39,8 @@ from replan.setup.settings import choose_model, read_user_config
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import Limits
-from runtime.core.machine import fold
+from runtime.core.machine import Refused, fold
+from runtime.core.messages import Mailed
 from runtime.journal.head import check_here
 from runtime.journal.port import ORDINARY, Fact
 from runtime.logs import log
@@ -60,6 +62,8 @@ class ForkRequest:
     """The policy from there on; None where it stays, or is that of the workflow."""
     changes: Changes = field(default_factory=Changes)
     """The limits, of the fork alone, and the model."""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """Values that hold from there on, in place of what was found, as texts by the path of the field."""
     workspace: Path | None = None
     """The folder that is made for the tools of a fork of an execution; None for one beside the other run's."""
 
@@ -98,6 +102,9 @@ async def fork_run(
     state = fold(kind.machine, facts)
     if wanted.changes:
         facts.append(_changed(wanted.changes, state, engine.view(run, kind, state, "parked"), now, environment))
+        state = kind.machine.evolve(state, facts[-1])
+    for path, text in wanted.given.items():
+        facts.append(_told(kind, state, path, text, now))
         state = kind.machine.evolve(state, facts[-1])
     async with nullcontext() if made is None else made.kept(name):
         records = await engine.journal.create(
@@ -248,6 +255,20 @@ def _fork_config(
         now=engine.clock.now(),
     )
     return loaded.kind.fork_config(state, wanted.workflow, wanted.policy, setup)
+
+
+def _told(kind: AnyKind, state: Any, path: str, text: str, now: float) -> Any:
+    """Return the event of a value that holds from the place of the fork on."""
+    if not kind.takes_values:
+        raise UsageProblem("runs of this kind take no values", place="given", hint="leave them out")
+    body = kind.correction(state, f"{path}={text}")
+    if body is None:
+        cause = f"{f'{path}={text}'[:60]!r} gives no value"
+        raise UsageProblem(cause, place="given", hint="such as core.currency=EUR, in one line")
+    event = kind.machine.accept(state, Mailed(0, "fork", json.dumps(body), now))
+    assert event is not None, "the kind has read the text"
+    assert not isinstance(event, Refused), "the kind has checked it"
+    return event
 
 
 def _changed(changes: Changes, state: Any, result: RunResult, now: float, environment: Mapping[str, str]) -> Any:

@@ -108,6 +108,8 @@ class ForkOrder(Limited):
     """The name of another workflow; None for the run's own."""
     policy: str | None = None
     """The name of another policy; None where it stays, or is that of the workflow."""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """Values, as in `ForkRequest`."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +244,7 @@ class Offer:
         workflow = None if order.workflow is None else self.workflow_path(order.workflow)
         policy = None if order.policy is None else _named(order.policy, self.policies, "policy")
         model = None if order.model == DEFAULT else self.choice_of(order.model, environment).text
-        return ForkRequest(order.at, workflow, policy, Changes(limits, model))
+        return ForkRequest(order.at, workflow, policy, Changes(limits, model), order.given)
 
     def choice_of(self, name: str, environment: Mapping[str, str] = os.environ) -> ModelChoice:
         """Return the model behind a name. Raises `UsageProblem`."""

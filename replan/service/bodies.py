@@ -51,6 +51,10 @@ class StartFork(SentBody):
     """The name of another policy; `GET /api/offer` lists them."""
     model: Name = DEFAULT
     """The name of another model; `default` is that of the run."""
+    given: Annotated[dict[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=200)] = Field(
+        default_factory=dict
+    )
+    """Values that hold from there on in an acquisition, by the path of the field."""
 
 
 @with_limits()

@@ -83,6 +83,7 @@ async def fork(request: ProgramRequest) -> Mapping[str, Any]:
         at=body.at.strip(),
         workflow=body.workflow,
         policy=body.policy,
+        given=dict(body.given),
         model=body.model,
         limits=limits_in(body),
     )

@@ -81,7 +81,7 @@ def _fork_form(site: Site, loaded: "Loaded") -> dict[str, Any]:
     if loaded.kind.name != EXECUTION or site.allow_execute:
         models = [(each, SAME if each == DEFAULT else each) for each in offer.models]
         fields.append(("model", "Model", models))
-    return {"fork_fields": fields, "key": secrets.token_urlsafe()}
+    return {"fork_fields": fields, "takes_values": loaded.kind.takes_values, "key": secrets.token_urlsafe()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,18 @@ def limits_in_form(form: FormFields) -> RunLimits:
     return checked_limits(cast("RunLimits", found))
 
 
+def values_in_form(text: str) -> dict[str, str]:
+    """Return the values in a form, a line `PATH = VALUE` each. Raises `UsageProblem`."""
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.split("\n"))):
+        path, sign, value = map(str.strip, line.partition("="))
+        if not sign or not path or path in found:
+            hint = "a line PATH = VALUE for each field"
+            raise UsageProblem(f"{line[:60]!r} gives no value", place="given", hint=hint)
+        found[path] = value
+    return found
+
+
 async def go_on(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Go on with a run that is parked, or that has ended and may go on."""
     del form
@@ -74,6 +86,7 @@ async def fork(site: Site, request: Request, who: Principal, form: FormFields) -
         at=form.text("at").strip(),
         workflow=form.text("workflow") or None,
         policy=form.text("policy") or None,
+        given=values_in_form(form.text("given")),
         model=form.text("model") or DEFAULT,
         limits=limits_in_form(form),
     )

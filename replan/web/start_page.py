@@ -21,7 +21,7 @@ from replan.service.messages import hashed_key
 from replan.service.starting import acquired, executed, planned, proposed, start_once
 from replan.views.errors import line_of_error
 from replan.web.requests import IDEMPOTENCY_KEY, FormFields, page
-from replan.web.run_actions import limits_in_form
+from replan.web.run_actions import limits_in_form, values_in_form
 from replan.web.site import Site
 from replan.web.start_costs import PROPOSES, models_named, start_cost, workflows_explained
 from runtime.core.errors import UsageProblem
@@ -81,7 +81,7 @@ async def start_acquisition(site: Site, request: Request, who: Principal, form: 
             profile="" if proposes else form.text("profile"),
             goal=form.text("goal"),
             documents=form.text("documents") or None,
-            given=_given(form.text("given")),
+            given=values_in_form(form.text("given")),
             **_limited(form),
         )
         if proposes:
@@ -123,19 +123,6 @@ async def _started(
 def _limited(form: FormFields) -> dict[str, Any]:
     """Return the model and the limits of an order."""
     return {"model": form.text("model") or DEFAULT, "limits": limits_in_form(form)}
-
-
-def _given(text: str) -> dict[str, str]:
-    """Return the values of a form, a line `PATH = VALUE` each. Raises `UsageProblem`."""
-    found: dict[str, str] = {}
-    for line in filter(None, map(str.strip, text.split("\n"))):
-        path, sign, value = map(str.strip, line.partition("="))
-        if not sign or not path or path in found:
-            raise UsageProblem(
-                f"{line[:60]!r} gives no value", place="given", hint="a line PATH = VALUE for each field"
-            )
-        found[path] = value
-    return found
 
 
 async def _empty_form(site: Site, request: Request, who: Principal, kind: str, **typed: str) -> Response:

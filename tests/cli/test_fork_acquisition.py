@@ -85,3 +85,36 @@ def test_an_acquisition_takes_no_workflow_policy_or_workspace(replan, sized, tmp
     for option, value in (("--policy", "belief"), ("--workflow", "single"), ("--workspace", tmp_path / "w")):
         line = refused(replan, run, "--at", 2, option, value, code=2)
         assert option in line or option.removeprefix("--") in line
+
+
+def test_a_fork_of_an_acquisition_goes_on_with_another_value_which_the_other_run_does_not_have(replan, sized):
+    run, result = sized
+    before = replan("log", run).stdout
+    last = len(events(replan, run)) - 1
+    done = forked(replan, run, "--at", last, "--set", "segment.win_rate=8 %")
+    fields = {each["path"]: each for each in done["fields"]}
+    assert (fields["segment.win_rate"]["value"], fields["segment.win_rate"]["source"]) == (8, "told by the user")
+    assert done["calculation"] != result["calculation"], "what follows from it is calculated again"
+    kinds = [event["kind"] for event in events(replan, done["run_id"])]
+    assert kinds[last : last + 2] == ["forked", "value_told"], "it is told before anything else happens"
+    assert replan("log", run).stdout == before
+    assert replan("journal", "verify").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("segment.nonesuch=8 %", "'segment.nonesuch' is no field of the profile market_size"),
+        ("segment.win_rate=none", "segment.win_rate"),
+        ("segment.win_rate", "--set: 'segment.win_rate' gives no value"),
+        ("Segment=8", "--set: 'Segment=8' gives no value"),
+        (f"segment.win_rate={'8' * 600}", "gives no value"),
+        ("core.currency=USD", "the units of other values depend on core.currency"),
+    ],
+)
+def test_a_value_that_is_none_starts_no_fork(replan, sized, given, told):
+    assert told in refused(replan, sized[0], "--at", len(events(replan, sized[0])) - 1, "--set", given, code=2)
+
+
+def test_a_planning_run_takes_no_values(replan, planned):
+    assert "--set: runs of this kind take no values" in refused(replan, planned(), "--at", 1, "--set", "a.b=1", code=2)

@@ -17,10 +17,12 @@ from replan.cli.options import Invocation, examples
 from replan.cli.run_options import (
     detach_option,
     driving_options,
+    given_values,
     limit_options,
     model_option,
     naming_options,
     placement_options,
+    set_option,
 )
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
@@ -51,7 +53,7 @@ GOAL_BYTES_MAX = 64 * 1024
     metavar="FOLDER",
     help="A folder of documents to search, such as PDF, DOCX, XLSX or text.",
 )
-@click.option("--set", "given", multiple=True, metavar="PATH=VALUE", help="A value that you know; may be given again.")
+@set_option
 @click.option("--explain", is_flag=True, help="Print where each field comes from, and run nothing.")
 @click.option("-o", "--output", metavar="FILE", help="Write the report to this file: .md, .csv or .xlsx.")
 @click.option("--compare", metavar="RUN", help="Show what has changed since an earlier run.")
@@ -101,7 +103,7 @@ def acquire(
     from replan.runs.acquiring import prepare_to_acquire
     from replan.runs.options import ignore
 
-    wish = AcquisitionInput(profile, _goal(goal), given=_given(given), limits=split_limits(limits))
+    wish = AcquisitionInput(profile, _goal(goal), given=given_values(given), limits=split_limits(limits))
     _check_report(output)
     earlier = None if compare is None else _earlier(invocation, compare)
     with naming_options():
@@ -191,19 +193,6 @@ def _goal(argument: str) -> str:
     if sys.stdin.isatty():
         notice("reading the goal from the terminal; Ctrl-D ends it")
     return read_stdin(GOAL_BYTES_MAX)
-
-
-def _given(assignments: tuple[str, ...]) -> dict[str, str]:
-    """Return the values that `--set PATH=VALUE` gives, by path. Raises `UsageProblem`."""
-    given: dict[str, str] = {}
-    for assignment in assignments:
-        path, equals, value = assignment.partition("=")
-        if not equals or not path.strip():
-            raise UsageProblem(f"{assignment!r} gives no value", place="--set", hint="such as core.currency=EUR")
-        if path.strip() in given:
-            raise UsageProblem(f"{path.strip()!r} is given twice", place="--set", hint="leave one out")
-        given[path.strip()] = value.strip()
-    return given
 
 
 def _check_report(report: str | None) -> None:

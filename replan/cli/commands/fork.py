@@ -11,10 +11,12 @@ from replan.cli.options import Invocation, examples
 from replan.cli.run_options import (
     detach_option,
     driving_options,
+    given_values,
     limit_options,
     naming_options,
     require_one_run,
     run_argument,
+    set_option,
 )
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ _FORK = examples(
     "replan fork k7m2x9qa --at before:g_plan/v1.a1 -w search",
     "replan fork k7m2x9qa --at 14 --policy belief --max-calls 20",
     "replan fork --last --at 1 --max-calls 60 --json",
+    "replan fork k7m2x9qa --at 12 --set core.region=Spain",
 )
 
 
@@ -42,6 +45,7 @@ _FORK = examples(
 @click.option("-w", "--workflow", help="Another workflow from there on, with the same steps.")
 @click.option("--policy", help="Another policy from there on, a shipped one or a file.")
 @click.option("-m", "--model", help="Another model from there on.")
+@set_option
 @click.option("--workspace", metavar="DIR", help="For an execution: the folder to make. Default: beside the run's own.")
 @limit_options
 @detach_option
@@ -57,6 +61,7 @@ def fork(
     workflow: str | None,
     policy: str | None,
     model: str | None,
+    given: tuple[str, ...],
     workspace: str | None,
     detach: bool,
     **limits: Any,
@@ -66,7 +71,8 @@ def fork(
     The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the limits of the RUN, and
     spends nothing of its budget. Replies and verdicts up to the place are not asked for again; calls that were open
     are, and open questions are asked anew. What tools have done is not undone: the fork asks before it makes a call
-    that is not repeatable, and that the RUN has made after the place. Of an execution, the workspace is made anew as a
+    that is not repeatable, and that the RUN has made after the place. In an acquisition, --set tells it values that
+    hold from there on. Of an execution, the workspace is made anew as a
     snapshot shows it: a git worktree, or a copy where the folder is no repository and has not changed since.
     """
     require_one_run("fork", run_id, last=last)
@@ -81,7 +87,7 @@ def fork(
         changes = Changes(checked_limits(split_limits(limits)), model)
     tune()
     folder = None if workspace is None else Path(workspace)
-    wanted = ForkRequest(at.strip(), workflow, policy, changes, folder)
+    wanted = ForkRequest(at.strip(), workflow, policy, changes, given_values(given), folder)
     return trio.run(_fork, invocation, run_id, wanted, detach)
 
 
