@@ -16,7 +16,7 @@ from actors.policy.table import BacktrackLevel
 from actors.run.ending import Outcome, RunFinished, exhausted
 from actors.run.questions import ClarificationRequested, ClarificationWithdrawn
 from actors.run.tools import ToolRequested
-from actors.run.waits import WaitRequested
+from actors.run.waits import HOME_BUDGET, WaitRequested
 from actors.values.findings import Code, Finding
 from runtime.core.ledger import Limit
 
@@ -242,6 +242,8 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
             try_number=attempt.tries + 1,
             **call_fields(state, attempt, use),
         )
+        if call.micro_usd_max and HOME_BUDGET in run.waits:
+            return None
         return run.ledger.shortfall(call.reserve, run.now) or call
     person = person_use(state.config, state.plan, attempt)
     if person is not None:

@@ -90,6 +90,9 @@ def record_text(event: ExecutionEvent, state: State) -> str:
             return f"revision {event.revision} begins: {event.why}"
         case UndoDecided():
             return f"everything that was done is undone ({event.by}): {event.why}"
+        case ToolFinished() if (work := _work(event)) is not None:
+            diff = f"git diff {work.base[:16]} {work.commit[:16]}"
+            return f"{event.request_id} {event.outcome}: {_files_of(work)} ({diff})"
         case EffectSettled():
             return f"{event.step}: {effect_text(ShownEffect(event.step, 0, 'its undo tool', event.end))}"
         case _:
@@ -114,8 +117,8 @@ def _finished_text(event: ToolFinished) -> str:
     """Return the line about a call of a tool; none for a file that was read or written, and for a check that passed."""
     parsed = parse_node(tool_node(event.request_id))
     succeeded = event.outcome is ToolOutcome.SUCCEEDED
-    if parsed is not None and succeeded and parsed.phase == AttemptPhase.DIFF:
-        return f"{parsed.name}: attempt {parsed.number} changed {_files_of(event.output)}"
+    if parsed is not None and (work := _work(event)) is not None:
+        return f"{parsed.name}: attempt {parsed.number} changed {_files_of(work)}"
     if parsed is None or (succeeded and parsed.phase != AttemptPhase.ACT):
         return ""
     result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
@@ -125,13 +128,20 @@ def _finished_text(event: ToolFinished) -> str:
     return f"{parsed.name}: {what} {parsed.number} {event.outcome}{cost}{f': {output}' if output else ''}"
 
 
-def _files_of(output: str) -> str:
-    """Return how many files an agent has changed, and the first of them."""
+def _work(event: ToolFinished) -> AgentWork | None:
+    """Return the work of an agent that a call has recorded; None for any other call."""
+    parsed = parse_node(tool_node(event.request_id))
+    if parsed is None or parsed.phase != AttemptPhase.DIFF or event.outcome is not ToolOutcome.SUCCEEDED:
+        return None
     try:
-        files = AgentWork.model_validate_json(output).files
+        return AgentWork.model_validate_json(event.output)
     except ValidationError:
-        return "files"
-    return counted(len(files), "file") + (f": {shown_paths(files)}" if files else "")
+        return None
+
+
+def _files_of(work: AgentWork) -> str:
+    """Return how many files an agent has changed, and the first of them."""
+    return counted(len(work.files), "file") + (f": {shown_paths(work.files)}" if work.files else "")
 
 
 def _settled_text(event: StepSettled) -> str:

@@ -60,6 +60,7 @@ PATTERN_MEANINGS = {
     r"^[a-z][a-z0-9_]{0,59}$": "a lower-case letter, then letters, digits and underscores, 60 characters at most",
     r"^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$": "the name of an environment variable, or NAME=value",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
+    r"^(/|~/)[^\x00]*$": "an absolute path, or begin with ~/",
     r"^[^,]+$": "text without commas",
     r"^[^A-Z*]+\*?$": "lower-case text, with a * at its end or nowhere",
     r"^[a-z][a-z0-9_-]{0,63}$": "a lower-case letter, then letters, digits, - and _, 64 characters at most",

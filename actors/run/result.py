@@ -285,7 +285,7 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown
     """
     # What a child uses is what the run above has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger
-    reserved = sum((ledger.reserved.get(name, ZERO) for name in calls), ZERO)
+    reserved = sum((ledger.reserved.get(name, ZERO) for name in (*calls, *run.tools)), ZERO)
     asks = encoded(open_questions(run, shown)) if run.questions else b""
     row = partial(Summary, committed=ledger.committed, reserved=reserved, parked=run.parked or run.renewing, asks=asks)
     if run.over and run.finished is not None:

@@ -64,6 +64,8 @@ def take_over_tools(
         return None
     decision = tools.take_over(run.tools, run.questions, run.epoch, run.now)
     if isinstance(decision, ToolReissued) and decision.again.micro_usd_max:
+        if waits.HOME_BUDGET in run.waits:
+            return None
         left = tools.released(run.ledger, run.tools, decision.replaces)
         short = left.shortfall(decision.again.reserve, run.now)
         return exhausted(short) if short else decision

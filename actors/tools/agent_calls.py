@@ -4,27 +4,37 @@ What it changes there is recorded afterwards (`worktree:diff`), checked, and mer
 does not succeed leaves no worktree: what it has changed until then is kept as a commit.
 """
 
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import trio
 
 from actors.handlers.tools import REASON_CHARACTERS_MAX, PreparedCall, Tool, ToolResult
-from actors.run.tools import ToolOutcome
+from actors.run.tools import ToolCost, ToolOutcome
+from actors.tools import write_confinement
 from actors.tools.agent_reports import AgentReport, read_report
 from actors.tools.agent_work import GIT_SECONDS, earlier_attempts
 from actors.tools.arguments import ready
 from actors.tools.binding import environment_of
 from actors.tools.command_calls import kept
+from actors.tools.mcp_calls import opened_call
 from actors.tools.programs import ProgramMissing, find_server
 from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
 from actors.tools.repository import GitFailed, TimeLimit, known_repository
 from actors.tools.specs import AgentSpec
 from actors.tools.workspace import Workspace
-from actors.tools.worktrees import commit_worktree, make_worktree, refused_by_git, remove_worktree, worktree_folder
+from actors.tools.worktrees import (
+    commit_worktree,
+    make_worktree,
+    refused_by_git,
+    remove_worktree,
+    temporary_folder,
+    worktree_folder,
+)
 from actors.values.format import money
 from runtime.core.ledger import MICRO
 from runtime.logs.redact import Redactor, secrets_in
@@ -55,21 +65,27 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
             async with AsyncExitStack() as stack:
                 try:
                     await ready(workspace)
-                    program = find_server(spec, outside)
+                    program = "" if spec.mcp is not None else find_server(spec, outside)
                     with refused_by_git("no worktree can be made"):
                         for earlier in earlier_attempts(name):  # Of which a person has said that they failed.
                             remove_worktree(worktree_folder(workspace.home, workspace.run, earlier))
                         await trio.to_thread.run_sync(make_worktree, workspace, base, folder)
-                    gated = start_gated(
-                        [program, *spec.argv[1:]],
-                        folder=folder,
-                        environment=environment_of(spec.environment, outside),
-                        inherited=workspace.lock.inherited,
-                        talks=True,
-                    )
-                    redactor = Redactor(secrets_in(outside))
-                    process = await stack.enter_async_context(gated)
-                    call = _AgentCall(spec, str(arguments["prompt"]), redactor, process)
+                    prompt, before, files = str(arguments["prompt"]), _confined(spec, folder), workspace.lock.inherited
+                    added = {"TMPDIR": str(temporary_folder(folder))}
+                    if spec.mcp is not None:
+                        sent = {"prompt": prompt}
+                        server = opened_call(spec.mcp, sent, outside, folder, files, confined=before, added=added)
+                        call = _ServerCall(await stack.enter_async_context(server))
+                    else:
+                        gated = start_gated(
+                            [*before, program, *spec.argv[1:]],
+                            folder=folder,
+                            environment={**added, **environment_of(spec.environment, outside)},
+                            inherited=files,
+                            talks=True,
+                        )
+                        redactor = Redactor(secrets_in(outside))
+                        call = _AgentCall(spec, prompt, redactor, await stack.enter_async_context(gated))
                 except CallRefused as refused:
                     call = RefusedCall(refused.result)
                 except ProgramMissing as error:
@@ -78,8 +94,8 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
                     call = RefusedCall(refused_by_system(error, "it cannot be started").result)
                 yield call
         finally:
-            if not (isinstance(call, _AgentCall) and call.succeeded):
-                begun = isinstance(call, _AgentCall) and call.begun
+            if not (isinstance(call, _AgentCall | _ServerCall) and call.succeeded):
+                begun = isinstance(call, _AgentCall | _ServerCall) and call.begun
                 with trio.CancelScope(shield=True):
                     await trio.to_thread.run_sync(_throw_away, workspace, folder, base, f"{name}.unfinished", begun)
 
@@ -147,6 +163,38 @@ class _AgentCall:
         shown = kept(self.redactor.text(result.output).encode(errors="replace"), 0, self.spec.output_bytes)
         reason = self.redactor.text(result.reason)[:REASON_CHARACTERS_MAX]
         return ToolResult(result.outcome, shown, reason, result.cost)
+
+
+@dataclass(slots=True)
+class _ServerCall:
+    """A call of an agent that is a tool of an MCP server. What it costs is not known."""
+
+    call: PreparedCall
+    """The call of the server's tool."""
+    begun: bool = False
+    """Whether it has begun."""
+    succeeded: bool = False
+    """Whether it has succeeded."""
+
+    @property
+    def process(self) -> str:
+        """The name of the leader of the server's process group."""
+        return self.call.process
+
+    async def run(self) -> ToolResult:
+        """Call the tool."""
+        self.begun = True
+        result = await self.call.run()
+        self.succeeded = result.outcome is ToolOutcome.SUCCEEDED
+        return replace(result, cost=ToolCost())
+
+
+def _confined(spec: AgentSpec, folder: Path) -> list[str]:
+    """Return what is put before a program so that it writes nothing but its worktree and what its file allows."""
+    if spec.writable is None:
+        return []
+    paths = [str(folder), str(temporary_folder(folder)), *spec.writable]
+    return [sys.executable, "-I", "-S", write_confinement.__file__, str(len(paths)), *paths]
 
 
 class _Tail:

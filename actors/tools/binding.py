@@ -288,7 +288,10 @@ def unused(file: ToolsFile) -> tuple[str, ...]:
     checks = [tool.pre_check for tool in file.tools.values() if not isinstance(tool, HumanTool)]
     named = {binding.tool for binding in (*bindings, *checks) if binding is not None}
     named |= {tool.undo for tool in file.tools.values() if not isinstance(tool, HumanTool) and tool.undo}
-    servers = {tool.mcp.server for tool in file.tools.values() if isinstance(tool, McpTool)}
+    remotes = (
+        tool.agent.mcp if isinstance(tool, AgentTool) else getattr(tool, "mcp", None) for tool in file.tools.values()
+    )
+    servers = {remote.server for remote in remotes if remote is not None}
     idle = [f"the server {name}" for name in file.mcp_servers if name not in servers]
     return (*(name for name in file.tools if name not in named), *idle)
 

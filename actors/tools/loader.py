@@ -5,22 +5,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 from pydantic import ValidationError
 
-from actors.files.document import ParsedFile
+from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.tools.binding import bound, unused
 from actors.tools.isolation import ISOLATED, NoIsolation, isolating
 from actors.tools.mcp_calls import is_installed
+from actors.tools.parameters import Parameter
 from actors.tools.programs import ProgramMissing, find_programs, find_server
 from actors.tools.python_calls import CodeUnusable, check_code, check_module
 from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec
-from actors.tools.tools_file import AgentTool, CommandTool, McpServer, McpTool, PythonTool, ToolsFile
+from actors.tools.tools_file import (
+    AgentCommand,
+    AgentTool,
+    CommandTool,
+    McpServer,
+    McpTool,
+    PythonTool,
+    RemoteTool,
+    ToolsFile,
+)
 from actors.tools.uses import ToolSet, canonical
+from actors.tools.write_confinement import abi
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO
 
@@ -65,10 +77,11 @@ def load_tools(
             case PythonTool():
                 tools[name] = _python(name, tool, document, place.parent, workspace)
             case McpTool():
-                server = _server(name, tool, file, document)
-                tools[name] = _mcp(name, tool, server, document, environment)
+                server = _server(tool.mcp, ("tools", name, "mcp", "server"), file, document)
+                own = _McpCall(tool.mcp, tool.parameters, tool.repeatable, tool.output_bytes)
+                tools[name] = _mcp(name, own, server, document, environment)
             case AgentTool():
-                tools[name] = _agent(name, tool, document, place.parent, environment)
+                tools[name] = _agent(name, tool, file, document, environment)
             case _:
                 continue
     digest = sha256(orjson.dumps(document.value, option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -146,43 +159,81 @@ def _python(name: str, tool: PythonTool, document: ParsedFile, folder: Path, wor
     )
 
 
-def _agent(name: str, tool: AgentTool, document: ParsedFile, folder: Path, environment: Mapping[str, str]) -> AgentSpec:
-    agent = tool.agent
+def _agent(
+    name: str, tool: AgentTool, file: ToolsFile, document: ParsedFile, environment: Mapping[str, str]
+) -> AgentSpec:
+    agent, path = tool.agent, ("tools", name, "agent")
+    remote = None
+    if agent.mcp is not None:
+        server = _server(agent.mcp, (*path, "mcp", "server"), file, document)
+        if server.url:
+            cause = f"an agent works in a folder of this machine, and the MCP server {agent.mcp.server!r} is elsewhere"
+            raise document.problem(cause, (*path, "mcp", "server"), "name a server with a `command`")
+        sent = agent.mcp.model_copy(update={"arguments": dict(agent.sent)})
+        own = _McpCall(sent, {}, agent.repeatable, agent.output_bytes)
+        remote = _mcp(name, own, server, document, environment)
     spec = AgentSpec(
         name=name,
         argv=agent.command,
-        folder=str(folder),
-        environment=agent.environment,
+        mcp=remote,
+        folder=str(Path(document.source).resolve().parent),
+        environment=agent.environment if remote is None else (),
+        writable=_writable(agent, path, document, environment),
         report=agent.report,
         micro_usd_max=round(agent.max_cost_usd * MICRO),
         output_bytes=agent.output_bytes,
     )
     try:
-        find_server(spec, environment)
+        if remote is None:
+            find_server(spec, environment)
     except ProgramMissing as error:
-        path = ("tools", name, "agent", "command")
-        raise document.problem(str(error), path, "install the agent, or name another program") from None
+        hint = "install the agent, or name another program"
+        raise document.problem(str(error), (*path, "command"), hint) from None
     return spec
 
 
-def _server(name: str, tool: McpTool, file: ToolsFile, document: ParsedFile) -> McpServer:
-    path = ("tools", name, "mcp", "server")
-    server = file.mcp_servers.get(tool.mcp.server)
+def _writable(
+    agent: AgentCommand, path: KeyPath, document: ParsedFile, environment: Mapping[str, str]
+) -> tuple[str, ...] | None:
+    if not agent.confined:
+        return None
+    if not abi():
+        hint = "say `confined: false`, and give the agent a sandbox of its own"
+        raise document.problem("this system cannot confine what an agent writes", path, hint)
+    home = environment.get("HOME", "")
+    if not home and any(each.startswith("~") for each in agent.writable):
+        raise document.problem(
+            "the variable 'HOME' is not set, by which `~` is known", (*path, "writable"), "name absolute paths"
+        )
+    return tuple(f"{home}{each[1:]}" if each.startswith("~") else each for each in agent.writable)
+
+
+def _server(remote: RemoteTool, path: KeyPath, file: ToolsFile, document: ParsedFile) -> McpServer:
+    server = file.mcp_servers.get(remote.server)
     if server is None:
-        hint = nearest(tool.mcp.server, file.mcp_servers, kind="servers") or "add it under `mcp_servers`"
-        raise document.problem(f"there is no MCP server {tool.mcp.server!r}", path, hint)
+        hint = nearest(remote.server, file.mcp_servers, kind="servers") or "add it under `mcp_servers`"
+        raise document.problem(f"there is no MCP server {remote.server!r}", path, hint)
     if not is_installed():
         raise document.problem("tools of MCP servers need the extra `mcp`", path, "pip install 'replan[mcp]'")
     return server
 
 
-def _mcp(name: str, tool: McpTool, server: McpServer, document: ParsedFile, environment: Mapping[str, str]) -> McpSpec:
-    given, own = tool.mcp.arguments, ("mcp_servers", tool.mcp.server)
+class _McpCall(NamedTuple):
+    """What a tools file says of calls of a server's tool."""
+
+    remote: RemoteTool
+    parameters: Mapping[str, Parameter]
+    repeatable: bool
+    output_bytes: int
+
+
+def _mcp(name: str, tool: _McpCall, server: McpServer, document: ParsedFile, environment: Mapping[str, str]) -> McpSpec:
+    given, own = tool.remote.arguments, ("mcp_servers", tool.remote.server)
     template = {each: f"{{{each}}}" for each in tool.parameters} if given is None else given
     spec = McpSpec(
         name=name,
-        server=tool.mcp.server,
-        remote=tool.mcp.tool,
+        server=tool.remote.server,
+        remote=tool.remote.tool,
         arguments=canonical(template),
         argv=server.command,
         folder=str(Path(document.source).resolve().parent),

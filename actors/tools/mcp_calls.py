@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from actors.handlers.tools import REASON_CHARACTERS_MAX, PreparedCall, Tool, ToolResult
@@ -52,10 +53,14 @@ async def opened_call(
     outside: Mapping[str, str],
     folder: Path,
     inherited: Sequence[int] = (),
+    *,
+    confined: Sequence[str] = (),
+    added: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[PreparedCall]:
     """Yield a call with checked arguments; a server that is a program waits for its begin, in `folder`.
 
-    It inherits the open files `inherited`. A call that cannot be made is refused when it runs.
+    It inherits the open files `inherited`. `confined` are a program and arguments to put before it, `added` variables
+    beside those that its file allows. A call that cannot be made is refused when it runs.
     """
     async with AsyncExitStack() as stack:
         call: PreparedCall
@@ -67,9 +72,9 @@ async def opened_call(
                 call = _AddressCall(spec, sent, redactor, token)
             else:
                 gated = start_gated(
-                    [find_server(spec, outside), *spec.argv[1:]],
+                    [*confined, find_server(spec, outside), *spec.argv[1:]],
                     folder=folder,
-                    environment=environment_of(spec.environment, outside),
+                    environment={**added, **environment_of(spec.environment, outside)},
                     inherited=inherited,
                     talks=True,
                 )

@@ -96,12 +96,16 @@ class AgentSpec(Value):
     kind: Literal["agent"] = "agent"
     name: str
     """The tool's name in the tools file."""
-    argv: tuple[str, ...]
-    """The program and its arguments; none of them comes from a plan."""
+    argv: tuple[str, ...] = ()
+    """The program and its arguments; none of them comes from a plan. Empty for a tool of a server."""
+    mcp: McpSpec | None = None
+    """The tool of an MCP server that is the agent; None for a program."""
     folder: str
     """The absolute path of the tools file's folder: a program named by a relative path is looked for there."""
-    environment: tuple[str, ...]
+    environment: tuple[str, ...] = ()
     """The environment variables that it sees: `NAME` is passed on, `NAME=value` is set."""
+    writable: tuple[str, ...] | None
+    """The absolute paths that it may write beside its worktree; None where it is not confined."""
     report: Literal["claude", "codex", "none"]
     """The form of its output, from which its result and its cost are read."""
     micro_usd_max: int

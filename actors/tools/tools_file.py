@@ -3,7 +3,7 @@
 import itertools
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, StringConstraints, Tag, field_validator
@@ -103,6 +103,10 @@ Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(=[
 
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
 """The name of an environment variable."""
+
+
+WritablePath = Annotated[str, StringConstraints(pattern=r"^(/|~/)[^\x00]*$", max_length=1_000)]
+"""An absolute path, or one below the home folder of the user."""
 
 
 Expected = Literal["success", "failure"]
@@ -404,11 +408,14 @@ class ModelTool(_Called):
 class AgentCommand(Config):
     """A coding agent: a program that gets a prompt on its standard input and changes files of a worktree."""
 
-    command: tuple[str, ...] = Field(min_length=1, max_length=200)
+    command: tuple[str, ...] = Field(default=(), max_length=200)
     """The program and its arguments, as a list."""
+    mcp: RemoteTool | None = None
+    """In place of a program: the tool of an MCP server that is started in the worktree; `{prompt}` stands for the
+    prompt."""
     instructions: str = Field(min_length=1, max_length=20_000)
     """What the agent is told to do; the step of the plan and the problem are added."""
-    report: Literal["claude", "codex", "none"]
+    report: Literal["claude", "codex", "none"] = "none"
     """The form of its output: `claude` for `claude -p --output-format json`, `codex` for `codex exec --json`, or
     `none`: the cost of a call is unknown, and `max_cost_usd` is charged."""
     max_cost_usd: float = Field(ge=0, le=100_000, allow_inf_nan=False)
@@ -417,6 +424,10 @@ class AgentCommand(Config):
     """The time limit of a call in seconds; then its processes are killed and its work is thrown away."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
+    confined: bool = True
+    """Whether Linux confines what it writes to its worktree, a folder for temporary files, and `writable`."""
+    writable: tuple[WritablePath, ...] = Field(default=(), max_length=50)
+    """Other files and folders that it may write, such as `~/.claude`."""
     repeatable: bool = False
     """Whether it is called again after a crash without a person's word: its unfinished work is thrown away."""
     max_files: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 200
@@ -433,10 +444,27 @@ class AgentCommand(Config):
 
     @checks(mode="after")
     def _check_words(self) -> "AgentCommand":
+        if bool(self.command) == (self.mcp is not None):
+            raise config_error("should have either `command` or `mcp`")
         check_fixed_words(self.command, "command")
         if (code := shell_code(self.command)) is not None:
             raise config_error("a shell would run the next argument as code", ("command", code), USE_A_SCRIPT)
+        if self.writable and not self.confined:
+            raise config_error("is for an agent that is confined", ("writable",), "leave it out, or `confined: false`")
+        if self.mcp is not None:
+            if self.report != "none" or "environment" in self.model_fields_set:
+                key = "report" if self.report != "none" else "environment"
+                raise config_error("is for a command, not for a tool of an MCP server", (key,), "leave it out")
+            if set(placeholders(self.mcp.arguments)) - {"prompt"} or not self.sent:
+                raise config_error("should have {prompt} and no other parameter", ("mcp", "arguments"))
         return self
+
+    @property
+    def sent(self) -> Mapping[str, Any]:
+        """The arguments for the tool of a server; empty where they do not hold the prompt."""
+        given = None if self.mcp is None else self.mcp.arguments
+        given = {"prompt": "{prompt}"} if given is None else given
+        return given if "prompt" in placeholders(given) else {}
 
 
 class AgentTool(_Called):

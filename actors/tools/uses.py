@@ -417,7 +417,11 @@ def _call(use: ToolUse, tools: ToolSet) -> str:
             return f"{use.tool}: {spec.remote} of the MCP server {spec.server} ({where}) with {sent}"
         case AgentSpec():
             most = f"at most {money(spec.micro_usd_max / MICRO)} and {use.timeout_seconds:g} s"
-            return f"{use.tool}: the agent {shlex.join(spec.argv)}, {most}"
+            what = shlex.join(spec.argv)
+            if spec.mcp is not None:
+                what = f"{spec.mcp.remote} of the MCP server {spec.mcp.server} ({shlex.join(spec.mcp.argv)})"
+            where = "anywhere" if spec.writable is None else ", ".join(("a worktree", *spec.writable))
+            return f"{use.tool}: the agent {what}, {most}, writes {where}"
         case None:
             return use.tool
         case _:

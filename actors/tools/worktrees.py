@@ -61,14 +61,20 @@ def worktree_folder(home: Path, run: str, name: str) -> Path:
     return home / "worktrees" / Path(*ref_of(run, name).split("/")[2:])
 
 
+def temporary_folder(folder: Path) -> Path:
+    """Return the folder for temporary files of what works in a worktree; it is removed with it."""
+    return folder.with_name(f"{folder.name}.tmp")
+
+
 def remove_worktree(folder: Path) -> None:
     """Remove a worktree, as far as it is there. Raises `OSError`."""
     index = _index_of(folder)
-    for each in (index, index.with_name(f"{index.name}.lock")):
-        each.unlink(missing_ok=True)
-    if os.path.lexists(folder):
-        _make_writable(folder)
-        shutil.rmtree(folder)
+    for file in (index, index.with_name(f"{index.name}.lock")):
+        file.unlink(missing_ok=True)
+    for each in (folder, temporary_folder(folder)):
+        if os.path.lexists(each):
+            _make_writable(each)
+            shutil.rmtree(each)
 
 
 def _make_writable(folder: Path) -> None:
@@ -84,9 +90,10 @@ def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> Non
     """Remove the worktrees of a run but those of some names: a killed driver has left them. Raises `OSError`."""
     folders = {worktree_folder(home, run, name) for name in kept}
     above = worktree_folder(home, run, "all").parent
-    for found in [*above.iterdir()] if above.is_dir() else ():
-        if found not in folders and not found.name.endswith(".index"):
-            remove_worktree(found)
+    # Beside a worktree there are its index and its temporary files; no name of a worktree has a dot.
+    found = {above / each.name.partition(".")[0] for each in above.iterdir()} if above.is_dir() else set()
+    for folder in found - folders:
+        remove_worktree(folder)
 
 
 def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:
@@ -97,6 +104,7 @@ def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:
     repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
     remove_worktree(folder)
     folder.mkdir(parents=True, mode=0o700)
+    temporary_folder(folder).mkdir(mode=0o700)
     try:
         _fill(repository, commit, folder)
     except BaseException:

@@ -41,6 +41,7 @@ tools:
       max_cost_usd: 1
       timeout_seconds: 60
       repeatable: REPEATABLE
+      writable: [LOG]
   both: {command: [grep, -q, by the agent, a.txt, b.txt], repeatable: true}
 generators: {coder: coder}
 guards: {both: both}
@@ -84,6 +85,7 @@ class Execution:
         subprocess.run(["git", "init", "-q", str(workspace)], check=True)
         (self.folder / "plan.json").write_text(json.dumps(PLAN))
         (self.folder / "agent.py").write_text(AGENT)
+        (self.folder / "log").touch()
         text = TOOLS.replace("PYTHON", sys.executable).replace("AGENT", str(self.folder / "agent.py"))
         text = text.replace("LOG", str(self.folder / "log")).replace("REPEATABLE", str(self.repeatable).lower())
         (self.folder / "tools.yaml").write_text(text)

@@ -5,12 +5,15 @@ import json
 import pytest
 
 from actors.execution.attempts import phases_of
+from actors.execution.views import news_text, record_text
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.tools import Begun, Checked, Ended, ToolCost, ToolOutcome
+from actors.run.waits import HOME_BUDGET
 from actors.tools.agent_work import AgentWork
 from actors.tools.snapshot_texts import WorkspaceSnapshot
 from actors.tools.uses import AgentTerms
 from runtime.core.ledger import Amount, Limits
+from runtime.core.messages import Overdrawn
 from tests.execution.stage import Stage, person, plan, step, tool, toolset
 
 BASE, WORK = "b" * 40, "c" * 40
@@ -271,3 +274,49 @@ def test_a_person_who_checks_is_told_how_to_see_the_work():
     works(run)
     brings(run)
     assert f"git diff {BASE[:16]} {WORK[:16]}" in run.question()[0]
+
+
+def test_an_agent_waits_for_the_next_day_of_the_homes_budget():
+    """And it is not asked for again and again until then."""
+    run = stage()
+    run.send(Overdrawn(1_001.0, 5_000.0, "used up"))
+    recorded(run)
+    assert run.requests() == [HOME_BUDGET]
+    run.woken()
+    assert run.requests("tool:coder")
+
+
+def test_a_call_of_an_earlier_driver_waits_for_the_next_day_too():
+    run = stage(agent(repeatable=True))
+    recorded(run)
+    [name] = run.requests("tool:coder")
+    run.send(Begun(name, run.now, "host/ns/1/2"))
+    run.resume()
+    run.send(Overdrawn(run.now, run.now + 5_000.0, "used up"))
+    [check] = [name for name in run.requests() if name.startswith("check:")]
+    run.send(Checked(check, run.now, certain=True))
+    assert run.requests() == [HOME_BUDGET]
+    run.woken()
+    assert request(run).request_id == "tool:a/r1.v1.a1.act.t2"
+
+
+def test_the_reservation_counts_in_the_row_of_the_run():
+    run = stage()
+    recorded(run)
+    row = run.machine.summary(run.state)
+    assert (row.committed.micro_usd, row.reserved.micro_usd) == (DOLLAR, DOLLAR)
+    works(run, ToolCost(micro_usd=300_000))
+    row = run.machine.summary(run.state)
+    assert (row.committed.micro_usd, row.reserved.micro_usd) == (300_000, 0)
+
+
+def test_what_an_agent_did_is_shown_in_one_line():
+    run = stage()
+    recorded(run)
+    works(run, ToolCost(micro_usd=300_000, input_tokens=1_000, output_tokens=200, turns=3))
+    brings(run, "a.py", "b.py")
+    lines = [news_text(event, run.state) for event in run.events]
+    assert "a: attempt 1 succeeded ($0.3000, 1,200 tokens, 3 turns): Mended." in lines
+    assert "a: attempt 1 changed 2 files: a.py, b.py" in lines
+    told = [record_text(event, run.state) for event in run.events]
+    assert f"tool:a/r1.v1.a1.diff succeeded: 2 files: a.py, b.py (git diff {BASE[:16]} {WORK[:16]})" in told

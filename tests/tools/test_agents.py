@@ -138,6 +138,97 @@ async def test_the_work_of_an_agent_is_merged_and_nothing_else_of_the_workspace_
     assert git(office.folder, "fsck", "--strict") == ""
 
 
+TRY = """
+import json, os, pathlib, sys, tempfile
+done = {}
+for place in json.loads(sys.stdin.read()):
+    path = pathlib.Path(place)
+    try:
+        path.write_text("by the agent")
+        done[place] = ""
+    except OSError as error:
+        done[place] = error.strerror
+with tempfile.TemporaryFile("w") as file:
+    file.write("x")
+pathlib.Path("a.py").write_text("two\\n")
+print(json.dumps(done))
+"""
+
+
+async def test_an_agent_writes_nothing_but_its_worktree_its_temporary_files_and_what_is_declared(office):
+    (office.bench.folder / "open").mkdir()
+    office.hire(TRY)
+    declared = [str(office.bench.folder / "open"), str(office.bench.folder / "not there")]
+    spec = office.tools.tools["t"].model_copy(update={"writable": tuple(declared)})
+    office.tools = office.tools.model_copy(update={"tools": {**office.tools.tools, "t": spec}})
+    outside = [office.folder / "a.py", office.folder / ".git/hooks/pre-commit", office.folder / ".git/config"]
+    outside += [office.bench.home / "journal", office.bench.folder / "tools.yaml", office.bench.folder / "new"]
+    inside = [office.bench.folder / "open" / "x"]
+    before = state_of(office.folder)
+    base = await office.base()
+    done = await office.work(base, prompt=json.dumps([str(path) for path in (*outside, *inside)]))
+    assert done.outcome is ToolOutcome.SUCCEEDED, done.output
+    assert json.loads(done.output) == {
+        **{str(path): "Permission denied" for path in outside},
+        **{str(path): "" for path in inside},
+    }
+    assert state_of(office.folder) == before
+    assert AgentWork.model_validate_json((await office.record(base)).output).files == ("a.py",)
+
+
+async def test_an_agent_that_may_write_anywhere_is_not_confined(office):
+    office.hire(TRY)
+    spec = office.tools.tools["t"].model_copy(update={"writable": None})
+    office.tools = office.tools.model_copy(update={"tools": {**office.tools.tools, "t": spec}})
+    place = str(office.bench.folder / "new")
+    done = await office.work(await office.base(), prompt=json.dumps([place]))
+    assert json.loads(done.output) == {place: ""}
+
+
+SERVER = """
+from pathlib import Path
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("coder", log_level="ERROR")
+
+
+@server.tool()
+def code(task: str) -> str:
+    Path("a.py").write_text(task)
+    try:
+        Path("OUTSIDE").write_text("x")
+    except OSError as error:
+        return error.strerror
+    return "written outside"
+
+
+server.run()
+"""
+
+
+async def test_a_tool_of_a_server_can_be_an_agent_within_the_same_limits(office):
+    outside = office.folder / "b.py"
+    (office.bench.folder / "server.py").write_text(SERVER.replace("OUTSIDE", str(outside)))
+    words = json.dumps([sys.executable, str(office.bench.folder / "server.py")])
+    office.tools = office.bench.pin(
+        f"""
+        mcp_servers: {{coder: {{command: {words}}}}}
+        tools:
+          t:
+            agent:
+              mcp: {{server: coder, tool: code, arguments: {{task: "{{prompt}}"}}}}
+              instructions: Mend it.
+              max_cost_usd: 1
+              timeout_seconds: 60
+        """
+    )
+    base = await office.base()
+    done = await office.work(base, prompt="two\n")
+    assert (done.outcome, done.output, done.cost.micro_usd) == (ToolOutcome.SUCCEEDED, "Permission denied", None)
+    done = await office.record(base)
+    assert AgentWork.model_validate_json(done.output).files == ("a.py",)
+
+
 async def test_an_agent_sees_its_prompt_the_files_as_they_are_and_the_declared_variables(office):
     office.hire(
         """

@@ -1,0 +1,72 @@
+"""Confines the files that a program may write (Landlock, Linux 5.13 or newer). It is run by path; Replan imports `abi`.
+
+`write_confinement.py COUNT PATH ... PROGRAM [ARGUMENT ...]`: becomes the program, which may write, make and remove
+files below the COUNT paths alone, and so may all that it starts. It reads everything that its user may read. Paths that
+are not there are left out.
+"""
+
+import ctypes
+import os
+import stat
+import struct
+import sys
+
+CANNOT = 125
+"""The exit code where the program cannot be confined or executed."""
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
+"""The devices that every program may write."""
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_NO_NEW_PRIVILEGES = 38
+_VERSION = 1
+_WRITE_FILE = 1 << 1
+_IN_FOLDERS = sum(1 << bit for bit in range(4, 13))
+_REFER, _TRUNCATE = 1 << 13, 1 << 14
+
+
+def abi() -> int:
+    """Return the version of Landlock that this kernel has; 0 for none."""
+    if sys.platform != "linux":
+        return 0
+    return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE, None, 0, _VERSION)))
+
+
+def confine(paths: "list[str]") -> None:
+    """Confine this process for good. Raises `OSError`."""
+    system, version = ctypes.CDLL(None, use_errno=True), abi()
+    in_files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
+    all_access = in_files | _IN_FOLDERS | (_REFER if version >= 2 else 0)
+    attribute = struct.pack("=Q", all_access)
+    rules = _checked(system.syscall(_CREATE, attribute, len(attribute), 0))
+    for path in paths:
+        try:
+            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        allowed = all_access if stat.S_ISDIR(os.fstat(handle).st_mode) else in_files
+        _checked(system.syscall(_ADD, rules, 1, struct.pack("=Qi", allowed, handle), 0))
+        os.close(handle)
+    _checked(system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _checked(system.syscall(_RESTRICT, rules, 0))
+    os.close(rules)
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def main() -> None:
+    """Confine this process, and become the program."""
+    count = int(sys.argv[1])
+    paths, program = sys.argv[2 : 2 + count], sys.argv[2 + count :]
+    try:
+        confine([*paths, *DEVICES])
+        os.execv(program[0], program)  # noqa: S606 - no shell is meant to read the arguments
+    except OSError as error:
+        sys.stderr.write(f"the program cannot be confined and executed: {error.strerror}\n")
+        sys.exit(CANNOT)
+
+
+if __name__ == "__main__":
+    main()
