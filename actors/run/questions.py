@@ -79,7 +79,7 @@ WAYS: Mapping[Via, str] = {
     "ask": " in a Python program",
     "link": " through a link",
     "email": " through a link in an e-mail",
-    "slack": " in Slack",
+    "slack": " through Slack",
 }
 """Each way in words that follow "answered"."""
 USER = "user"

@@ -60,6 +60,7 @@ _NEEDS = {
     "notify": {"config"},
     "webhooks": {"config"},
     "mail": {"config"},
+    "slack": {"config"},
     "model": {"config"},
 }
 """The checks that must succeed before another one is made."""
@@ -116,6 +117,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("notify", lambda: _notify(environment)),
         ("webhooks", lambda: _webhooks(environment)),
         ("mail", lambda: _mail(environment, online=online)),
+        ("slack", lambda: _slack(environment)),
         ("telemetry", lambda: _telemetry(environment)),
         ("model", lambda: _model(environment, model)),
         ("key", lambda: _key(environment, model)),
@@ -278,6 +280,22 @@ def _mail(environment: Mapping[str, str], *, online: bool) -> str:
     except (SMTPException, OSError, ValueError) as error:
         raise OSError(f"{place} cannot be used: {problem_of(error)}") from None
     return f"{place} answers" + (f", and takes {mail.user}'s password" if mail.user else "")
+
+
+def _slack(environment: Mapping[str, str]) -> str:
+    """Return the workspace whose buttons answer, and who has an account there. Raises `UsageProblem` for nobody."""
+    place = locate_home(environment).config
+    config = read_user_config(place)
+    if config.slack is None:
+        return "none"
+    people = [name for name, person in config.people.items() if person.slack]
+    hooks = [name for name, webhook in config.webhooks.items() if webhook.buttons]
+    if not people or not hooks:
+        cause = "no person has an account" if not people else "no webhook has buttons"
+        hint = "set `slack` for one of people" if not people else "set `buttons: true` for a webhook"
+        raise UsageProblem(f"{cause}, so nothing is answered through Slack", place=f"{place} slack", hint=hint)
+    secrets = counted(len(config.slack.signing_secrets), "signing secret")
+    return f"workspace {config.slack.team}, {secrets}; {', '.join(people)} answer through {', '.join(hooks)}"
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from actors.files.validation_errors import Config, config_error
 from replan.setup.mail import MailEntry, check_address
+from replan.setup.slack import SlackEntry, check_slack_id
 from replan.setup.webhook import SECRETS_MAX, check_secrets, key_of
 
 
@@ -18,6 +19,8 @@ class PersonEntry(Config):
     """The webhooks whose messages have this person's links; nobody else may read what these deliver."""
     email: str = ""
     """The address that questions are sent to by e-mail, with this person's link."""
+    slack: str = ""
+    """The id of the person's account in the workspace of `slack`, such as `U0123ABCD`."""
     may: Literal["answer", "approve"] = "answer"
     """What the links answer: ordinary questions, or also approvals, reviews, and what became of a tool's call."""
 
@@ -27,6 +30,8 @@ class PersonEntry(Config):
             raise config_error("nothing reaches this person", (), "set email or webhooks")
         if self.email:
             check_address(self.email, "email")
+        if self.slack:
+            check_slack_id(self.slack, "slack", "U", "W")
         return self
 
     def may_answer(self, *, people_only: bool) -> bool:
@@ -58,6 +63,8 @@ class Answering:
     """The secrets, and for how long a link can be used."""
     mail: MailEntry | None = None
     """The server that sends e-mail to them; None where nobody has an address."""
+    slack: SlackEntry | None = None
+    """The Slack app whose buttons they press; None where there is none."""
 
     @property
     def keys(self) -> tuple[bytes, ...]:

@@ -32,6 +32,7 @@ from replan.setup.mail import MailEntry
 from replan.setup.people import Answering, AnswerLinks, PersonEntry
 from replan.setup.proxy import ProxyEntry
 from replan.setup.reminders import ReminderEntry
+from replan.setup.slack import SlackEntry
 from replan.setup.webhook import WebhookEntry
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
@@ -209,6 +210,8 @@ class UserConfig(Config):
     """What signs these links, and for how long they can be used."""
     mail: MailEntry | None = None
     """The server that sends e-mail to people who have an address."""
+    slack: SlackEntry | None = None
+    """The Slack app whose buttons answer questions."""
     reminders: Annotated[tuple[ReminderEntry, ...], Field(max_length=20)] = ()
     """What is done about questions that nobody answers, in runs that begin; the first that is for a question counts."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
@@ -243,6 +246,22 @@ class UserConfig(Config):
         return self
 
     @model_validator(mode="after")
+    def _accounts_of_slack(self) -> Self:
+        accounts = {name: person.slack for name, person in self.people.items() if person.slack}
+        for name, account in accounts.items():
+            if self.slack is None:
+                cause, hint = "no Slack app is set", "set slack with signing_secrets and team"
+                raise config_error(cause, ("people", name, "slack"), hint)
+            if list(accounts.values()).count(account) > 1:
+                hint = "give each account to one person"
+                raise config_error(f"{account} is the account of several people", ("people", name, "slack"), hint)
+        for name, webhook in self.webhooks.items():
+            if webhook.buttons and (self.slack is None or self.answer_links is None):
+                cause, hint = "nothing takes what is pressed", "set slack and answer_links"
+                raise config_error(cause, ("webhooks", name, "buttons"), hint)
+        return self
+
+    @model_validator(mode="after")
     def _people_of_reminders(self) -> Self:
         for place, reminder in enumerate(self.reminders):
             reminder.check_people(self.people, place)
@@ -251,7 +270,7 @@ class UserConfig(Config):
     @property
     def answering(self) -> Answering | None:
         """Who is sent links that answer questions, and what signs them; None where nobody is."""
-        return None if self.answer_links is None else Answering(self.people, self.answer_links, self.mail)
+        return None if self.answer_links is None else Answering(self.people, self.answer_links, self.mail, self.slack)
 
     @property
     def budget(self) -> HomeBudget:

@@ -20,6 +20,7 @@ from replan.web import (
     run_page,
     runs_page,
     sign_in,
+    slack_requests,
     start_costs,
     start_page,
     streams,
@@ -31,11 +32,11 @@ from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
 from replan.web.server import loopback_names
 from replan.web.site import Site
-from replan.webhooks.messages import ANSWERING, OPENING
+from replan.webhooks.messages import ANSWERING, OPENING, SLACK
 
 LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
 """The paths whose bodies hold a problem and files."""
-PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, "/static/")
+PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, SLACK, "/static/")
 """How the paths begin that are served under the names that everybody knows; none of them reads or sets a cookie."""
 CACHED = "public, max-age=31536000, immutable"
 """How long browsers keep the files that pages load: their addresses change with their content."""
@@ -77,6 +78,7 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route(OPENING, partial(sign_in.show_opening, site)),
         Route(f"{ANSWERING}{{token}}", partial(answer_pages.show_linked_question, site)),
         Route(f"{ANSWERING}{{token}}", partial(answer_pages.answer_through_link, site), methods=["POST"]),
+        Route(SLACK, partial(slack_requests.answer_slack, site), methods=["POST"]),
         *(signing if site.proxy is None else []),
         Route("/runs", reading(site, runs_page.runs)),
         Route("/runs", writing(site, start_page.start_run), methods=["POST"]),

@@ -30,7 +30,7 @@ class LinkUnknown(LinkRefused):
     """A text that is no link which was signed here."""
 
 
-LinkVia = Literal["link", "email"]
+LinkVia = Literal["link", "email", "slack"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +51,31 @@ def signed_link(answering: Answering, link: AnswerLink) -> str:
     """Return the token of a link; the same link has the same one."""
     more = [] if link.via == "link" else [link.via]
     said = json.dumps([link.person, link.question, link.until, *more], separators=(",", ":")).encode()
-    return f"{_text(said)}.{_text(_mac(answering.keys[0], 'answer link', said))}"
+    return signed_text(answering, "answer link", said)
 
 
 def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink:
     """Return what a token says. Raises `LinkUnknown` for one that was not signed here, else `LinkRefused`."""
-    payload, dot, signature = token.partition(".")
-    said, mac = _bytes(payload), _bytes(signature)
-    keys = () if answering is None or not dot or len(token) > TOKEN_MAX else answering.keys
-    if not any(hmac.compare_digest(_mac(key, "answer link", said), mac) for key in keys):
+    said = None if answering is None or len(token) > TOKEN_MAX else verified_text(answering, "answer link", token)
+    if said is None:
         raise LinkUnknown("this link was not made by this server, or was changed on its way")
     person, question, until, *more = json.loads(said)  # Whoever has the key wrote it.
     if now >= until:
         raise LinkRefused("this link has expired")
     return AnswerLink(person, question, until, *more)
+
+
+def signed_text(answering: Answering, use: str, said: bytes) -> str:
+    """Return bytes with their signature for one use, as text for an address or a form."""
+    return f"{_text(said)}.{_text(_mac(answering.keys[0], use, said))}"
+
+
+def verified_text(answering: Answering, use: str, text: str) -> bytes | None:
+    """Return the bytes in a text of `signed_text` for the same use; None for every other text."""
+    payload, dot, signature = text.partition(".")
+    said, mac = _bytes(payload), _bytes(signature)
+    keys = answering.keys if dot else ()
+    return said if any(hmac.compare_digest(_mac(key, use, said), mac) for key in keys) else None
 
 
 def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, asked: Collection[str] = ()) -> None:

@@ -24,6 +24,7 @@ from replan.setup.people import Answering
 from replan.setup.webhook import WebhookEntry, WebhookEvent
 from replan.webhooks.answer_links import AnswerLink, signed_link
 from replan.webhooks.chat_messages import ASKED, HAPPENED, Asking, buttons_of, slack_message, teams_message
+from replan.webhooks.slack_buttons import PressedButton, slack_question
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 
@@ -33,6 +34,8 @@ OPENING = "/open"
 """The path of the page that links lead to."""
 ANSWERING = "/answer/"
 """How the paths begin of the links that answer a question."""
+SLACK = "/slack/actions"
+"""The path that Slack sends to what is pressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class Told:
     """The names of those who are asked by now; empty for everybody who may answer."""
     follows: str = ""
     """What happens without an answer, in sentences; empty for a question without reminders."""
+    request: ClarificationRequested | None = None
+    """The question; None where the event does not have it, as a reminder."""
 
     @property
     def sentence(self) -> str:
@@ -62,7 +67,9 @@ def told_of(event: Any, run: str, at: float) -> Told | None:
     """Return what messages tell of an event that a run recorded at a time; None for one that nobody is told of."""
     match event:
         case ClarificationRequested():
-            told = Told("waiting", {"question": f"{run}/{event.question_id}"}, "asked", event.people_only)
+            told = Told(
+                "waiting", {"question": f"{run}/{event.question_id}"}, "asked", event.people_only, request=event
+            )
             if event.reminders is None:
                 return told
             return _with_reminders(told, event.reminders.people_after(0), first_follows(event.reminders, at))
@@ -158,6 +165,20 @@ def _body(entry: WebhookEntry, told: Told, title: str, data: Mapping[str, Any], 
             assert_never(entry.format)
 
 
+def _redacted(told: Told, redactor: Redactor) -> Told:
+    """Return what is told with a question without secrets."""
+    if told.request is None:
+        return told
+    shown = {"text": redactor.text(told.request.text), "shown": redactor.text(told.request.shown)}
+    return replace(told, request=told.request.model_copy(update=shown))
+
+
+def _with_buttons(answering: Answering, page: str, title: str, told: Told, button: PressedButton) -> dict[str, Any]:
+    """Return a message of Slack about a question, whose buttons send what is pressed to Replan."""
+    message = slack_message(told.sentence, title, {"Open Replan": page + OPENING}, told.follows)
+    return slack_question(message, answering, button, told.request)
+
+
 def message_about(
     record: Record[Any], about: About, entry: WebhookEntry, redactor: Redactor, addressees: Addressees = NOBODY
 ) -> OutgoingMessage | None:
@@ -176,6 +197,10 @@ def message_about(
             )
             data |= {"answer_links": links} if links else {}
     body = _body(entry, told, title, data, stamp(record.at))
+    answering = addressees.answering
+    if entry.buttons and entry.page is not None and told.asking is not None and answering is not None:
+        button = PressedButton(addressees.webhook, told.data["question"], until_of(answering, record.at))
+        body = _with_buttons(answering, entry.page.rstrip("/"), title, _redacted(told, redactor), button)
     return OutgoingMessage(message_id(about.run, record.seq), record.seq, record.at, orjson.dumps(body))
 
 
