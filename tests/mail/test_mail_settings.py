@@ -5,7 +5,10 @@ import yaml
 
 from replan.setup.settings import read_user_config
 from runtime.core.errors import UsageProblem
+from tests.docs.blocks import ROOT
+from tests.docs.blocks import blocks as shown_blocks
 from tests.mail.samples import settings
+from tests.webhooks.conftest import secret
 
 WRONG = {
     "people.ana.email": [
@@ -94,3 +97,25 @@ def test_a_password_is_read_from_its_variable_or_file_each_time_and_never_shown(
     assert entry.password({"SMTP_PASSWORD": "third"}) == "third"
     with pytest.raises(UsageProblem, match="SMTP_PASSWORD is not set"):
         entry.password({})
+
+
+def test_the_settings_on_the_page_about_channels_are_taken(tmp_path):
+    blocks = [each.body for each in shown_blocks(ROOT / "docs/how-to/send-webhooks.md") if each.language == "yaml"]
+    found = {}
+    for text in blocks:
+        for key, value in yaml.safe_load(text).items():
+            found.setdefault(key, {}).update(value) if isinstance(value, dict) else found.update({key: value})
+    assert {"mail", "people", "slack", "reminders", "webhooks"} <= found.keys()
+    people = {name: {"webhooks": ["ops"], "may": "approve"} for name in ("ana", "bob", "eve")}
+    for name, person in found["people"].items():
+        people[name].update(person)
+    secrets = [secret(1)]
+    found["webhooks"]["ops"].update(secrets=secrets, page="https://replan.example.org")
+    found.update(people=people, answer_links={"secrets": secrets})
+    found["slack"]["signing_secrets"] = ["8f742231b10e8888abcd99yyyzzz85a5"]
+    found["webhooks"]["team"]["url"] = "https://hooks.slack.com/services/T/B/x"
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(found))
+    config = read_user_config(path)
+    assert (config.mail.address, config.slack.team) == (("smtp.example.org", 587), "T0123ABCD")
+    assert (config.people["ana"].email, config.people["bob"].slack) == ("ana@example.org", "U0123ABCD")
