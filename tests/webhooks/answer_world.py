@@ -2,7 +2,8 @@
 
 Everything runs in this process on a virtual clock: the host, the senders of messages, the pages behind links, and the
 journal in memory, which alone outlives a kill. People get messages at channels that are down at times, and use their
-links late, twice or never; others forge links, use links of people who are not asked, or answer on other ways.
+links and buttons late, twice or never; others forge links and requests of Slack, use what is not theirs, or answer on
+other ways.
 """
 
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
+from urllib.parse import urlencode
 
 import httpx2
 import trio
@@ -31,7 +33,7 @@ from actors.run.questions import (
     ClarificationDeclined,
     ClarificationExpired,
 )
-from actors.values.answers import TEXT
+from actors.values.answers import TEXT, choice
 from replan.runs.engine import Engine
 from replan.runs.hosting import host
 from replan.runs.inbox import questions_of
@@ -44,6 +46,7 @@ from replan.web.app import make_app
 from replan.web.health import Health
 from replan.web.site import Site
 from replan.webhooks.answer_links import AnswerLink, signed_link
+from replan.webhooks.slack_buttons import read_button, slack_signature
 from runtime.core.clock import TrioClock
 from runtime.core.errors import ReplanError
 from runtime.core.ledger import Limits
@@ -60,15 +63,17 @@ STEPS_MAX = 2_000_000
 START = 1_700_000_000.0
 """When the virtual clock begins, in UTC seconds since 1970."""
 PAGE = "http://127.0.0.1:8430"
-HOOKS = ("ops", "boss", "log")
-"""Channels: of ana and bob, of bob and cy, and of nobody."""
+HOOKS = ("ops", "boss", "log", "room")
+"""Channels: of ana and bob, of bob and cy, of nobody, and of ana and cy with buttons."""
 PEOPLE = {
-    "ana": {"webhooks": ["ops"]},
-    "bob": {"webhooks": ["ops", "boss"], "may": "approve"},
-    "cy": {"webhooks": ["boss"], "may": "approve"},
+    "ana": {"webhooks": ["ops", "room"], "slack": "UANA"},
+    "bob": {"webhooks": ["ops", "boss"], "slack": "UBOB", "may": "approve"},
+    "cy": {"webhooks": ["boss", "room"], "slack": "UCY", "may": "approve"},
 }
+ACCOUNTS = {**{name: person["slack"] for name, person in PEOPLE.items()}, "eve": "UEVE"}
+TEAM, KEY = "T0HOME", "0123456789abcdef0123456789abcdef"
 APPROVERS = ("bob", "cy")
-QUESTIONS = ("ordinary", "approval")
+QUESTIONS = ("ordinary", "approval", "colour")
 TASKS = (*QUESTIONS, *(f"{question} and more" for question in QUESTIONS))
 CHOICES = (SUCCEEDED, FAILED, NOT_RUN)
 TEXTS = ("red", "green", "blue")
@@ -99,7 +104,8 @@ class Asker:
         subject, _, more = state.data["task"].partition(" ")
         if not state.data["open"]:
             return [Ask("later", "Is there anything else?")] if more else [End(why="the question is closed")]
-        return [Ask(subject, "What is the answer?", OUTCOME_SCHEMA if subject == "approval" else TEXT)]
+        schema = {"approval": OUTCOME_SCHEMA, "colour": choice(list(TEXTS)), "ordinary": TEXT}[subject]
+        return [Ask(subject, "What is the answer?", schema)]
 
 
 KIND = agent_kind("asker", Asker())
@@ -189,6 +195,7 @@ class AnswerWorld:
         self.seed, self.dice = seed, Random(f"answers:{seed}")
         dice = self.dice
         self.store, self.lives, self.deliveries, self.sent = MemoryStore(), [], [], []
+        self.replies, self.signed = {}, iter(range(1_000_000))
         self.life, self.over, self.kinds = None, False, Kinds([KIND])
         self.commit_kills = dice.choice((0.0, 0.002, 0.02))
         self.knows_deaths = dice.random() < 0.7
@@ -197,13 +204,18 @@ class AnswerWorld:
         self.tasks = [dice.choice(TASKS) for _ in range(dice.randint(1, 3))]
         self.expires = dice.choice((None, None, 300.0, 900.0))
         self.deadline = dice.choice((None, None, None, 1_000.0))
-        self.config = UserConfig.model_validate({
-            "webhooks": {name: {"url": f"http://127.0.0.1:1/{name}", "secrets": [secret(1)], "page": PAGE,
-                                "events": ["waiting"]} for name in HOOKS},
-            "people": PEOPLE,
-            "answer_links": {"secrets": [secret(2)]},
-            "reminders": [self._rule("approvals", APPROVERS), self._rule("ordinary", tuple(PEOPLE))],
-        })  # fmt: skip
+        hook = {"secrets": [secret(1)], "page": PAGE, "events": ["waiting"]}
+        hooks = {name: {"url": f"http://127.0.0.1:1/{name}", **hook} for name in HOOKS}
+        hooks["room"] |= {"format": "slack", "buttons": True}
+        self.config = UserConfig.model_validate(
+            {
+                "webhooks": hooks,
+                "people": PEOPLE,
+                "answer_links": {"secrets": [secret(2)]},
+                "slack": {"signing_secrets": [KEY], "team": TEAM},
+                "reminders": [self._rule("approvals", APPROVERS), self._rule("ordinary", tuple(PEOPLE))],
+            }
+        )
 
     def _rule(self, questions, people):
         dice, people = self.dice, list(people)
@@ -235,11 +247,15 @@ class AnswerWorld:
     def receive(self, request):
         """Take a message at a channel, or fail."""
         hook, body = request.url.path.rpartition("/")[2], json.loads(request.content)
+        if "/reply/" in request.url.path:
+            self.replies[hook] = body
+            return httpx2.Response(200)
         chance = self.dice.random()
         if not self.over and chance < self.channel_failures / 2:
             return httpx2.Response(503)
         acknowledged = self.over or chance >= self.channel_failures
-        message = Delivery(hook, request.headers["webhook-id"], body["data"], trio.current_time(), acknowledged)
+        name, data = request.headers["webhook-id"], body.get("data", body)
+        message = Delivery(hook, name, data, trio.current_time(), acknowledged)
         known = any(message.id == other.id and hook == other.hook for other in self.deliveries)
         self.deliveries.append(message)
         if not known:
@@ -327,11 +343,64 @@ class AnswerWorld:
 
     async def _read(self, message):
         """Let the people of a channel use the links of a message, sooner or later or never."""
+        if message.hook == "room":
+            self._look_at(message)
+            return
         if not message.data["question"].endswith("/q1"):
             return
         for person, link in message.data.get("answer_links", {}).items():
             if self.dice.random() < self.patience:
                 self.people.start_soon(self._use, message.data["run_id"], person, link.removeprefix(PAGE), "link")
+
+    def _look_at(self, message):
+        """Let people press the buttons of a message of Slack, also those who may not."""
+        elements = [each for block in message.data["blocks"] for each in block.get("elements", ())]
+        buttons = [each["value"] for each in elements if "value" in each]
+        for who in ACCOUNTS:
+            if self.dice.random() < (self.patience if who in ("ana", "cy") else 0.1):
+                self.people.start_soon(self._press, who, self.dice.choice(buttons))
+
+    async def _press(self, who, value):
+        dice, answering = self.dice, self.config.answering
+        await trio.sleep(dice.expovariate(1 / 120.0))
+        button = read_button(answering, value, self.clock.now())
+        run, _, name = button.question.partition("/")
+        if name != "q1":
+            return
+        for _ in range(dice.choice((1, 1, 2))):
+            sent = Sent(run, who, "slack", button.answer, trio.current_time())
+            self.sent.append(sent)
+            with suppress(Cut):
+                await self._send_pressed(sent, value)
+            await trio.sleep(dice.choice((0.0, 5.0, 60.0)))
+
+    async def _send_pressed(self, sent, value):
+        """Send what was pressed as Slack does, or with a signature that is not Slack's."""
+        number, forged = str(next(self.signed)), self.dice.random() < 0.1
+        payload = {
+            "type": "block_actions",
+            "team": {"id": TEAM},
+            "user": {"id": ACCOUNTS[sent.who]},
+            "response_url": f"http://127.0.0.1:1/reply/{number}",
+            "actions": [{"type": "button", "value": value}],
+        }
+        body, stamp = urlencode({"payload": json.dumps(payload)}).encode(), str(int(self.clock.now()))
+        key = b"another key" if forged else KEY.encode()
+        headers = {
+            "x-slack-request-timestamp": stamp,
+            "x-slack-signature": slack_signature(key, stamp, body),
+            "content-type": "application/x-www-form-urlencoded",
+        }
+        done = await self._ask("POST", "/slack/actions", content=body, headers=headers)
+        sent.status, reply = done.status_code, self.replies.get(number)
+        if forged:
+            sent.how, sent.result = "forged", "refused"
+        if reply is None:
+            return
+        text, links = reply["text"], [block["elements"][0]["url"] for block in reply["blocks"] if "elements" in block]
+        sent.result = "taken" if text.startswith("Your answer is recorded") else "refused"
+        for link in links:
+            self.people.start_soon(self._use, sent.run, sent.who, link.removeprefix(PAGE), "link")
 
     async def _use(self, run, person, path, how):
         dice = self.dice
@@ -345,7 +414,11 @@ class AnswerWorld:
 
     def is_approval(self, run):
         """Tell whether a run asks for an approval."""
-        return self.tasks[self.runs.index(run)].startswith("approval")
+        return self.task_of(run).startswith("approval")
+
+    def task_of(self, run):
+        """Return what a run was begun with."""
+        return self.tasks[self.runs.index(run)]
 
     def _answer(self, run):
         """Return an answer, or None for a decline."""
@@ -363,7 +436,7 @@ class AnswerWorld:
             questions = [each for each in asked if each["id"].endswith("/q1")]
             version = version_of(questions[0]) if questions else ""
         form = {"version": version, "do": "decline" if sent.answer is None else "answer"}
-        name = "picked" if self.is_approval(sent.run) else "typed"
+        name = "typed" if self.task_of(sent.run).startswith("ordinary") else "picked"
         form |= {} if sent.answer is None else {name: sent.answer}
         done = await self._ask("POST", path, form)
         if done.status_code == 200 and 'name="confirm"' in done.text:
@@ -371,7 +444,7 @@ class AnswerWorld:
             done = await self._ask("POST", path, {**form, "confirm": _field(done.text, "confirm")})
         sent.status, sent.result = done.status_code, "taken" if done.status_code == 200 else "refused"
 
-    async def _ask(self, method, path, form=None):
+    async def _ask(self, method, path, form=None, **more):
         """Send a request to the server. Raises `Cut`."""
         life, answered, got = self.life, trio.Event(), []
         if life is None or life.nursery is None or life.dead:
@@ -379,7 +452,7 @@ class AnswerWorld:
 
         async def handle():
             current.set(life)
-            got.append(await life.client.request(method, path, data=form))
+            got.append(await life.client.request(method, path, data=form, **more))
             await trio.sleep(self.dice.choice((0.0, 0.0, 0.5)))
             answered.set()
 

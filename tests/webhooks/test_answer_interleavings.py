@@ -6,11 +6,12 @@
 import os
 from collections import Counter
 
+from actors.run.questions import ClarificationAnswered
 from tests.webhooks.answer_checks import check
 from tests.webhooks.answer_world import AnswerWorld
 
 INTERLEAVINGS = int(os.environ.get("REPLAN_LINK_INTERLEAVINGS", "12"))
-SOUGHT = ("taken", "refused", "cut", "clarification_reminded", "clarification_escalated", "clarification_answered")
+SOUGHT = ("taken", "refused", "cut", "clarification_reminded", "clarification_escalated", "by link", "by slack")
 """What has to occur in all homes together, so that the checks are about something."""
 
 
@@ -26,6 +27,8 @@ def test_each_question_is_answered_once_by_somebody_allowed_or_escalates_as_decl
             raise
         seen.update(each.result for each in world.sent)
         seen.update(each.event.kind for records in world.records.values() for each in records)
+        answered = [each.event for records in world.records.values() for each in records]
+        seen.update(f"by {event.via}" for event in answered if isinstance(event, ClarificationAnswered))
         seen.update(homes=1, kills=sum(life.dead for life in world.lives), messages=len(world.deliveries))
     assert all(seen[name] for name in SOUGHT), seen
     for name in sorted(seen):
