@@ -17,6 +17,7 @@ from docx.table import Table
 from docx.text.paragraph import Paragraph
 
 from actors.documents.extract_archive import DocumentRefused, check_archive, dangers
+from actors.documents.raised_digits import RAISED
 from actors.documents.tables import is_header
 
 BLOCKS_MAX = 50_000
@@ -207,6 +208,11 @@ def _is_hidden(text: Any) -> bool:
     return found is not None and found.get(qn("w:val")) not in ("0", "false", "off")
 
 
+def _is_raised(text: Any) -> bool:
+    found = text.getparent().find(f"{qn('w:rPr')}/{qn('w:vertAlign')}")
+    return found is not None and found.get(qn("w:val")) == "superscript"
+
+
 def _text(element: Any, box: Any = None) -> str:
     """Return the text of a paragraph or cell, without that of boxes and tables within it; `box` is one to be read."""
     pieces = []
@@ -214,7 +220,8 @@ def _text(element: Any, box: Any = None) -> str:
         if each.tag != _TEXT:
             pieces.append(_BETWEEN[each.tag])
         elif not _is_within(each, element, box) and not _is_hidden(each):
-            pieces.append(each.text or "")
+            text = each.text or ""
+            pieces.append(text.translate(RAISED) if _is_raised(each) else text)
     return " ".join("".join(pieces).split())
 
 

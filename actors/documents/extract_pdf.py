@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pdfplumber
+from pdfminer.layout import LTChar, LTContainer, LTTextLineHorizontal
 from pdfminer.pdfdocument import PDFPasswordIncorrect
 from pdfminer.pdfpage import PDFPage
 from pdfminer.pdftypes import resolve1
@@ -19,11 +20,15 @@ from pdfplumber.utils.exceptions import PdfminerException
 from actors.documents.extract_archive import DocumentRefused
 from actors.documents.extract_main import SECONDS_ENOUGH
 from actors.documents.extract_pdf_tables import PageContent, find_tables, join_tables, place_of
+from actors.documents.raised_digits import LIGATURES, RAISED
 
 PAGES_MAX = 300
 """Pages of one document that are read."""
 OBJECTS_MAX = 60_000
 """Characters and lines of one page; a page with more is left out."""
+_HYPHENS = ("-", "\u2010")
+SMALL, RAISED_BY = 0.9, 0.15
+"""The part of a line's size that a raised digit has at most, and by which it stands higher at least."""
 _LAYOUT = {"line_margin": 0.7}
 """Lines of a paragraph may lie 0.7 of their height apart."""
 _SMALL = (
@@ -92,8 +97,23 @@ def _pages(document: PDF) -> Iterator[Page]:
     height = 0.0
     for number, page in enumerate(PDFPage.create_pages(document.doc), 1):
         made = Page(document, page, page_number=number, initial_doctop=height)
+        _raise_digits(made.layout)
         height += float(made.height)
         yield made
+
+
+def _raise_digits(layout: LTContainer[Any]) -> None:
+    """Have the small digits that stand above their line read as raised ones."""
+    for each in layout:
+        if isinstance(each, LTTextLineHorizontal):
+            letters = [char for char in each if isinstance(char, LTChar)]
+            size = max((char.size for char in letters), default=0)
+            base = min((char.y0 for char in letters if char.size > SMALL * size), default=0)
+            for char in letters:
+                if char.size <= SMALL * size and char.y0 > base + RAISED_BY * size:
+                    char._text = char.get_text().translate(RAISED)  # noqa: SLF001 - the library has no other way
+        elif isinstance(each, LTContainer):
+            _raise_digits(each)
 
 
 def _content(page: Page, number: int, notices: list[str]) -> PageContent:
@@ -110,14 +130,15 @@ def _content(page: Page, number: int, notices: list[str]) -> PageContent:
 
 def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a text with its box alone: the library's objects hold the whole page."""
-    return {name: found[name] for name in ("x0", "x1", "top", "bottom", "text")}
+    box = {name: found[name] for name in ("x0", "x1", "top", "bottom")}
+    return {**box, "text": found["text"].translate(LIGATURES)}
 
 
 def _blocks(page: PageContent) -> Iterator[dict[str, Any]]:
     own = [each for each in page.tables if len(each.rows) > 1 and not each.joined]
     taken = [each.bbox for each in page.tables if each in own or each.joined]
     lines = [each for each in page.lines if not _within(each, taken)]
-    found = [(each.bbox[1], each.block()) for each in own]
+    found = [(each.bbox[1], block) for each in own for block in each.blocks()]
     rest: list[tuple[float, dict[str, Any]]] = []
     for box in page.boxes:
         inside = [each for each in lines if _holds(box, each)]
@@ -161,7 +182,7 @@ def _joined(lines: Sequence[str]) -> str:
     """Return the lines of a paragraph as one; a word that is divided between two lines is put together."""
     text = ""
     for line in (" ".join(each.split()) for each in lines):
-        if text.endswith("-") and text[-2:-1].isalpha() and line[:1].islower():
+        if text.endswith(_HYPHENS) and text[-2:-1].isalpha() and line[:1].islower():
             text = text[:-1] + line
         else:
             text = f"{text} {line}" if text and line else text + line

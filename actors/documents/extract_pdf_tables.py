@@ -15,8 +15,11 @@ from typing import Any
 from pdfplumber.page import Page
 from pdfplumber.table import Table
 
+from actors.documents.raised_digits import LIGATURES
 from actors.documents.tables import HEADERS_MAX, is_header
 
+Box = tuple[float, float, float, float]
+"""A box in points from the page's upper left corner: left, top, right, bottom."""
 NEAR = 3.0
 """Points by which lines that belong together may lie apart."""
 LEAST_LENGTH = 5.0
@@ -45,14 +48,16 @@ class FoundTable:
 
     page: int
     """The number of its page, from 1."""
-    bbox: tuple[float, float, float, float]
+    bbox: Box
     """Its box, in points from the page's upper left corner."""
     columns: tuple[float, ...]
     """The left edges of its columns, in points."""
     rows: list[FoundRow]
     """Its rows, with those of the pages after it."""
+    doubtful: list[FoundRow]
+    """The rows in which cells span several columns or rows, so that nobody knows what names them."""
     merged: bool
-    """Whether cells span several columns."""
+    """Whether that holds of its header, or of very many rows."""
     cut_above: bool
     """Whether its first row has no upper line, so that it is the rest of one on the page before."""
     cut_below: bool
@@ -61,10 +66,14 @@ class FoundTable:
     joined: bool = False
     """Whether its rows were added to the table of a page before."""
 
-    def block(self) -> dict[str, Any]:
-        """Return it as a block of a document."""
-        rows = [{"cells": row.cells, "places": row.places} for row in self.rows]
-        return {"kind": "table", "rows": rows, "merged": self.merged}
+    def blocks(self) -> list[dict[str, Any]]:
+        """Return it as a block of a document, and its doubtful rows as another one."""
+        found = [(self.rows, self.merged), (self.doubtful, True)]
+        return [
+            {"kind": "table", "rows": [{"cells": row.cells, "places": row.places} for row in rows], "merged": merged}
+            for rows, merged in found
+            if rows
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,24 +142,47 @@ def _closing(
 def _found(
     table: Table, number: int, above: Iterable[Mapping[str, Any]], below: Iterable[Mapping[str, Any]]
 ) -> FoundTable:
-    rows = []
-    merged = False
+    rows: list[FoundRow] = []
+    doubtful: list[FoundRow] = []
+    merged, heads = False, True
     for row, cells in zip(table.rows, table.extract(), strict=True):
-        filled = [" ".join((cell or "").split()) for cell in cells]
-        # A title over all columns is one cell, and the others are missing.
-        merged = merged or (None in row.cells and sum(each is not None for each in row.cells) > 1)
+        filled = [" ".join((cell or "").translate(LIGATURES).split()) for cell in cells]
         places = [place_of(number, box if box is not None else row.bbox) for box in row.cells]
-        lines = [len((cell or "").strip().split("\n")) for cell in cells]
-        rows.append(FoundRow(filled, places, lines))
+        made = FoundRow(filled, places, [len((cell or "").strip().split("\n")) for cell in cells])
+        spans = _spans(row.cells, filled)
+        heads = heads and (spans or is_header(filled) or not any(filled[1:]))
+        merged = merged or (spans and heads)
+        (doubtful if spans and not heads else rows).append(made)
+    if len(doubtful) > len(rows) / 3 or merged:
+        rows, doubtful, merged = sorted([*rows, *doubtful], key=_top), [], bool(merged or doubtful)
     return FoundTable(
         page=number,
         bbox=table.bbox,
         columns=tuple(sorted({round(cell[0]) for cell in table.cells})),
         rows=rows,
+        doubtful=doubtful,
         merged=merged,
         cut_above=any(abs(table.bbox[1] - each["top"]) <= NEAR for each in above),
         cut_below=any(abs(table.bbox[3] - each["top"]) <= NEAR for each in below),
     )
+
+
+def _spans(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
+    """Tell whether a row has a cell over several columns, or one with a number over several rows.
+
+    A title over all columns is one cell, and the others are missing.
+    """
+    there = [(box, text) for box, text in zip(boxes, texts, strict=True) if box is not None]
+    if len(there) < 2:
+        return False
+    bottom = min(box[3] for box, _ in there)
+    tall = any(box[3] > bottom + NEAR and any(map(str.isdigit, text)) for box, text in there)
+    return tall or len(there) < len(boxes)
+
+
+def _top(row: FoundRow) -> float:
+    """Return where a row begins, in points: the second number of the box of its first cell."""
+    return float(row.places[0].split()[4])
 
 
 def place_of(page: int, box: Sequence[float]) -> str:
@@ -206,6 +238,7 @@ def _add_rows(whole: FoundTable, below: FoundTable, *, cut: bool) -> None:
         whole.rows[-1] = _joined_row(whole.rows[-1], rows[0])
         rows = rows[1:]
     whole.rows += rows
+    whole.doubtful += below.doubtful
     whole.merged = whole.merged or below.merged
 
 

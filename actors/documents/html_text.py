@@ -1,13 +1,15 @@
 """The text of an HTML page, line by line with the line numbers of its source. Linear in the size of the page.
 
-Scripts, styles and comments are left out. The standard library's parser takes quadratic time for some broken pages, so
-tags are found here by their brackets alone.
+Scripts, styles, comments and struck text are left out, and raised digits stay raised. The standard library's parser
+takes quadratic time for some broken pages, so tags are found here by their brackets alone.
 """
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterator
 
+from actors.documents.raised_digits import RAISED
 from actors.documents.tables import named_rows
 
 _RAW = frozenset({"script", "style", "template", "noscript", "svg"})
@@ -18,6 +20,7 @@ _BLOCK_ROWS = (
 )
 _BLOCKS = frozenset(name for row in _BLOCK_ROWS for name in row.split())
 _IN_PARAGRAPH = frozenset({"tr", "li", "br"})
+_STRUCK = frozenset({"del", "s", "strike"})
 _CELLS = frozenset({"td", "th"})
 _OF_TABLES = frozenset({"table", "tr", "caption", "thead", "tbody", "tfoot"})
 _CELL = "\x1f"
@@ -61,9 +64,15 @@ class _Lines:
         self._merged = False
         self._spanned = False
         self._open = -1
+        self._inside: Counter[str] = Counter()
+        """How many of the tags are open that change what their text means."""
 
     def text(self, line: int, text: str) -> None:
         """Add text to the line."""
+        if any(self._inside[name] for name in _STRUCK):
+            return
+        if self._inside["sup"]:
+            text = text.translate(RAISED)
         if not self._begins:
             rest = text.lstrip()
             if not rest:
@@ -75,11 +84,14 @@ class _Lines:
         """End the line at the tag of a block, and mark cells and headings."""
         match = _NAME.match(tag)
         name = match[0] if match else ""
+        bare = name.lstrip("/")
+        if bare in _STRUCK or bare == "sup":
+            self._inside[bare] = max(0, self._inside[bare] + (-1 if name.startswith("/") else 1))
         if name in _CELLS and self._open >= 0:
             self._cell(line, tag)
-        elif name.lstrip("/") in _BLOCKS and not (self._in_row and name.lstrip("/") not in _OF_TABLES):
+        elif bare in _BLOCKS and not (self._in_row and bare not in _OF_TABLES):
             self.end()
-            if name.lstrip("/") not in _IN_PARAGRAPH and self.lines and self.lines[-1][1]:
+            if bare not in _IN_PARAGRAPH and self.lines and self.lines[-1][1]:
                 self.lines.append((line, ""))
             self._heading = _HEADINGS.get(name, "")
             self._table(name)

@@ -177,19 +177,24 @@ def table_lines(text: str) -> list[tuple[int, str]]:
 
 
 def split_tables(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Yield the tables of a sheet: an empty row begins another one where words follow it."""
+    """Yield the tables of a sheet: an empty row begins another one where words follow it, or a row with few cells."""
     table: list[Row] = []
     after_gap = False
     for row in rows:
         if not any(row[1]):
             after_gap = bool(table)
             continue
-        if after_gap and is_header(row[1]):
+        if after_gap and (is_header(row[1]) or _is_narrower(row, table[-1])):
             yield table
             table = []
         after_gap = False
         table.append(row)
     yield table
+
+
+def _is_narrower(row: Row, before: Row) -> bool:
+    """Tell whether a row has at most half of the cells of another one, so that it is none of its table."""
+    return 2 * sum(map(bool, row[1])) <= sum(map(bool, before[1]))
 
 
 def _rows(text: str) -> list[Row]:

@@ -176,3 +176,39 @@ def test_an_empty_grid_is_no_text():
     page.table(230, [["", ""]] * 3)
     page.page().text(50, "Costs of vans")
     assert read(bytes(page.made.output()))["notices"] == ["no text on page 1 of 2"]
+
+
+def test_a_row_with_cells_over_several_columns_is_read_without_names_and_the_others_keep_theirs():
+    page = FPDF()
+    page.add_page()
+    page.set_font("Helvetica", size=11)
+    with page.table() as table:
+        for row in [HEADER, *FIRST, *LAST]:
+            shown = table.row()
+            for cell in row:
+                shown.cell(cell)
+            shown.cell("x")
+        shown = table.row()
+        shown.cell("Total", colspan=2)
+        shown.cell("1,667")
+    first, second = [each for each in read(bytes(page.output()))["blocks"] if each["kind"] == "table"]
+    assert [row["cells"][:2] for row in first["rows"]] == [HEADER, *FIRST, *LAST]
+    assert (first["merged"], second["merged"]) == (False, True)
+    assert [cell for cell in second["rows"][0]["cells"] if cell] == ["Total", "1,667"]
+
+
+def test_a_header_with_cells_over_several_columns_leaves_the_table_without_names():
+    page = FPDF()
+    page.add_page()
+    page.set_font("Helvetica", size=11)
+    with page.table() as table:
+        shown = table.row()
+        shown.cell("Item")
+        shown.cell("Cost (EUR/year)", colspan=2)
+        for row in [["", "vans", "cars"], ["Tax", "310", "95"]]:
+            shown = table.row()
+            for cell in row:
+                shown.cell(cell)
+    [block] = [each for each in read(bytes(page.output()))["blocks"] if each["kind"] == "table"]
+    assert block["merged"] is True
+    assert len(block["rows"]) == 3
