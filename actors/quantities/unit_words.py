@@ -87,9 +87,10 @@ for _units in (_TIMES, _OTHERS):
             _WORDS[_plain if len(_plain) <= _SYMBOL_MAX else _plain.lower()] = _numbered(_unit)
 _PHRASES = sorted((re.escape(word) for word in _WORDS if " " in word or "-" in word), key=len, reverse=True)
 _PHRASE = re.compile("|".join(_PHRASES).replace(r"\ ", "[ \u00a0]") + r"(?!\w)", re.IGNORECASE)
-_SAME_THING: Mapping[str, frozenset[str]] = {
-    word.lower(): frozenset(each.lower() for each in row.split()) for row in _COUNTED for word in row.split()
+_SAME_THING: Mapping[str, tuple[str, ...]] = {
+    word.lower(): tuple(row.lower().split()) for row in _COUNTED for word in row.split()
 }
+"""The words for a thing, in a fixed order: where a profile declares two of them, the same one is meant each time."""
 
 _STOP_ROWS = (
     "a al am an are as at au b bar by c can con count counts cup cups da das de del den der des die do e een el em et",
@@ -171,8 +172,8 @@ def _single(text: str, position: int, table: UnitTable) -> UnitTerm | None:
     return UnitTerm(match.end(), 1.0, word)
 
 
-def _others(word: str) -> frozenset[str]:
-    return _SAME_THING.get(word.lower(), frozenset())
+def _others(word: str) -> tuple[str, ...]:
+    return _SAME_THING.get(word.lower(), ())
 
 
 def _known(word: str) -> tuple[float, str] | None:

@@ -1,5 +1,6 @@
 """Units: pint's, currencies that never convert, a profile's own, and what is refused."""
 
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ from actors.quantities.quantity import Quantity, Refusal, RefusalCode
 from actors.quantities.unit_forms import product_at
 from actors.quantities.unit_text import UnitUnreadable, unit_names
 from actors.quantities.units import UnitTable, is_written_name
+from tests.tidy.source import ROOT
 
 TABLE = UnitTable({"apartment": "", "building": "", "workday": "8 hour", "dozen": "12"})
 
@@ -123,3 +125,18 @@ def test_a_word_of_time_behind_a_space_multiplies_a_unit_that_is_no_time_and_a_s
 @pytest.mark.parametrize(("name", "expected"), [("kohm", True), ("kWh", True), ("kwatt", False), ("cars", False)])
 def test_a_short_prefix_is_written_before_a_symbol_or_in_a_name_of_four_letters(name, expected):
     assert is_written_name(name) is expected
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "5"])
+def test_of_two_declared_words_for_a_thing_the_same_one_is_meant_in_every_process(seed):
+    """The order of a set of texts differs between processes; a replay must not."""
+    program = (
+        "from actors.quantities.unit_words import unit_word\n"
+        "from actors.quantities.units import UnitTable\n"
+        "print(unit_word('veículos', 0, UnitTable({'fahrzeug': '', 'vehicle': ''})).unit)\n"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=ROOT, check=True
+    )
+    assert ran.stdout == "vehicle\n"
