@@ -1,100 +1,15 @@
 """Figures in documents that other programs wrote are found at the place that a person noted, or not, as published.
 
-The documents of others are not here: with REPLAN_PUBLIC_DOCUMENTS, the folder that has them under their names, they are
-checked too.
+The documents of others are not here: the program `noted_figures` has published what becomes of their figures.
 """
 
 import csv
-import hashlib
 import io
-import os
-import re
-import unicodedata
-from pathlib import Path
 
 import pytest
-import yaml
 
-from actors.acquisition.observation import passage_of, stated_quantity
-from actors.acquisition.search_output import read_output
-from actors.documents.index import open_index
-from actors.documents.passages import search_output
-from actors.quantities.quantity import Refusal
-from actors.quantities.unit_forms import with_words
-from actors.quantities.units import UnitTable
+from tests.documents.noted_figures import FILES, FOLDER, NOTED, PUBLISHED, alone, measured
 from tests.tidy.source import ROOT
-
-FOLDER = Path(__file__).with_name("other_programs")
-PUBLISHED = ROOT / "docs" / "experiments" / "documents" / "other_programs.csv"
-PUBLIC = os.environ.get("REPLAN_PUBLIC_DOCUMENTS", "")
-COUNTED = ("van", "vehicle", "employee", "check", "airplane", "work-hour", "unit", "duck")
-"""Units that are things which are counted."""
-COLUMNS = ("file", "made_with", "language", "figure", "number", "place", "outcome")
-NOTED = yaml.safe_load((FOLDER / "figures.yaml").read_text(encoding="utf-8"))
-FILES = {**NOTED["own"], **NOTED["public"]}
-
-
-def folded(text):
-    """Return a text without the differences that a person does not see."""
-    return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text)).lower()
-
-
-def hand_quotes(passages, words, number):
-    """Yield each passage and sentence, or row of a table, that has the words and the number of a figure."""
-    for passage in passages:
-        for line in passage.text.split("\n"):
-            pieces = [line] if " | " in line else re.split(r"(?<=[.!?]) (?=[A-ZÀ-Ý])", line)
-            for piece in pieces:
-                whole = re.search(rf"(?<![\d.,]){re.escape(folded(number))}(?![\d]|[.,]\d)", folded(piece))
-                if whole and all(word[:6] in folded(piece) for word in folded(words).split()):
-                    yield passage, piece
-
-
-def judged(index, figure):
-    """Return what becomes of a figure. Fails where another value is read, or where it stands at another place."""
-    words, number, unit, value, place = figure
-    passages = read_output(search_output(index.search(words, 8), (), 1)) or ()
-    outcome = "missed: its words and its number stand in no sentence or row together"
-    for passage, quote in hand_quotes(passages, words, number):
-        declared = dict.fromkeys(COUNTED, "")
-        units = with_words(declared, tuple(words.split()))
-        written = next(each for each in spellings(number) if each in quote)
-        if passage_of(passages, passage.source, quote) is None:
-            continue
-        read = stated_quantity(passage, quote, written, unit, wanted=unit, units=units, table=UnitTable(declared))
-        if isinstance(read, Refusal):
-            outcome = f"refused: {read.code}"
-            continue
-        low, high = value if isinstance(value, list) else (value, value)
-        assert (read.quantity.low, read.quantity.high) == (pytest.approx(low), pytest.approx(high)), quote
-        assert passage.place_at(read.start).partition(", box")[0] == place, quote
-        return "found"
-    return outcome
-
-
-def spellings(number):
-    """Return how a number may be written in a text: with one of several kinds of space."""
-    return [number.replace(" ", space) for space in (" ", "\u00a0", "\u202f", "\u2009")]
-
-
-def measured(folder, name):
-    """Return the rows of the published table about a document."""
-    noted = FILES[name]
-    index = open_index(folder)
-    found = [judged(index, figure) for figure in noted["figures"]]
-    return [
-        dict(
-            zip(COLUMNS, (name, noted["made_with"], noted["language"], words, number, str(place), outcome), strict=True)
-        )
-        for (words, number, _, _, place), outcome in zip(noted["figures"], found, strict=True)
-    ]
-
-
-def alone(name, tmp_path, content):
-    """Return a folder with one document."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / name).write_bytes(content)
-    return tmp_path / "docs"
 
 
 def published(name):
@@ -105,14 +20,6 @@ def published(name):
 @pytest.mark.parametrize("name", NOTED["own"])
 def test_each_figure_of_our_documents_that_other_programs_wrote_is_as_published(tmp_path, name):
     assert measured(alone(name, tmp_path, (FOLDER / name).read_bytes()), name) == published(name)
-
-
-@pytest.mark.skipif(not PUBLIC, reason="the documents of others are not here")
-@pytest.mark.parametrize("name", NOTED["public"])
-def test_each_figure_of_the_documents_of_others_is_as_published(tmp_path, name):
-    content = (Path(PUBLIC) / name).read_bytes()
-    assert hashlib.sha256(content).hexdigest() == NOTED["public"][name]["sha256"]
-    assert measured(alone(name, tmp_path, content), name) == published(name)
 
 
 def test_the_documentation_says_how_many_are_found_refused_and_missed():
