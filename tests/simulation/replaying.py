@@ -1,7 +1,15 @@
-"""Drives a fork with the messages that the other run had."""
+"""Yields the places at which a run is forked, and drives a fork with the messages that the other run had."""
 
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Resumed
+
+
+def places(machine, events):
+    """Yield the number of each record with the state after it, each made from the one before."""
+    state = machine.initial()
+    for seq, event in enumerate(events, 1):
+        state = machine.evolve(state, event)
+        yield seq, state
 
 
 def replay(machine, state, messages):

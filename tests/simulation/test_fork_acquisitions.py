@@ -18,12 +18,11 @@ from actors.run.ids import call_of
 from actors.run.messages import Faulted, Generated
 from actors.run.tools import Begun, Ended
 from runtime.core.ledger import ZERO
-from runtime.core.machine import fold
 from runtime.core.messages import Mailed, Resumed, Woken
 from tests.acquisition.stage import Stage, prepared
 from tests.acquisition.states import BOOT
 from tests.acquisition.test_properties import STEPS_MAX, move, random_profile
-from tests.simulation.replaying import replay
+from tests.simulation.replaying import places, replay
 from tests.simulation.seeds import repeatable, seeds_of
 
 SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "8"))
@@ -64,9 +63,8 @@ def played(seed):
     raise AssertionError("the run does not end")
 
 
-def replayed(run, seq):
+def replayed(run, seq, before):
     """Drive a fork after a record with the replies that the other run has had; return its state and its events."""
-    before = fold(MACHINE, run.events[:seq])
     event = Forked(at=before.run.now, origin="other", seq=seq, hash="00", limits=run.events[0].limits)
     stored = CODEC.encode(event)
     assert CODEC.decode(stored.body, stored.texts) == event
@@ -99,10 +97,10 @@ def decisions(events):
 def check(run):
     """Fork the acquisition at every record before its end; return how many forks that were."""
     forks = 0
-    for seq in range(1, len(run.events) + 1):
-        if fold(MACHINE, run.events[:seq]).run.finished is not None:
+    for seq, before in places(MACHINE, run.events):
+        if before.run.finished is not None:
             continue
-        (state, events), forks = replayed(run, seq), forks + 1
+        (state, events), forks = replayed(run, seq, before), forks + 1
         theirs = decisions(run.events[seq:])
         if run.finished.outcome == "budget_exhausted":  # It has the whole budget, so it goes on from there.
             assert decisions(events)[: len(theirs)] == theirs, f"at record {seq}"

@@ -20,10 +20,11 @@ from actors.run.questions import NOT_RUN
 from actors.run.tools import Begun, Ended
 from runtime.core.copies import changed
 from runtime.core.ledger import ZERO
-from runtime.core.machine import Refused, fold, settle
+from runtime.core.machine import Refused, settle
 from runtime.core.messages import Mailed, Resumed, Woken
 from tests.execution.random_plans import drawn
 from tests.execution.world import World
+from tests.simulation.replaying import places
 from tests.simulation.seeds import repeatable, seeds_of
 
 SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "24"))
@@ -61,20 +62,19 @@ class Told(World):
 class Replay:
     """A fork after a record of the other run, which gets the replies that this has had."""
 
-    def __init__(self, world, seq):
+    def __init__(self, world, seq, before):
         events = world.stage.events
         made = calls_made((place > seq, event) for place, event in enumerate(events, 1))
-        self.before = fold(MACHINE, events[:seq])
-        event = Forked(at=self.before.run.now, origin="other", seq=seq, hash="00", limits=events[0].limits, made=made)
-        self.state, self.events, self.mails = MACHINE.evolve(self.before, event), [], 1_000
+        event = Forked(at=before.run.now, origin="other", seq=seq, hash="00", limits=events[0].limits, made=made)
+        self.state, self.events, self.mails = MACHINE.evolve(before, event), [], 1_000
         assert self.state.run.ledger.committed == ZERO, "a fork has a budget of its own"
         self.words, self.begun = (
             set[str](),
             [each.request.node for each in self.state.run.tools.values() if each.started],
         )
         self.give(Resumed(2, self.state.run.now))
-        for before, message, asked in world.told:
-            if before >= seq:
+        for place, message, asked in world.told:
+            if place >= seq:
                 self.say_again()
                 self.give(self.readdressed(message, asked))
         self.say_again()
@@ -131,10 +131,10 @@ def check(world):
     """Fork the execution at every record before its end."""
     events, end = world.stage.events, world.stage.state.run.finished
     forks = 0
-    for seq in range(1, len(events) + 1):
-        if fold(MACHINE, events[:seq]).run.finished is not None:
+    for seq, before in places(MACHINE, events):
+        if before.run.finished is not None:
             continue
-        fork, forks = Replay(world, seq), forks + 1
+        fork, forks = Replay(world, seq, before), forks + 1
         assert decisions(fork.events) == decisions(events[seq:]), f"at record {seq}"
         assert (fork.state.run.finished and fork.state.run.finished.outcome) == end.outcome, f"at record {seq}"
         assert fork.state.tokens == world.stage.state.tokens, f"at record {seq}"

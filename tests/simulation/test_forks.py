@@ -13,10 +13,10 @@ from actors.run.fork_rules import OF_ORIGIN
 from actors.run.ids import call_of
 from actors.run.messages import Faulted, Generated
 from runtime.core.ledger import ZERO, Amount
-from runtime.core.machine import fold, settle
+from runtime.core.machine import settle
 from runtime.core.messages import Resumed, Woken
 from tests.simulation.driver import CODEC, MACHINE, Run
-from tests.simulation.replaying import replay
+from tests.simulation.replaying import places, replay
 from tests.simulation.seeds import repeatable, seeds_of
 
 SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "60"))
@@ -53,20 +53,19 @@ def played(seed):
     return run
 
 
-def forked(run, seq):
-    """Return the state of a fork after the shared records and its own first one."""
-    at = fold(MACHINE, run.events[:seq]).run.now  # As if it were forked there and then.
-    event = Forked(at=at, origin="other", seq=seq, hash="00", limits=run.events[0].limits)
+def forked(run, seq, before):
+    """Return the state of a fork after the shared records, after which it is `before`, and its own first one."""
+    event = Forked(at=before.run.now, origin="other", seq=seq, hash="00", limits=run.events[0].limits)
     stored = CODEC.encode(event)
     assert CODEC.decode(stored.body, stored.texts) == event
-    return fold(MACHINE, [*run.events[:seq], event])
+    return MACHINE.evolve(before, event)
 
 
-def replayed(run, seq):
+def replayed(run, seq, before):
     """Drive a fork with the replies that the other run has had after a record; return its state and its new events."""
     later = [message for before, message in run.told if before >= seq]
     messages = [lambda state, message=message: readdressed(message, state.run) for message in later]
-    return replay(MACHINE, forked(run, seq), messages)
+    return replay(MACHINE, forked(run, seq, before), messages)
 
 
 def readdressed(message, run):
@@ -90,12 +89,11 @@ def decisions(events):
 
 def check(run):
     end = run.state.run.finished
-    for seq in range(1, len(run.events) + 1):
-        before = fold(MACHINE, run.events[:seq])
+    for seq, before in places(MACHINE, run.events):
         expires = seq < len(run.events) and run.events[seq].kind == "clarification_expired"
         if before.run.finished is not None or expires:  # A question that is about to expire is asked anew in the fork.
             continue
-        state, events = replayed(run, seq)
+        state, events = replayed(run, seq, before)
         mine, theirs = decisions(events), decisions(run.events[seq:])
         if end is not None and end.outcome == "budget_exhausted":
             # It has the whole budget, so it goes on where the other run could not.
@@ -120,11 +118,10 @@ def test_a_fork_spends_nothing_of_the_other_run_s_budget():
     for seed in range(40):
         run = Run(seed)
         run.simulate()
-        for seq in range(1, len(run.events) + 1):
-            before = fold(MACHINE, run.events[:seq])
+        for seq, before in places(MACHINE, run.events):
             if before.run.finished is not None:
                 continue
-            state = forked(run, seq)
+            state = forked(run, seq, before)
             ledger = state.run.ledger
             assert (ledger.committed, ledger.active, dict(ledger.forfeited)) == (ZERO, 0.0, {})
             assert state.run.fork.used == before.run.ledger.committed
