@@ -1,5 +1,6 @@
 """The views of executions. Pure."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -42,10 +43,11 @@ from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
 from actors.tools.agent_work import AgentWork, shown_paths
 from actors.values.findings import Finding
 from actors.values.flow import Flow
-from actors.values.format import counted, shortened
+from actors.values.format import counted, money, shortened
 from actors.values.lines import BLANK, Line, LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
+from runtime.core.ledger import MICRO
 
 OUTPUT_MAX = 120
 """Characters of a tool's last line of output that progress shows."""
@@ -90,6 +92,11 @@ def record_text(event: ExecutionEvent, state: State) -> str:
             return f"revision {event.revision} begins: {event.why}"
         case UndoDecided():
             return f"everything that was done is undone ({event.by}): {event.why}"
+        case ToolRequested() if (told := _told(event)) is not None:
+            most = money(event.micro_usd_max / MICRO)
+            prompt = counted(len(told["prompt"]), "character")
+            place = f"a worktree of {told['base'][:16]}"
+            return f"{event.request_id} calls {event.tool} in {place} with a prompt of {prompt}, for {most} at most"
         case ToolFinished() if (work := _work(event)) is not None:
             diff = f"git diff {work.base[:16]} {work.commit[:16]}"
             return f"{event.request_id} {event.outcome}: {_files_of(work)} ({diff})"
@@ -126,6 +133,13 @@ def _finished_text(event: ToolFinished) -> str:
     what = "check" if parsed.phase in (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE) else "attempt"
     cost = f" ({records.cost_text(event.cost)})" if event.cost is not None else ""
     return f"{parsed.name}: {what} {parsed.number} {event.outcome}{cost}{f': {output}' if output else ''}"
+
+
+def _told(event: ToolRequested) -> Mapping[str, str] | None:
+    """Return the arguments of a call of a coding agent; None for any other call."""
+    parsed = parse_node(event.node)
+    arguments = json.loads(event.arguments) if parsed is not None and parsed.phase == AttemptPhase.ACT else {}
+    return arguments if arguments.keys() == {"base", "name", "prompt"} else None
 
 
 def _work(event: ToolFinished) -> AgentWork | None:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,8 @@ def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> Non
     found = {above / each.name.partition(".")[0] for each in above.iterdir()} if above.is_dir() else set()
     for folder in found - folders:
         remove_worktree(folder)
+    with suppress(OSError):  # It holds one that is kept, or is not there.
+        above.rmdir()
 
 
 def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:

@@ -1,12 +1,14 @@
 """Choosing the runs to archive or to delete, with the runs of their steps: by name, by age, by count or by size."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from actors.run.ending import FINAL
 from actors.run.ids import is_child
 from actors.tools.fork_workspace import LeftFolder
+from actors.tools.worktrees import remove_worktrees
 from replan.runs.families import check_own, family_of, runs_above
 from replan.runs.fork_folders import clear_folders, made_folders
 from replan.runs.run_ids import ALL
@@ -78,8 +80,11 @@ async def _delete(
     for row in rows:
         runs |= {run: last_seqs[run] for run in await family_of(engine, row.run, last_seqs, above) if run not in runs}
     folders = [] if keep_workspace else await made_folders(engine, rows)
-    deleted = await engine.journal.delete(runs, dead=is_dead)
-    return DeletedRuns(deleted, await clear_folders(engine, folders, locate_home(engine.environment).folder))
+    deleted, home = await engine.journal.delete(runs, dead=is_dead), locate_home(engine.environment).folder
+    for run in runs:
+        with suppress(OSError):  # What a killed driver has left of an agent; nobody looks for it any more.
+            remove_worktrees(home, run)
+    return DeletedRuns(deleted, await clear_folders(engine, folders, home))
 
 
 @dataclass(frozen=True, slots=True)

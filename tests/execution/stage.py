@@ -19,7 +19,7 @@ from actors.run.messages import Generated, Judged
 from actors.run.questions import USER
 from actors.run.tools import Begun, Ended, ToolOutcome
 from actors.run.waits import CLOCK
-from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse
+from actors.tools.uses import AgentTerms, ModelUse, PersonUse, ToolSet, ToolUse
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from runtime.core.ledger import Limits, Price, Usage
@@ -58,6 +58,16 @@ def tool(name, *, repeatable=True, risky=False, pre_check=None, seconds=60.0):
     return ToolUse(
         tool=name, arguments="{}", repeatable=repeatable, risky=risky, timeout_seconds=seconds, pre_check=pre_check
     )
+
+
+BASE, WORK = "b" * 40, "c" * 40
+"""The commits that a coding agent begins and ends with."""
+
+
+def agent(*, micro_usd_max=1_000_000, **fields):
+    """Return the use of a coding agent."""
+    terms = AgentTerms(instructions="Mend the login.", micro_usd_max=micro_usd_max, files_max=10, diff_bytes_max=1_000)
+    return tool("coder", **fields).model_copy(update={"agent": terms})
 
 
 def writer(file="app/login.py", **fields):
@@ -184,7 +194,7 @@ class Stage:
         [name] = self.requests(address)
         return name
 
-    def tool(self, name, outcome=ToolOutcome.SUCCEEDED, output="", reason=""):
+    def tool(self, name, outcome=ToolOutcome.SUCCEEDED, output="", reason="", *, cost=None):
         """Start and end a call of a tool, by the tool's name or the request's id."""
         [request] = [
             each.request_id
@@ -194,7 +204,7 @@ class Stage:
         self.now += 1.0
         self.send(Begun(request, self.now))
         self.now += 1.0
-        return self.send(Ended(request, self.now, 1.0, ToolOutcome(outcome), output, reason))
+        return self.send(Ended(request, self.now, 1.0, ToolOutcome(outcome), output, reason, cost))
 
     def run_step(self, step_id, outcome=ToolOutcome.SUCCEEDED, check=ToolOutcome.SUCCEEDED):
         """Play the tool of a step, and its check."""

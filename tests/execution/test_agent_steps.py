@@ -11,23 +11,16 @@ from actors.run.tools import Begun, Checked, Ended, ToolCost, ToolOutcome
 from actors.run.waits import HOME_BUDGET
 from actors.tools.agent_work import AgentWork
 from actors.tools.snapshot_texts import WorkspaceSnapshot
-from actors.tools.uses import AgentTerms
 from runtime.core.ledger import Amount, Limits
 from runtime.core.messages import Overdrawn
-from tests.execution.stage import Stage, person, plan, step, tool, toolset
+from tests.execution.stage import BASE, WORK, Stage, agent, person, plan, step, tool, toolset
 
-BASE, WORK = "b" * 40, "c" * 40
 DOLLAR = 1_000_000
 PLAN = plan(step("a", "start", "goal", retry_budget=2))
 
 
-def agent(*, repeatable=False, most=DOLLAR, **fields):
-    terms = AgentTerms(instructions="Mend the login.", micro_usd_max=most, files_max=10, diff_bytes_max=1_000)
-    return tool("coder", repeatable=repeatable, **fields).model_copy(update={"agent": terms})
-
-
 def stage(use=None, check=None, value=PLAN, **fields):
-    return Stage(value, toolset({"do_a": use or agent()}, {"syntax": check or tool("check")}), **fields)
+    return Stage(value, toolset({"do_a": use or agent(repeatable=False)}, {"syntax": check or tool("check")}), **fields)
 
 
 def recorded(run, *, commit=BASE):
@@ -89,7 +82,7 @@ def test_the_phases_are_those_of_an_agent_whatever_checks_it():
     ):
         run = stage(check=check, snapshots=snapshots)
         assert [str(phase) for phase in phases_of(run.config, run.state.plan, "a")] == phases.split()
-    run = stage(agent(risky=True, pre_check=tool("p")), approval="risky")
+    run = stage(agent(repeatable=False, risky=True, pre_check=tool("p")), approval="risky")
     assert [str(phase) for phase in phases_of(run.config, run.state.plan, "a")][:3] == ["approve", "pre", "base"]
 
 
@@ -194,7 +187,7 @@ def killed(use):
 
 
 def test_after_a_kill_a_person_is_asked_what_became_of_an_agent():
-    run = killed(agent())
+    run = killed(agent(repeatable=False))
     assert "What became of the call" in run.question()[0]
     run.answer(NOT_RUN)
     assert request(run).request_id == "tool:a/r1.v1.a1.act.t2"
@@ -204,7 +197,7 @@ def test_after_a_kill_a_person_is_asked_what_became_of_an_agent():
 
 @pytest.mark.parametrize(("answer", "tool_name"), [(SUCCEEDED, "worktree:diff"), (FAILED, "workspace:snapshot")])
 def test_the_answer_decides_whether_the_work_is_recorded_or_the_step_begins_anew(answer, tool_name):
-    run = killed(agent())
+    run = killed(agent(repeatable=False))
     run.answer(answer)
     if run.requests("clock"):
         run.woken()

@@ -4,13 +4,14 @@
     plan key=value...                             a field of the plan, such as goal=a,b or total=9
     goal QUOTE TOKENS [after=QUOTE]               a goal requirement of the plan
     forbid QUOTE PATHS · invariant WHEN MUST      a requirement not to change paths; an invariant
-    use NAME tool|model|person [risky] [once] [pre]   what a generator stands for; `once`: it is not repeatable
+    use NAME tool|model|person|agent [risky] [once] [pre]   what a generator stands for; `once`: it is not repeatable
     check tool|person                             what the guard stands for
     begin [approval=WORD] [level=GUARD] [calls=N] [replans=N] [questions=N] [without-planner]
           [snapshots]
     run STEP                                      its tool and its check succeed
     tool NODE OUTCOME [TEXT]                      a call starts and ends; NODE is what stands in the transcript
     started NODE · ended NODE OUTCOME · gone      a call is about to begin; it ends; its process has ended
+    base NODE · works NODE DOLLARS TEXT · changed NODE FILES    what an agent begins with, its call, and its diff
     reply TEXT · planned · nothing WHY · asks TEXT    the model; the planning run, with the steps written since
     proved · answer TEXT [QUESTION] · decline [QUESTION] · woken    the guard, a person, the clock
     tell TEXT · note TEXT · cancel · undo · limits N    messages of the user
@@ -28,8 +29,11 @@ from actors.execution.result_lines import result_lines
 from actors.execution.views import record_text
 from actors.plans.plan import UNDO_WORDS
 from actors.run.result import RunView
-from runtime.core.ledger import Limits
-from tests.execution.stage import Stage, person, plan, step, tool, toolset, writer
+from actors.run.tools import ToolCost
+from actors.tools.agent_work import AgentWork
+from actors.tools.snapshot_texts import WorkspaceSnapshot
+from runtime.core.ledger import MICRO, Limits
+from tests.execution.stage import BASE, WORK, Stage, agent, person, plan, step, tool, toolset, writer
 from tests.histories.stage_interpreter import StageInterpreter
 from tests.histories.test_histories import check
 from tests.support.questions import FORM
@@ -84,6 +88,8 @@ class ExecutionInterpreter(StageInterpreter):
         match sort:
             case "tool":
                 self.uses[name] = tool(name, repeatable="once" not in marks, risky=risky, pre_check=pre_check)
+            case "agent":
+                self.uses[name] = agent(repeatable="once" not in marks, risky=risky, pre_check=pre_check)
             case "model":
                 self.uses[name] = writer(risky=risky, pre_check=pre_check)
             case _:
@@ -136,6 +142,17 @@ class ExecutionInterpreter(StageInterpreter):
     def _tool(self, node, outcome, text=""):
         output, reason = ("", text) if outcome in {"transient", "permanent", "broken"} else (text, "exit code 1")
         self.stage.tool(f"tool:{node}", outcome, output, reason if outcome != "succeeded" else "")
+
+    def _base(self, node):
+        self.stage.tool(f"tool:{node}", output=WorkspaceSnapshot(id=BASE, ref="refs/replan/run/x").model_dump_json())
+
+    def _works(self, node, dollars, text):
+        cost = ToolCost(micro_usd=None if dollars == "unknown" else round(float(dollars) * MICRO), turns=2)
+        self.stage.tool(f"tool:{node}", output=text, cost=cost)
+
+    def _changed(self, node, files):
+        work = AgentWork(base=BASE, commit=WORK, files=tuple(files.split(",")), diff="+x")
+        self.stage.tool(f"tool:{node}", output=work.model_dump_json())
 
     def _started(self, node):
         self._tool_started(f"tool:{node}")

@@ -14,7 +14,7 @@ from actors.tools.agent_work import AgentWork, diff_use, merge_use
 from actors.tools.snapshot_texts import snapshot_taken, snapshot_use
 from actors.tools.uses import ToolUse, canonical
 from actors.tools.workspace import open_workspace
-from actors.tools.worktrees import check_git, worktree_folder
+from actors.tools.worktrees import check_git, remove_worktrees, temporary_folder, worktree_folder
 from runtime.core.crash_points import install
 from runtime.core.errors import UsageProblem
 from runtime.process import group
@@ -266,6 +266,32 @@ async def test_what_an_agent_does_to_its_git_changes_nothing_in_the_workspaces_r
 
 
 @pytest.mark.parametrize(
+    "code",
+    [
+        "import shutil; shutil.rmtree('.git')",
+        "import shutil; shutil.rmtree('.git'); open('.git', 'w').write('gitdir: /nowhere')",
+        "import shutil, os; shutil.rmtree('.git'); os.symlink('/etc', '.git')",
+        "open('.git/config', 'a').write('[core]\\n\\tfsmonitor = /bin/false\\n\\tworktree = /\\n')",
+        "import os; os.mkfifo('.git/index.lock'); os.remove('.git/HEAD')",
+    ],
+)
+async def test_the_git_of_a_worktree_is_never_read(office, code):
+    work = await office.recorded(f"open('a.py', 'w').write('two\\n')\n{code}")
+    assert work.files == ("a.py",)
+    assert (await office.merge(work)).outcome is ToolOutcome.SUCCEEDED
+
+
+async def test_a_pipe_in_the_place_of_a_file_stops_nothing_for_long(office, monkeypatch):
+    monkeypatch.setattr(worktrees, "GIT_SECONDS", 1.0)
+    office.hire("import os; os.remove('.gitignore'); os.mkfifo('.gitignore')")
+    base = await office.base()
+    assert (await office.work(base)).outcome is ToolOutcome.SUCCEEDED
+    done = await office.record(base)
+    assert done.outcome is not ToolOutcome.SUCCEEDED
+    assert "\n" not in done.reason
+
+
+@pytest.mark.parametrize(
     ("code", "cause"),
     [
         ("import os; os.symlink('/etc/passwd', 'l')", "it adds a symbolic link that leads out of the worktree: 'l'"),
@@ -486,3 +512,19 @@ def test_a_workspace_without_git_is_refused_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UsageProblem, match=r"needs git 99\.0 or newer, and there is none"):
         check_git(tmp_path, "coder")
+
+
+def test_what_a_killed_driver_has_left_is_removed_but_for_what_is_at_work(tmp_path):
+    for name in ("a/r1.v1.a1", "b/r1.v1.a1"):
+        folder = worktree_folder(tmp_path, "r", name)
+        for each in (folder, temporary_folder(folder)):
+            each.mkdir(parents=True)
+            (each / "file").touch()
+        folder.with_name(f"{folder.name}.index").touch()
+    remove_worktrees(tmp_path, "r", kept=["b/r1.v1.a1"])
+    kept = worktree_folder(tmp_path, "r", "b/r1.v1.a1")
+    above = tmp_path / "worktrees" / "r"
+    assert {each.name for each in above.iterdir()} == {kept.name, f"{kept.name}.tmp", f"{kept.name}.index"}
+    remove_worktrees(tmp_path, "r")
+    assert not above.exists()
+    remove_worktrees(tmp_path, "r")
