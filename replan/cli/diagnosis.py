@@ -295,7 +295,7 @@ def _slack(environment: Mapping[str, str]) -> str:
         hint = "set `slack` for one of people" if not people else "set `buttons: true` for a webhook"
         raise UsageProblem(f"{cause}, so nothing is answered through Slack", place=f"{place} slack", hint=hint)
     secrets = counted(len(config.slack.signing_secrets), "signing secret")
-    return f"workspace {config.slack.team}, {secrets}; {', '.join(people)} answer through {', '.join(hooks)}"
+    return f"workspace {config.slack.team}, {secrets}; accounts of {', '.join(people)}; buttons in {', '.join(hooks)}"
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:

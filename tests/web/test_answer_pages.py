@@ -11,7 +11,7 @@ from actors.run.questions import ClarificationAnswered
 from replan.setup.settings import UserConfig
 from replan.webhooks.answer_links import AnswerLink, signed_link
 from tests.cli.samples import PLAN, PROBLEM
-from tests.mail.samples import settings as mail_settings
+from tests.e_mail.samples import settings as mail_settings
 from tests.support.mail_server import mail_server
 from tests.support.receiver import receiving
 from tests.web.test_hostile_texts import REVIEWED

@@ -19,7 +19,7 @@ from tests.support.receiver import receiving
 from tests.web.test_answer_pages import answers_of, send
 from tests.web.test_hostile_texts import REVIEWED
 from tests.web.test_inbox import field
-from tests.web.world import PLANS, served
+from tests.web.world import PLANS, served, use_home
 from tests.webhooks.conftest import secret
 from tests.webhooks.test_delivery import until
 from tests.webhooks.test_slack_buttons import PAYLOAD, SIGNED
@@ -170,7 +170,7 @@ async def test_an_approval_is_never_given_in_slack_but_confirmed_on_the_page(tmp
         assert (await web.settled(run, "finished")).outcome == "success"
 
 
-async def test_what_is_forged_late_or_of_somebody_else_changes_nothing(tmp_path):
+async def test_a_click_that_is_forged_late_or_of_somebody_else_changes_nothing(tmp_path):
     async with Opened(tmp_path) as slack:
         web = slack.web
         run = await web.start("chooses")
@@ -264,3 +264,23 @@ def test_a_slack_app_that_cannot_be_used_is_refused_without_its_secret(tmp_path,
         assert cause in str(caught.value)
         assert key in str(caught.value)
         assert "with space" not in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["", "account", "buttons"])
+def test_the_doctor_says_who_answers_through_slack_or_why_nobody_can(tmp_path, monkeypatch, capsys, missing):
+    from replan.cli import diagnosis
+
+    use_home(tmp_path, monkeypatch)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    hook = {"url": "http://127.0.0.1:1", "format": "slack", "page": PAGE, "buttons": missing != "buttons"}
+    people = {"ana": {"webhooks": ["ops"], **({} if missing == "account" else {"slack": "UA8RXUSPL"})}}
+    settings = {**SETTINGS, "people": people, "webhooks": {"ops": hook}}
+    (home / "config.yaml").write_text(json.dumps(settings))
+    diagnosis.examine(online=False, model=None, as_json=True)
+    text = capsys.readouterr().out
+    [found] = [each for each in json.loads(text)["checks"] if each["name"] == "slack"]
+    assert found["ok"] == (not missing)
+    said = "workspace T9TK3CUKW, 1 signing secret; accounts of ana; buttons in ops"
+    assert said in found["found"] if not missing else "so nothing is answered through Slack" in found["found"]
+    assert KEY not in text

@@ -7,7 +7,7 @@ from replan.setup.settings import read_user_config
 from runtime.core.errors import UsageProblem
 from tests.docs.blocks import ROOT
 from tests.docs.blocks import blocks as shown_blocks
-from tests.mail.samples import settings
+from tests.e_mail.samples import settings
 from tests.webhooks.conftest import secret
 
 WRONG = {

@@ -14,7 +14,7 @@ from replan.webhooks.chat_messages import ASKED
 from replan.webhooks.messages import TITLE_MAX, Told
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
-from tests.mail.samples import PAGE, about, addressee, record
+from tests.e_mail.samples import PAGE, about, addressee, record
 
 NONE = Redactor(())
 

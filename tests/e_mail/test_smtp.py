@@ -10,7 +10,7 @@ from replan.mail.question_mail import mail_about
 from replan.mail.smtp import MailChannel, MailConnection
 from replan.relay.message_sender import SendResult
 from runtime.logs.redact import Redactor
-from tests.mail.samples import about, addressee, record
+from tests.e_mail.samples import about, addressee, record
 from tests.support.mail_server import certificate, mail_server
 
 PASSWORD = "correct-horse-battery"

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from replan.relay import message_sender
-from tests.mail.samples import settings
+from tests.e_mail.samples import settings
 from tests.support.mail_server import mail_server
 from tests.web.test_answer_pages import answers_of, send
 from tests.web.world import served
