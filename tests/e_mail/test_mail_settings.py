@@ -110,7 +110,8 @@ def test_the_settings_on_the_page_about_channels_are_taken(tmp_path):
     for name, person in found["people"].items():
         people[name].update(person)
     secrets = [secret(1)]
-    found["webhooks"]["ops"].update(secrets=secrets, page="https://replan.example.org")
+    ops = {"url": "https://hooks.example.org/replan", "secrets": secrets, "page": "https://replan.example.org"}
+    found["webhooks"]["ops"] = ops
     found.update(people=people, answer_links={"secrets": secrets})
     found["slack"]["signing_secrets"] = ["8f742231b10e8888abcd99yyyzzz85a5"]
     found["webhooks"]["team"]["url"] = "https://hooks.slack.com/services/T/B/x"

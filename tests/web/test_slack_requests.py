@@ -19,6 +19,7 @@ from tests.support.receiver import receiving
 from tests.web.test_answer_pages import answers_of, send
 from tests.web.test_hostile_texts import REVIEWED
 from tests.web.test_inbox import field
+from tests.web.test_proxy import proxy
 from tests.web.world import PLANS, served, use_home
 from tests.webhooks.conftest import secret
 from tests.webhooks.test_delivery import until
@@ -284,3 +285,12 @@ def test_the_doctor_says_who_answers_through_slack_or_why_nobody_can(tmp_path, m
     said = "workspace T9TK3CUKW, 1 signing secret; accounts of ana; buttons in ops"
     assert said in found["found"] if not missing else "so nothing is answered through Slack" in found["found"]
     assert KEY not in text
+
+
+async def test_behind_a_proxy_slack_needs_no_user_and_the_name_of_the_server(tmp_path):
+    async with Opened(tmp_path, proxy=proxy()) as slack:
+        await slack.web.start("chooses")
+        good = (await slack.buttons())["Postgres"]
+        assert (await slack.send(good, headers={"host": "evil.example"}))[0] == 421
+        text = await slack.told(good, headers={"host": "replan.example.org"})
+        assert text == "Your answer is recorded: Postgres"
