@@ -11,8 +11,6 @@ import trio
 from actors.run.questions import ClarificationRequested
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.result import RunResult
-from replan.mail.question_mail import MailTo
-from replan.mail.smtp import MailChannel, mail_threads
 from replan.relay.message_sender import Sender
 from replan.runs.cancelling import record_crash, record_undrivable
 from replan.runs.engine import Engine
@@ -106,11 +104,15 @@ async def host(
 
 def senders_of(engine: Engine) -> list[Sender]:
     """Return what sends the messages of a home: one sender for each webhook, and for each person's address."""
-    environment, answering, threads = engine.environment, engine.answering, mail_threads()
+    environment, answering = engine.environment, engine.answering
     webhooks = [WebhookChannel(name, entry, environment, answering) for name, entry in engine.webhooks.items()]
     senders = [Sender(engine.journal, channel) for channel in webhooks]
     if answering is None or answering.mail is None:
         return senders
+    from replan.mail.question_mail import MailTo  # noqa: PLC0415 -- `email`, for homes that send some
+    from replan.mail.smtp import MailChannel, mail_threads  # noqa: PLC0415 -- likewise
+
+    threads = mail_threads()
     people = [MailTo(name, each, answering, answering.mail) for name, each in answering.people.items() if each.email]
     return senders + [Sender(engine.journal, MailChannel(to, environment, threads)) for to in people]
 

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 import trio
 
+from actors.run.questions import NAMED, VIAS
 from runtime.core.errors import RunNotFound
 from runtime.journal.port import RunFilter
 from tests.cli.samples import BACKTRACKS, PLAN, PROBLEM
@@ -279,6 +280,34 @@ async def test_the_page_begins_with_what_was_asked_said_and_answered_in_order_an
         await web.engine.resume(declined)
         await web.engine.decline(f"{declined}/q1", via="web")
         assert (await _said(web, declined))[0].endswith("you declined to answer on the web page (not yet seen)")
+
+
+GIVEN = {
+    "": ("you answered", "answered"),
+    "cli": ("you answered on the command line", "answered on the command line"),
+    "web": ("you answered on the web page", "answered on the web page"),
+    "api": ("a program answered over HTTP", "answered by a program, over HTTP"),
+    "mcp": ("a program answered over MCP", "answered by a program, over MCP"),
+    "python": ("a program answered from Python", "answered from Python"),
+    "ask": ("you answered in a Python program", "answered in a Python program"),
+    "link": ("ana answered through a link", "answered by ana through a link"),
+    "email": ("ana answered through a link in an e-mail", "answered by ana through a link in an e-mail"),
+    "slack": ("ana answered through Slack", "answered by ana through Slack"),
+}
+"""For each way of an answer: what the page of the run says, and its trace."""
+
+
+async def test_the_page_and_the_trace_say_who_answered_on_which_way(tmp_path):
+    assert set(GIVEN) == set(VIAS)
+    async with served(tmp_path, hosts=False) as web:
+        for via, (said, traced) in GIVEN.items():
+            run = await web.start("asks")
+            await web.engine.resume(run)
+            await web.engine.answer(f"{run}/q1", "3.12", via=via, person="ana" if via in NAMED else "")
+            await web.engine.resume(run)
+            assert (await _said(web, run))[0].endswith(f"”, {said}: 3.12")
+            records = unescape((await web.browser.get(f"/runs/{run}/records")).text)
+            assert f"question q1 {traced}<" in records, via
 
 
 async def _said(web, run):
