@@ -60,7 +60,7 @@ class MailEntry(Config):
             raise config_error("no name of a server", ("host",), "such as smtp.example.org")
         if self.security == "none" and not is_local(self.host):
             hint = "use starttls or tls, localhost, or a private address in digits"
-            raise config_error("without TLS this would send mail in the clear", ("security",), hint)
+            raise config_error("without TLS this would send e-mail in the clear", ("security",), hint)
         check_address(self.sender, "sender")
         check_url(self.page, "page", query=False)
         given = [key for key in ("password_env", "password_file") if getattr(self, key) is not None]

@@ -235,7 +235,9 @@ class UserConfig(Config):
             raise config_error("nothing signs the links of people", ("people",), "set answer_links with secrets")
         for name, person in self.people.items():
             if person.email and self.mail is None:
-                raise config_error("nothing sends e-mail", ("people", name, "email"), "set mail with host and sender")
+                raise config_error(
+                    "nothing sends e-mail", ("people", name, "email"), "set mail with host, sender and page"
+                )
             for channel in person.webhooks:
                 if channel not in self.webhooks:
                     hint = "name one of webhooks"
