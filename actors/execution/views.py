@@ -138,8 +138,13 @@ def _finished_text(event: ToolFinished) -> str:
 def _told(event: ToolRequested) -> Mapping[str, str] | None:
     """Return the arguments of a call of a coding agent; None for any other call."""
     parsed = parse_node(event.node)
-    arguments = json.loads(event.arguments) if parsed is not None and parsed.phase == AttemptPhase.ACT else {}
-    return arguments if arguments.keys() == {"base", "name", "prompt"} else None
+    if parsed is None or parsed.phase != AttemptPhase.ACT:
+        return None
+    try:
+        arguments = json.loads(event.arguments)
+    except (ValueError, RecursionError):  # Any text can stand in a journal, and a record is shown all the same.
+        return None
+    return arguments if isinstance(arguments, dict) and arguments.keys() == {"base", "name", "prompt"} else None
 
 
 def _work(event: ToolFinished) -> AgentWork | None:
