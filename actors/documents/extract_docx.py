@@ -5,6 +5,7 @@ text that is formatted as hidden.
 """
 
 import io
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +22,7 @@ from actors.documents.raised_digits import RAISED
 from actors.documents.tables import is_header
 
 BLOCKS_MAX = 50_000
-"""Paragraphs and tables of one document that are read."""
+"""Paragraphs, tables, notes and comments of one document that are read."""
 SPAN_MAX = 200
 """Columns that one cell may span."""
 CELLS_MAX = 200_000
@@ -78,16 +79,20 @@ def read(content: bytes) -> Mapping[str, Any]:
         raise DocumentRefused(f"a cell of a table spans more than {SPAN_MAX} columns")
     reading = _Reading(document)
     notices = dangers(content)
+    cut = False
     for element in _inner(body):
-        if len(reading.blocks) >= BLOCKS_MAX or reading.cells > CELLS_MAX:
-            notices.append("only its first parts are read, since it has too many")
+        if cut := len(reading.blocks) >= BLOCKS_MAX or reading.cells > CELLS_MAX:
             break
         if element.tag == _TABLE:
             reading.tables += 1
             _add_table(reading, Table(element, document), f"table {reading.tables}", 1)
         else:
             _add_paragraph(reading, element)
-    blocks = [*reading.blocks, *_boxes(body), *_margins(document), *_notes(content, body), *_comments(content)]
+    beside = itertools.chain(_boxes(body), _margins(document), _notes(content, body), _comments(content))
+    blocks = [*reading.blocks, *itertools.islice(beside, BLOCKS_MAX + 1)]
+    if cut or len(blocks) > BLOCKS_MAX:
+        notices.append("only its first parts are read, since it has too many")
+        del blocks[BLOCKS_MAX:]
     notices += [f"a table over {TABLES_DEEP_MAX} levels deep is not read"] if reading.too_deep else []
     notices += _changes(body)
     if not any(each["kind"] == "table" or each["text"] for each in blocks):

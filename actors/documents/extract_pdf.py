@@ -24,6 +24,8 @@ from actors.documents.raised_digits import LIGATURES, RAISED
 
 PAGES_MAX = 300
 """Pages of one document that are read."""
+BLOCKS_MAX = 50_000
+"""Paragraphs and tables of one document that are read."""
 OBJECTS_MAX = 60_000
 """Characters and lines of one page; a page with more is left out."""
 _HYPHENS = ("-", "\u2010")
@@ -68,6 +70,9 @@ def _read(content: bytes) -> Mapping[str, Any]:
         page.close()
     join_tables(pages)
     blocks = [block for page in pages for block in _blocks(page)]
+    if len(blocks) > BLOCKS_MAX:
+        notices.append("only its first parts are read, since it has too many")
+        del blocks[BLOCKS_MAX:]
     empty = [page.number for page in pages if not page.lines]
     count = len(pages)
     if count == 0:

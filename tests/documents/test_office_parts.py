@@ -150,6 +150,14 @@ def test_a_comment_has_a_place_of_its_own_with_its_author(tmp_path):
     assert found == {"paragraph 1": "The tax is 310 EUR per year.", place: "It was 290 EUR per year before."}
 
 
+def test_a_document_with_very_many_comments_is_read_in_part_and_named(tmp_path):
+    comments = "".join(f"<w:comment w:id='{n}' w:author='a'><w:p>{r('x')}</w:p></w:comment>" for n in range(120_000))
+    extra = [("word/comments.xml", f"<w:comments {WORD}>{comments}</w:comments>".encode())]
+    index = read(tmp_path, "a.docx", docx_file(p(r("42 vans")), extra=extra))
+    assert index.notices == ("a.docx: only its first parts are read, since it has too many",)
+    assert index.passages[0].text.startswith("42 vans")
+
+
 def test_a_table_within_a_table_is_one_of_its_own(tmp_path):
     document = docx.Document()
     outer = document.add_table(1, 2)

@@ -4,6 +4,7 @@ import pytest
 from fpdf import FPDF
 from fpdf.fonts import FontFace
 
+from actors.documents import extract_pdf
 from actors.documents.extract_pdf import read
 
 HEADER = ["Item", "Cost (EUR/year)"]
@@ -212,3 +213,13 @@ def test_a_header_with_cells_over_several_columns_leaves_the_table_without_names
     [block] = [each for each in read(bytes(page.output()))["blocks"] if each["kind"] == "table"]
     assert block["merged"] is True
     assert len(block["rows"]) == 3
+
+
+def test_a_file_with_very_many_paragraphs_is_read_in_part_and_named(monkeypatch):
+    monkeypatch.setattr(extract_pdf, "BLOCKS_MAX", 3)
+    pages = Pages().page()
+    for top in range(20, 280, 20):
+        pages.text(top, f"Line at {top}.")
+    found = read(bytes(pages.made.output()))
+    assert len(found["blocks"]) == 3
+    assert found["notices"] == ["only its first parts are read, since it has too many"]
