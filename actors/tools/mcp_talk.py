@@ -25,6 +25,7 @@ from mcp_types import Tool as ListedTool
 from actors.handlers.tools import ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.mcp_arguments import schema_problem
+from actors.tools.mcp_tasks import ANY, TaskFailed, TasksAccepted, finished
 from actors.tools.mcp_wires import Streams
 from actors.tools.specs import McpSpec
 from runtime.core.errors import root_cause
@@ -47,7 +48,7 @@ async def called(spec: McpSpec, arguments: Mapping[str, Any], streams: AbstractA
     """Return what a call came to. Never raises, but for cancellation."""
     end = TalkEnd(ToolResult(ToolOutcome.BROKEN))
     try:
-        async with Client(streams, cache=None) as client:
+        async with Client(streams, cache=None, extensions=[TasksAccepted()]) as client:
             await _call(spec, arguments, client, end)
     except BaseExceptionGroup as group:
         cancelled, rest = group.split(trio.Cancelled)
@@ -92,7 +93,12 @@ async def _call(spec: McpSpec, arguments: Mapping[str, Any], client: Client, end
 async def _result(spec: McpSpec, arguments: Mapping[str, Any], client: Client) -> ToolResult:
     request = CallToolRequest(params=CallToolRequestParams(name=spec.remote, arguments=dict(arguments)))
     try:
-        result = await client.session.send_request(request, CallToolResult)
+        sent = await client.session.send_request(request, ANY)
+        result = CallToolResult.model_validate(
+            await finished(client, sent) if sent.get("resultType") == "task" else sent, by_name=False
+        )
+    except TaskFailed as failure:
+        return ToolResult(ToolOutcome.FAILED, reason=str(failure))
     except MCPError as error:
         refused = error.code in (INVALID_PARAMS, METHOD_NOT_FOUND)
         outcome = ToolOutcome.PERMANENT if refused else ToolOutcome.BROKEN

@@ -420,8 +420,10 @@ def _call(use: ToolUse, tools: ToolSet) -> str:
             what = shlex.join(spec.argv)
             if spec.mcp is not None:
                 what = f"{spec.mcp.remote} of the MCP server {spec.mcp.server} ({shlex.join(spec.mcp.argv)})"
-            where = "anywhere" if spec.writable is None else ", ".join(("a worktree", *spec.writable))
-            return f"{use.tool}: the agent {what}, {most}, writes {where}"
+            where = "what your user may write"
+            if spec.writable is not None:
+                where = " and ".join(("its worktree", *spec.writable))
+            return f"{use.tool}: the agent {what}, {most}, which may change {where}"
         case None:
             return use.tool
         case _:

@@ -1,0 +1,111 @@
+"""Tasks of an MCP server, on the side of the client: a call that comes back with a task is polled to its end.
+
+It is the extension `io.modelcontextprotocol/tasks` of 2026-07-28. To a server without it, nothing changes.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import trio
+from mcp import Client
+from mcp.client import ClaimContext, ClientExtension, ResultClaim
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, CallToolResult, Request, RequestParams, Result
+from pydantic import ConfigDict, TypeAdapter
+
+POLL_SECONDS = (0.05, 30.0)
+"""The least and the most seconds between two polls, whatever the server wishes."""
+SLOWER = 0.05
+"""The part of the time that a task has taken so far after which it is polled again."""
+CANCEL_SECONDS = 2.0
+"""How long a server may take to answer that it cancels a task that asks for input."""
+ANY: Any = TypeAdapter(dict[str, Any])
+"""What a server sends, as it is."""
+
+
+class StartedTask(Result):
+    """What a call comes back with that goes on as a task."""
+
+    model_config = ConfigDict(extra="allow")
+    result_type: Literal["task"]
+
+
+class _TaskParams(RequestParams):
+    """The parameters of both methods."""
+
+    task_id: str
+
+
+class _Poll(Request[_TaskParams, Literal["tasks/get"]]):
+    name_param: ClassVar[str | None] = "taskId"
+
+
+class _Cancel(Request[_TaskParams, Literal["tasks/cancel"]]):
+    name_param: ClassVar[str | None] = "taskId"
+
+
+class TaskFailed(Exception):
+    """A task has ended without a result; the text is the cause, in half a sentence."""
+
+
+class TasksAccepted(ClientExtension):
+    """Tells servers that a call may come back with a task."""
+
+    identifier = "io.modelcontextprotocol/tasks"
+
+    def claims(self) -> list[ResultClaim[Any]]:
+        """Return the shape of a task. It is polled by `finished`, not by the SDK."""
+        return [ResultClaim(result_type="task", model=StartedTask, resolve=_never)]
+
+
+async def _never(task: StartedTask, context: ClaimContext) -> CallToolResult:
+    raise AssertionError(f"{task} is polled by `finished`, not in {context}")
+
+
+async def finished(client: Client, started: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the result of a task once it has ended.
+
+    Raises `TaskFailed`, and `MCPError` where the server answers with an error, also in the name of the task.
+    """
+    task, begun, state = started.get("taskId"), trio.current_time(), started
+    if not isinstance(task, str):
+        raise TaskFailed("the server has started a task without an id")
+    while True:
+        match state.get("status"):
+            case "completed" if isinstance(result := state.get("result"), dict):
+                return result
+            case "completed" | "working":
+                await trio.sleep(_pause(state.get("pollIntervalMs"), trio.current_time() - begun))
+            case "failed":
+                raise MCPError(INTERNAL_ERROR, _message(state.get("error")))
+            case "input_required":
+                await _cancelled(client, task)
+                raise TaskFailed("the task asks for input, which no step can give")
+            case "cancelled":
+                raise TaskFailed("the server has cancelled the task")
+            case _:
+                raise TaskFailed("the server tells a state of the task that the protocol does not have")
+        poll = _Poll(method="tasks/get", params=_TaskParams(task_id=task))
+        state = await client.session.send_request(poll, ANY)
+
+
+def _pause(wished_ms: Any, elapsed: float) -> float:
+    """Return the seconds until the next poll of a task that has taken so many so far."""
+    least, most = POLL_SECONDS
+    wish = wished_ms / 1000 if isinstance(wished_ms, int | float) else least
+    return min(max(least, wish, SLOWER * elapsed), most)
+
+
+def _message(error: Any) -> str:
+    message = error.get("message") if isinstance(error, dict) else None
+    return message[:500] if isinstance(message, str) else "it does not say why"
+
+
+async def _cancelled(client: Client, task: str) -> None:
+    """Have the server cancel a task. One that does not answer is left alone."""
+    with trio.move_on_after(CANCEL_SECONDS):
+        try:
+            cancel = _Cancel(method="tasks/cancel", params=_TaskParams(task_id=task))
+            await client.session.send_request(cancel, ANY)
+        except Exception:  # noqa: BLE001, S110 -- the call has ended, whatever the server says
+            pass
