@@ -60,7 +60,8 @@ def _claude(output: str) -> AgentReport:
         return AgentReport(text, cost)
     errors = last.get("errors")
     said = text or "; ".join(map(_text, errors if isinstance(errors, list) else ()))
-    return AgentReport(text, cost, f"the agent reports {subtype or 'an error'}" + (f": {_line(said)}" if said else ""))
+    error = "an error" if subtype in ("", "success") else subtype  # A wrong key is an error of the subtype 'success'.
+    return AgentReport(text, cost, f"the agent reports {error}" + (f": {_line(said)}" if said else ""))
 
 
 def _codex(output: str) -> AgentReport:

@@ -2,6 +2,7 @@
 
 import posixpath
 from collections.abc import Collection, Mapping, Sequence
+from itertools import dropwhile
 from typing import NamedTuple
 
 from actors.tools.parameters import path_problem
@@ -123,9 +124,14 @@ def _is_git(part: str) -> bool:
 
 
 def _leads_out(path: bytes, target: bytes) -> bool:
-    """Tell whether a link's target is outside of the folder, or in `.git`, as far as its text says."""
+    """Tell whether a link's target is outside of the folder, or in `.git`.
+
+    A target with `..` after a name counts as outside: where that name is a link, its text does not say where it leads.
+    """
     text = target.decode("utf-8", "surrogateescape")
-    if text.startswith("/") or not text:
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    names = list(dropwhile(lambda part: part == "..", parts))
+    if text.startswith("/") or not text or ".." in names:
         return True
     place = posixpath.normpath(posixpath.join(posixpath.dirname(path.decode("utf-8", "surrogateescape")), text))
     return place == ".." or place.startswith("../") or any(_is_git(part) for part in place.split("/"))

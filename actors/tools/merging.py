@@ -49,10 +49,15 @@ def _begun(repository: Repository, run: str, name: str, commit: str) -> str:
 
 def _merged(repository: Repository, ours: str, theirs: str) -> str:
     """Return the commit of the merge of two commits that have the same base. Raises `CallRefused` for a conflict."""
-    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    tree, *paths = [each for each in repository.ours.run(*words, accepted=(0, 1)).split(b"\0") if each]
+    words = ("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
+    # A clean merge prints its tree alone. A conflict has an empty field and messages after its paths, or after none.
+    found, _, messages = repository.ours.run(*words, accepted=(0, 1)).partition(b"\0\0")
+    tree, *paths = [each for each in found.split(b"\0") if each]
     if paths:
         raise _conflict([shown(path) for path in paths], "changed in the workspace too, since the agent began")
+    if messages:
+        why = next((each for each in messages.split(b"\0") if each.startswith(b"CONFLICT (")), b"of no file")
+        raise CallRefused(ToolOutcome.FAILED, f"merge conflict: {shown(why).removeprefix('CONFLICT ').strip()}")
     return repository.ours.text(
         "commit-tree", tree.decode(), "-p", ours, "-p", theirs, "-m", "merge of an agent's work"
     )

@@ -48,12 +48,18 @@ def check_git(workspace: Path, agent: str) -> None:
         hint = "make it one with `git init`, or name another folder with --workspace"
         raise UsageProblem(f"the agent {agent!r} needs the top folder of a git repository", place=place, hint=hint)
     program = shutil.which("git")
-    version = "" if program is None else Git(program, workspace.absolute(), {}, TimeLimit()).text("version")
+    git = Git(program or "git", workspace.absolute(), {}, TimeLimit())
+    version = "" if program is None else git.text("version")
     found = re.search(r"(\d+)\.(\d+)", version)
     if found is None or tuple(map(int, found.groups())) < GIT_VERSION:
         least = ".".join(map(str, GIT_VERSION))
         cause = f"the agent {agent!r} needs git {least} or newer"
         raise UsageProblem(f"{cause}, and {version or 'there is none'}", place=place, hint="install it")
+    try:
+        git.run("rev-parse", "--git-dir")
+    except GitFailed as error:
+        cause = f"the agent {agent!r} needs a git repository, and git cannot use this one: {error}"
+        raise UsageProblem(cause, place=place, hint="run `git status` there, or name another folder") from None
 
 
 def worktree_folder(home: Path, run: str, name: str) -> Path:
@@ -67,14 +73,24 @@ def temporary_folder(folder: Path) -> Path:
 
 
 def remove_worktree(folder: Path) -> None:
-    """Remove a worktree, as far as it is there. Raises `OSError`."""
-    index = _index_of(folder)
+    """Remove a worktree, as far as it is there. Raises `OSError`.
+
+    It is renamed first: what a killed driver has removed in part is never recorded as work.
+    """
+    index, renamed = _index_of(folder), folder.with_name(f"{folder.name}.gone")
     for file in (index, index.with_name(f"{index.name}.lock")):
         file.unlink(missing_ok=True)
-    for each in (folder, temporary_folder(folder)):
-        if os.path.lexists(each):
-            _make_writable(each)
-            shutil.rmtree(each)
+    _remove_folder(renamed)
+    if os.path.lexists(folder):
+        folder.rename(renamed)
+    for each in (renamed, temporary_folder(folder)):
+        _remove_folder(each)
+
+
+def _remove_folder(folder: Path) -> None:
+    if os.path.lexists(folder):
+        _make_writable(folder)
+        shutil.rmtree(folder)
 
 
 def _make_writable(folder: Path) -> None:
@@ -169,7 +185,8 @@ class DiffRecorder:
             repository = known_repository(workspace.folder, workspace.home, limit)
             if folder.is_dir():
                 left_out = commit_worktree(repository, folder, base, workspace.run, f"{name}.work")
-                remove_worktree(folder)
+                with suppress(OSError):  # A process that it has left may write on; the next driver removes the rest.
+                    remove_worktree(folder)
                 if left_out:
                     what = f"{shown_paths(sorted(left_out))} is a repository of its own, too large, or no file"
                     raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {what}")
@@ -191,7 +208,8 @@ class DiffRecorder:
             data = repository.ours.run("diff-tree", "-p", "--binary", *RAW[5:], "--no-textconv", base, commit)
             if len(data) > bytes_max:
                 problem = problem or f"its diff has {len(data):,} bytes, and may have {bytes_max:,} (max_diff_bytes)"
-            diff = self.redactor.text(data[:bytes_max].decode(errors="replace"))
+            shown_diff = self.redactor.text(data.decode(errors="replace"))  # Before it is cut: no part of one is left.
+            diff = shown_diff.encode()[:bytes_max].decode(errors="ignore")
         if problem:
             raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {problem}", diff)
         files = tuple(sorted(shown(change.path) for change in changes))
@@ -256,7 +274,7 @@ def at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Call
                     yield call
             finally:
                 os.close(handle)
-                with trio.CancelScope(shield=True):
+                with trio.CancelScope(shield=True), suppress(OSError):  # A process that it has left may write on.
                     await trio.to_thread.run_sync(remove_worktree, folder)
 
         return prepare

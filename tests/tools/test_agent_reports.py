@@ -61,13 +61,13 @@ def test_the_object_is_also_found_in_a_list_and_among_other_lines(output):
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"is_error": True, "result": "Invalid API key"}, "the agent reports success: Invalid API key"),
+        ({"is_error": True, "result": "Invalid API key"}, "the agent reports an error: Invalid API key"),
         ({"subtype": "error_max_turns", "result": None}, "the agent reports error_max_turns"),
         (
             {"subtype": "error_max_budget_usd", "result": None, "errors": ["over", "out"]},
             "the agent reports error_max_budget_usd: over; out",
         ),
-        ({"is_error": None}, "the agent reports success: Mended."),
+        ({"is_error": None}, "the agent reports an error: Mended."),
     ],
 )
 def test_an_error_that_claude_reports_is_no_success_and_its_cost_counts(fields, problem):

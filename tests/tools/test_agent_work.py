@@ -60,6 +60,8 @@ def test_a_submodule_is_refused_wherever_it_comes_or_goes(modes):
         (b"a", b"..", False),
         (b"a", b"/etc/passwd", False),
         (b"a", b"b/../../c", False),
+        (b"a", b"b/../c", False),  # Where `b` is a link to a folder above, it leads out.
+        (b"a/b/c", b".././../c//d", True),
         (b"a", b".git/config", False),
         (b"a", b"", False),
     ],

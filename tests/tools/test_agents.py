@@ -403,6 +403,19 @@ async def test_the_secrets_of_the_driver_do_not_stand_in_what_is_stored(office, 
     assert secret not in (await office.record(base)).output
 
 
+async def test_no_part_of_a_secret_stands_in_a_diff_that_is_cut(office, monkeypatch):
+    secret = "s3cret-value-of-the-driver"
+    monkeypatch.setitem(sys.modules["tests.tools.calling"].ENVIRONMENT, "API_KEY", secret)
+    office.hire(f"open('a.py', 'w').write('{secret}' * 20)")
+    base = await office.base()
+    for size in (200, 210, 220, 230):
+        await office.work(base)
+        done = await office.record(base, size=size)
+        assert "max_diff_bytes" in done.reason
+        assert done.output
+        assert secret[:6] not in done.output
+
+
 async def test_a_check_sees_the_work_before_it_is_merged_and_cannot_change_it(office):
     work = await office.recorded("open('a.py', 'w').write('two\\n')")
     tool = ToolUse(tool="holds", arguments="{}", repeatable=True, risky=False, timeout_seconds=20.0)
@@ -440,6 +453,19 @@ async def test_a_conflict_is_one_clear_line_and_no_file_is_changed(office, code,
     assert done.outcome is ToolOutcome.FAILED, done.output
     assert done.reason.startswith("merge conflict: ")
     assert "\n" not in done.reason
+    assert office.files() == before
+
+
+async def test_a_conflict_of_no_file_is_one_too(office):
+    for name in ("1", "2"):
+        (office.folder / "sub" / name).write_text(f"{name}\n" * 40)
+    code = "import os; os.makedirs('x'); os.makedirs('y'); os.rename('sub/1', 'x/1'); os.rename('sub/2', 'y/2')"
+    work = await office.recorded(f"{code}; os.remove('sub/b.py')")
+    (office.folder / "sub" / "3").write_text("three\n")
+    before = office.files()
+    done = await office.merge(work)
+    assert done.outcome is ToolOutcome.FAILED, done.output
+    assert done.reason.startswith("merge conflict: (directory rename split): Unclear where to rename sub to")
     assert office.files() == before
 
 
@@ -489,6 +515,36 @@ async def test_work_is_recorded_again_after_its_worktree_was_removed(office):
     assert AgentWork.model_validate_json(again.output) == work
 
 
+async def test_a_worktree_that_a_killed_driver_has_removed_in_part_is_not_recorded(office, monkeypatch):
+    office.hire("open('c', 'w').write('c')")
+    base = await office.base()
+    await office.work(base)
+
+    def cut_short(folder):
+        for path in folder.glob("*.py"):
+            path.unlink()
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worktrees.shutil, "rmtree", cut_short)
+        with pytest.raises(BaseException) as raised:
+            await office.record(base)
+    assert "Killed" in repr(raised.value)
+    done = await office.record(base)
+    assert AgentWork.model_validate_json(done.output).files == ("c",)
+
+
+async def test_a_process_that_a_check_has_left_harms_nothing(office, monkeypatch):
+    work = await office.recorded("open('a.py', 'w').write('two\\n')")
+    tool = ToolUse(tool="holds", arguments="{}", repeatable=True, risky=False, timeout_seconds=20.0)
+
+    def busy(folder):
+        raise OSError(39, "Directory not empty")
+
+    monkeypatch.setattr(worktrees.shutil, "rmtree", busy)
+    assert (await office.bench.call(office.tools, tool, commit=work.commit)).outcome is ToolOutcome.SUCCEEDED
+
+
 async def test_the_record_of_another_base_and_of_no_worktree_is_refused(office):
     work = await office.recorded(EDIT)
     done = await office.record(work.commit)
@@ -503,6 +559,9 @@ async def test_a_folder_that_the_agent_has_locked_is_removed(office):
 
 def test_a_workspace_without_git_is_refused_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(UsageProblem, match="the agent 'coder' needs the top folder of a git repository"):
+        check_git(tmp_path, "coder")
+    (tmp_path / ".git").mkdir()
+    with pytest.raises(UsageProblem, match="git cannot use this one: git rev-parse: fatal: not a git repository"):
         check_git(tmp_path, "coder")
     git(tmp_path, "init", "-q")
     check_git(tmp_path, "coder")
