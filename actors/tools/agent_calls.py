@@ -37,6 +37,7 @@ from actors.tools.worktrees import (
 )
 from actors.values.format import money
 from runtime.core.ledger import MICRO
+from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.process.group import CHUNK_BYTES, CommandNotStarted, GatedProcess, start_gated
 
@@ -68,7 +69,7 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
                     program = "" if spec.mcp is not None else find_server(spec, outside)
                     with refused_by_git("no worktree can be made"):
                         for earlier in earlier_attempts(name):  # Of which a person has said that they failed.
-                            remove_worktree(worktree_folder(workspace.home, workspace.run, earlier))
+                            await trio.to_thread.run_sync(_throw_away, workspace, earlier, base, True)
                         await trio.to_thread.run_sync(make_worktree, workspace, base, folder)
                     prompt, before, files = str(arguments["prompt"]), _confined(spec, folder), workspace.lock.inherited
                     added = {"TMPDIR": str(temporary_folder(folder))}
@@ -97,17 +98,24 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
             if not (isinstance(call, _AgentCall | _ServerCall) and call.succeeded):
                 begun = isinstance(call, _AgentCall | _ServerCall) and call.begun
                 with trio.CancelScope(shield=True):
-                    await trio.to_thread.run_sync(_throw_away, workspace, folder, base, f"{name}.unfinished", begun)
+                    await trio.to_thread.run_sync(_throw_away, workspace, name, base, begun)
 
     return Tool(spec.name, prepare)
 
 
-def _throw_away(workspace: Workspace, folder: Path, base: str, name: str, keep: bool) -> None:
-    """Remove a worktree; where `keep` says so, what was changed in it is kept as a commit, if that can be made."""
+def _throw_away(workspace: Workspace, name: str, base: str, keep: bool) -> None:
+    """Remove the worktree of an attempt; where `keep` says so, what was changed in it is kept as a commit.
+
+    Its parent is the attempt's own base, or else the one given. Where none can be made, the log says why.
+    """
+    folder = worktree_folder(workspace.home, workspace.run, name)
     if keep and folder.is_dir():
-        with suppress(GitFailed, OSError):
+        try:
             repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
-            commit_worktree(repository, folder, base, workspace.run, name)
+            base = repository.commit_at(workspace.run, f"{name}.base") or base
+            commit_worktree(repository, folder, base, workspace.run, f"{name}.unfinished")
+        except (GitFailed, OSError) as error:
+            log.get_logger("tool").warning("agent.work_not_kept", run_id=workspace.run, attempt=name, reason=str(error))
     with suppress(OSError):  # The next call of the step, or the removal of the run, tries it again.
         remove_worktree(folder)
 

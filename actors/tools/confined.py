@@ -54,19 +54,22 @@ def read_inside(folder: int, path: str, bytes_max: int) -> bytes | None:
     return data
 
 
-def write_inside(folder: int, path: str, content: bytes, *, executable: bool | None = None) -> None:
+def write_inside(
+    folder: int, path: str, content: bytes, *, executable: bool | None = None, replaces_link: bool = False
+) -> None:
     """Replace a file below an open folder as a whole, or create it with the folders above it.
 
     Its mode is kept, unless `executable` says whether it may be executed. After a crash the old or the new content is
-    there. Raises `OutOfBounds` for what is no regular file, and `OSError`.
+    there. Raises `OutOfBounds` for what is no regular file, a link included unless `replaces_link`, and `OSError`.
     """
     with _parent_of(folder, path, make=True) as (parent, name):
         mode = None
         with suppress(FileNotFoundError):
             status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-            if not stat.S_ISREG(status.st_mode):
+            if stat.S_ISREG(status.st_mode):
+                mode = status.st_mode & 0o777
+            elif not (replaces_link and stat.S_ISLNK(status.st_mode)):
                 raise OutOfBounds(f"{path!r} is not a file")
-            mode = status.st_mode & 0o777
         temporary = f".replan-{sha256(name.encode()).hexdigest()[:16]}.tmp"
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=parent)  # What a killed process has left.
@@ -117,6 +120,22 @@ def remove_inside(folder: int, path: str) -> None:
             except OSError:  # It holds something else.
                 return
         above = above.rpartition("/")[0]
+
+
+def files_inside(folder: int, path: str) -> set[str] | None:
+    """Return the paths of all files below a folder that is below an open one; None where no such folder is there.
+
+    Links and devices count as files, and so does an empty folder. Raises `OutOfBounds`, `OSError`.
+    """
+    found: set[str] = set()
+    with _parent_of(folder, path) as (parent, name):
+        if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+            return None
+        for above, folders, files, handle in os.fwalk(name, dir_fd=parent):
+            links = [each for each in folders if stat.S_ISLNK(os.lstat(each, dir_fd=handle).st_mode)]
+            place = path + above[len(name) :]
+            found |= {f"{place}/{each}" for each in (*files, *links)} or (set() if folders else {place + "/"})
+    return found
 
 
 def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | None:

@@ -6,12 +6,20 @@ crash finds that commit by its name, and writes what is missing: each file is as
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from actors.run.tools import ToolOutcome
 from actors.tools.agent_work import GIT_SECONDS, LINK, TreeChange, changes_in, shown_paths
-from actors.tools.confined import OutOfBounds, TooLarge, entry_inside, link_inside, remove_inside, write_inside
+from actors.tools.confined import (
+    OutOfBounds,
+    TooLarge,
+    entry_inside,
+    files_inside,
+    link_inside,
+    remove_inside,
+    write_inside,
+)
 from actors.tools.refusals import CallRefused
 from actors.tools.repository import FILE_BYTES_MAX, GitFailed, Repository, TimeLimit, known_repository, shown
 from actors.tools.workspace import Workspace
@@ -71,10 +79,11 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
     """Bring the workspace from before the merge, or from the midst of it, to after it."""
     todo: list[TreeChange] = []
     strange: list[str] = []
+    paths = {change.path.decode() for change in changes}
     for change in changes:
         path = change.path.decode()
         try:
-            entry = entry_inside(workspace.handle, path, FILE_BYTES_MAX)
+            entry = _entry(workspace, path, paths)
         except (OutOfBounds, TooLarge):
             strange.append(path)
             continue
@@ -98,10 +107,28 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
             if change.new_mode == LINK:
                 link_inside(workspace.handle, path, content)
             else:
-                write_inside(workspace.handle, path, content, executable=change.new_mode == "100755")
+                executable = change.new_mode == "100755"
+                write_inside(workspace.handle, path, content, executable=executable, replaces_link=True)
             reached("merge.written")
     except OutOfBounds as error:
         raise GitFailed(str(error)) from None
+
+
+def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str, bytes] | None:
+    """Return what is at the path of a change; `paths` are those of all changes. Raises `OutOfBounds`, `TooLarge`.
+
+    Nothing is at a path below one that changes too, since a file is there, and at that of a folder whose files change.
+    """
+    try:
+        return entry_inside(workspace.handle, path, FILE_BYTES_MAX)
+    except OutOfBounds:
+        parts = path.split("/")
+        if any("/".join(parts[:count]) in paths for count in range(1, len(parts))):
+            return None
+        below = files_inside(workspace.handle, path)
+        if below is None or not below <= set(paths):
+            raise
+        return None
 
 
 def _blob_id(content: bytes, length: int) -> str:

@@ -267,6 +267,8 @@ class Repository:
         folders: dict[bytes, bool] = {}
         for path in sorted(found):
             size = _size(os.fsencode(self.workspace), path, folders)
+            if size is None and path in known and _is_real(os.fsencode(self.workspace), path, folders):
+                continue  # A folder is in the place of the file.
             if size is None:
                 left_out.append(shown(path))
             elif size >= 0:

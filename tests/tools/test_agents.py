@@ -14,9 +14,10 @@ from actors.tools.agent_work import AgentWork, diff_use, merge_use
 from actors.tools.snapshot_texts import snapshot_taken, snapshot_use
 from actors.tools.uses import ToolUse, canonical
 from actors.tools.workspace import open_workspace
-from actors.tools.worktrees import check_git, remove_worktrees, temporary_folder, worktree_folder
+from actors.tools.worktrees import DiffRecorder, check_git, remove_worktrees, temporary_folder, worktree_folder
 from runtime.core.crash_points import install
 from runtime.core.errors import UsageProblem
+from runtime.logs.redact import Redactor
 from runtime.process import group
 from runtime.process.identity import end_of_group
 from tests.tools.test_snapshots import git, state_of
@@ -408,12 +409,12 @@ async def test_no_part_of_a_secret_stands_in_a_diff_that_is_cut(office, monkeypa
     monkeypatch.setitem(sys.modules["tests.tools.calling"].ENVIRONMENT, "API_KEY", secret)
     office.hire(f"open('a.py', 'w').write('{secret}' * 20)")
     base = await office.base()
-    for size in (200, 210, 220, 230):
+    for size in (230, 235):
         await office.work(base)
         done = await office.record(base, size=size)
         assert "max_diff_bytes" in done.reason
         assert done.output
-        assert secret[:6] not in done.output
+        assert secret[:4] not in done.output
 
 
 async def test_a_check_sees_the_work_before_it_is_merged_and_cannot_change_it(office):
@@ -453,19 +454,6 @@ async def test_a_conflict_is_one_clear_line_and_no_file_is_changed(office, code,
     assert done.outcome is ToolOutcome.FAILED, done.output
     assert done.reason.startswith("merge conflict: ")
     assert "\n" not in done.reason
-    assert office.files() == before
-
-
-async def test_a_conflict_of_no_file_is_one_too(office):
-    for name in ("1", "2"):
-        (office.folder / "sub" / name).write_text(f"{name}\n" * 40)
-    code = "import os; os.makedirs('x'); os.makedirs('y'); os.rename('sub/1', 'x/1'); os.rename('sub/2', 'y/2')"
-    work = await office.recorded(f"{code}; os.remove('sub/b.py')")
-    (office.folder / "sub" / "3").write_text("three\n")
-    before = office.files()
-    done = await office.merge(work)
-    assert done.outcome is ToolOutcome.FAILED, done.output
-    assert done.reason.startswith("merge conflict: (directory rename split): Unclear where to rename sub to")
     assert office.files() == before
 
 
@@ -525,11 +513,10 @@ async def test_a_worktree_that_a_killed_driver_has_removed_in_part_is_not_record
             path.unlink()
         raise Killed
 
-    with monkeypatch.context() as patched:
+    with monkeypatch.context() as patched, open_workspace(office.folder, office.bench.home, "r") as workspace:
         patched.setattr(worktrees.shutil, "rmtree", cut_short)
-        with pytest.raises(BaseException) as raised:
-            await office.record(base)
-    assert "Killed" in repr(raised.value)
+        with pytest.raises(Killed):
+            DiffRecorder(Redactor())(workspace, json.loads(diff_use(NAME, base, 10, 10_000).arguments))
     done = await office.record(base)
     assert AgentWork.model_validate_json(done.output).files == ("c",)
 
