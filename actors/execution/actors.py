@@ -1,9 +1,11 @@
 """The actors of an execution: tools, the model that writes files, the planner, the prover and the clock."""
 
 from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
+
+import trio
 
 from actors.execution.config import ExecutionConfig
 from actors.execution.machine import PLANNER, PROVER
@@ -14,9 +16,9 @@ from actors.planning.children import ChildGenerator
 from actors.run.kind import Resources
 from actors.run.machine import MODEL
 from actors.run.waits import CLOCK
+from actors.tools.agent_calls import clear_worktrees
 from actors.tools.open_tools import open_tools
 from actors.tools.workspace import open_workspace
-from actors.tools.worktrees import remove_worktrees
 from runtime.drive.actor import Actor
 
 FILES_SIDE_BY_SIDE = 16
@@ -36,8 +38,7 @@ async def open_actors(
     `at_work` are the nodes of its attempts that have not ended: their worktrees are kept.
     """
     with open_workspace(config.workspace, resources.home, run) as workspace:
-        with suppress(OSError):
-            remove_worktrees(resources.home, run, kept=at_work)
+        await trio.to_thread.run_sync(clear_worktrees, workspace, at_work)
         tools = open_tools(config.tools, workspace, resources.environment)
         yield [*actors_for(config, resources), *(tool_actor(tool, resources.clock.now) for tool in tools)]
 

@@ -5,7 +5,7 @@ does not succeed leaves no worktree: what it has changed until then is kept as a
 """
 
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,13 +25,16 @@ from actors.tools.mcp_calls import opened_call
 from actors.tools.programs import ProgramMissing, find_server
 from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
 from actors.tools.repository import GitFailed, TimeLimit, known_repository
+from actors.tools.snapshot_texts import ref_of
 from actors.tools.specs import AgentSpec
 from actors.tools.workspace import Workspace
 from actors.tools.worktrees import (
     commit_worktree,
+    left_worktrees,
     make_worktree,
     refused_by_git,
     remove_worktree,
+    remove_worktrees,
     temporary_folder,
     worktree_folder,
 )
@@ -118,6 +121,29 @@ def _throw_away(workspace: Workspace, name: str, base: str, keep: bool) -> None:
             log.get_logger("tool").warning("agent.work_not_kept", run_id=workspace.run, attempt=name, reason=str(error))
     with suppress(OSError):  # The next call of the step, or the removal of the run, tries it again.
         remove_worktree(folder)
+
+
+def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
+    """Remove the worktrees that killed drivers have left of a run's attempts that have ended; keep the work in commits.
+
+    `at_work` are the nodes of attempts that have not ended. Where no commit can be made, or nothing be removed, the log
+    says why.
+    """
+    try:
+        folders = [each for each in left_worktrees(workspace.home, workspace.run, but=at_work) if each.is_dir()]
+        if folders:
+            repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
+            refs = ref_of(workspace.run, "all").rpartition("/")[0]
+            for folder in folders:  # Its name, and that of the ref of its base, end with a hash of what they stand for.
+                base = f"{refs}/{folder.name.rpartition('-')[0]}-base-*"
+                for commit in repository.theirs.text("for-each-ref", "--format=%(objectname)", base).split()[:1]:
+                    commit_worktree(repository, folder, commit, workspace.run, f"{folder.name}.unfinished")
+    except (GitFailed, OSError) as error:
+        log.get_logger("tool").warning("agent.work_not_kept", run_id=workspace.run, attempt="", reason=str(error))
+    try:
+        remove_worktrees(workspace.home, workspace.run, kept=at_work)
+    except OSError as error:
+        log.get_logger("tool").warning("agent.worktrees_left", run_id=workspace.run, reason=str(error))
 
 
 @dataclass(slots=True)

@@ -102,16 +102,20 @@ def _make_writable(folder: Path) -> None:
                 _make_writable(Path(entry.path))
 
 
-def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> None:
-    """Remove the worktrees of a run but those of some names: a killed driver has left them. Raises `OSError`."""
-    folders = {worktree_folder(home, run, name) for name in kept}
+def left_worktrees(home: Path, run: str, *, but: Collection[str] = ()) -> set[Path]:
+    """Return the folders of the worktrees of a run but those of some names. Raises `OSError`."""
     above = worktree_folder(home, run, "all").parent
     # Beside a worktree there are its index and its temporary files; no name of a worktree has a dot.
     found = {above / each.name.partition(".")[0] for each in above.iterdir()} if above.is_dir() else set()
-    for folder in found - folders:
+    return found - {worktree_folder(home, run, name) for name in but}
+
+
+def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> None:
+    """Remove the worktrees of a run but those of some names: a killed driver has left them. Raises `OSError`."""
+    for folder in left_worktrees(home, run, but=kept):
         remove_worktree(folder)
     with suppress(OSError):  # It holds one that is kept, or is not there.
-        above.rmdir()
+        worktree_folder(home, run, "all").parent.rmdir()
 
 
 def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:

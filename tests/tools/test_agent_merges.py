@@ -6,7 +6,9 @@ import pytest
 
 from actors.run.tools import ToolOutcome
 from actors.tools import merging
+from actors.tools.agent_calls import clear_worktrees
 from actors.tools.agent_work import merge_use
+from actors.tools.snapshot_texts import snapshot_taken, snapshot_use
 from actors.tools.uses import ToolUse, canonical
 from actors.tools.workspace import open_workspace
 from tests.tools.test_agents import NAME, Killed, Office
@@ -75,6 +77,22 @@ async def test_a_folder_with_other_files_is_not_replaced(office):
     done = await office.merge(work)
     assert done.reason.startswith("merge conflict: sub changed in the workspace"), done.reason
     assert office.files() == before
+
+
+async def test_what_a_killed_driver_has_left_of_an_ended_attempt_is_kept_as_a_commit(office):
+    office.hire("open('c', 'w').write('an hour of work')")
+    start = await office.base()
+    taken = await office.bench.call(office.tools, snapshot_use(f"{NAME}.base", start), seconds=60.0)
+    base = snapshot_taken(taken.output).id
+    await office.work(base)
+    with open_workspace(office.folder, office.bench.home, "r") as workspace:
+        clear_worktrees(workspace, [NAME])
+        assert office.worktree.exists()
+        clear_worktrees(workspace, [])
+    assert not office.worktree.exists()
+    [ref] = git(office.folder, "for-each-ref", "--format=%(refname)", "refs/replan/r/*unfinished*").split()
+    assert git(office.folder, "show", f"{ref}:c") == "an hour of work"
+    assert git(office.folder, "rev-parse", f"{ref}^").strip() == base
 
 
 async def test_what_an_agent_left_that_a_person_said_has_failed_is_kept(office):
