@@ -235,7 +235,7 @@ class _Tail:
     """The end of what a stream brings."""
 
     def __init__(self, bytes_max: int) -> None:
-        self._bytes_max, self._data = bytes_max, bytearray()
+        self._bytes_max, self._data, self._is_cut = bytes_max, bytearray(), False
         self.ended = trio.Event()
         """Set at the stream's end."""
 
@@ -245,12 +245,16 @@ class _Tail:
             self._data += data
             if len(self._data) > 2 * self._bytes_max:
                 del self._data[: -self._bytes_max]
+                self._is_cut = True
         self.ended.set()
 
     @property
     def text(self) -> str:
-        """The end, as text."""
-        return bytes(self._data[-self._bytes_max :]).decode(errors="replace")
+        """The end, as text; where it was cut, from a line's start, if there is one: no part of a secret is left."""
+        data = bytes(self._data[-self._bytes_max :])
+        if self._is_cut or len(self._data) > self._bytes_max:
+            data = data.partition(b"\n")[2] or data
+        return data.decode(errors="replace")
 
 
 async def _give(stream: trio.abc.SendStream, data: bytes) -> None:

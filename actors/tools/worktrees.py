@@ -196,7 +196,9 @@ class DiffRecorder:
                     raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {what}")
             commit = repository.commit_at(workspace.run, f"{name}.work")
             if not commit or repository.parents(commit) != [base]:
-                raise CallRefused(ToolOutcome.FAILED, "the agent's worktree is not there any more")
+                raise CallRefused(
+                    ToolOutcome.FAILED, "this run has no worktree of the agent's work, which a fork does not copy"
+                )
             return self._work(repository, base, commit, int(arguments["files_max"]), int(arguments["diff_bytes_max"]))
 
     def _work(self, repository: Repository, base: str, commit: str, files_max: int, bytes_max: int) -> str:

@@ -404,6 +404,16 @@ async def test_the_secrets_of_the_driver_do_not_stand_in_what_is_stored(office, 
     assert secret not in (await office.record(base)).output
 
 
+async def test_no_part_of_a_secret_stands_in_errors_that_are_cut(office, monkeypatch):
+    secret = "s3cret-value-of-the-driver"
+    monkeypatch.setitem(sys.modules["tests.tools.calling"].ENVIRONMENT, "API_KEY", secret)
+    monkeypatch.setattr(agent_calls, "ERROR_BYTES_MAX", 100)
+    for filler in (85, 300):
+        office.hire(f"import sys; sys.stderr.write('y' * {filler} + '{secret}\\n' + 'x' * 85 + '\\n'); sys.exit(1)")
+        done = await office.work(await office.base())
+        assert done.output.strip() == "x" * 85
+
+
 async def test_no_part_of_a_secret_stands_in_a_diff_that_is_cut(office, monkeypatch):
     secret = "s3cret-value-of-the-driver"
     monkeypatch.setitem(sys.modules["tests.tools.calling"].ENVIRONMENT, "API_KEY", secret)
@@ -535,7 +545,7 @@ async def test_a_process_that_a_check_has_left_harms_nothing(office, monkeypatch
 async def test_the_record_of_another_base_and_of_no_worktree_is_refused(office):
     work = await office.recorded(EDIT)
     done = await office.record(work.commit)
-    assert (done.outcome, done.reason) == (ToolOutcome.FAILED, "the agent's worktree is not there any more")
+    assert (done.outcome, done.reason) == (ToolOutcome.FAILED, "this run has no worktree of the agent's work")
 
 
 async def test_a_folder_that_the_agent_has_locked_is_removed(office):
