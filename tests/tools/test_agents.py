@@ -545,7 +545,10 @@ async def test_a_process_that_a_check_has_left_harms_nothing(office, monkeypatch
 async def test_the_record_of_another_base_and_of_no_worktree_is_refused(office):
     work = await office.recorded(EDIT)
     done = await office.record(work.commit)
-    assert (done.outcome, done.reason) == (ToolOutcome.FAILED, "this run has no worktree of the agent's work")
+    assert (done.outcome, done.reason) == (
+        ToolOutcome.FAILED,
+        "this run has no worktree of the agent's work, which a fork does not copy",
+    )
 
 
 async def test_a_folder_that_the_agent_has_locked_is_removed(office):
