@@ -40,7 +40,7 @@ def confine(paths: "list[str]") -> None:
     for path in paths:
         try:
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         allowed = all_access if stat.S_ISDIR(os.fstat(handle).st_mode) else in_files
         _checked(system.syscall(_ADD, rules, 1, struct.pack("=Qi", allowed, handle), 0))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import time
 from textwrap import dedent
@@ -9,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 from actors.run.tools import ToolOutcome
-from actors.tools import agent_calls, merging, worktrees
+from actors.tools import agent_calls, merging, worktrees, write_confinement
 from actors.tools.agent_work import AgentWork, diff_use, merge_use
 from actors.tools.snapshot_texts import snapshot_taken, snapshot_use
 from actors.tools.uses import ToolUse, canonical
@@ -175,6 +176,14 @@ async def test_an_agent_writes_nothing_but_its_worktree_its_temporary_files_and_
     }
     assert state_of(office.folder) == before
     assert AgentWork.model_validate_json((await office.record(base)).output).files == ("a.py",)
+
+
+def test_paths_that_are_not_there_are_left_out_of_what_may_be_written(tmp_path):
+    (tmp_path / "file").touch()
+    paths = [str(tmp_path / "file" / "below"), str(tmp_path / "gone")]
+    words = [sys.executable, "-I", "-S", write_confinement.__file__, "2", *paths, sys.executable, "-c", "print(1)"]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"1\n", b"")
 
 
 async def test_an_agent_that_may_write_anywhere_is_not_confined(office):
