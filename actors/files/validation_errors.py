@@ -1,6 +1,6 @@
 """The base class of models of files, and the one line for an author whose file does not fit them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -76,11 +76,45 @@ PATTERN_MEANINGS = {
 """The meaning of each pattern in the models of configuration files, in words."""
 
 
-def usage_problem(error: ValidationError, document: ParsedFile) -> UsageProblem:
-    """Return the first error about a document as one line; its hint counts the others."""
+class _Unshown:
+    """Stands for a value that may be a secret: a message says only of what kind it is."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        match self._value:
+            case str():
+                return "text"
+            case Mapping():
+                return "a mapping"
+            case list():
+                return "a list"
+            case bool():
+                return "true or false"
+            case int() | float():
+                return "a number"
+            case _:
+                return "nothing"
+
+
+_SHOWN = frozenset({"enum", "greater_than", "greater_than_equal", "less_than", "less_than_equal", "literal_error"})
+"""The types of errors whose value is shown in secret sections, too: one of several words, or a number."""
+
+
+def usage_problem(
+    error: ValidationError, document: ParsedFile, *, secret_sections: Collection[str] = ()
+) -> UsageProblem:
+    """Return the first error about a document as one line; its hint counts the others.
+
+    `secret_sections` are the top keys below which a value may be a secret, also where it is at a wrong place.
+    """
     errors = error.errors(include_url=False)
     details = [detail for detail in errors if not _is_consequence(detail, errors)]
     first = details[0]
+    is_name = first["loc"][-1:] == ("[key]",)
+    if first["loc"][:1] and first["loc"][0] in secret_sections and first["type"] not in _SHOWN and not is_name:
+        first["input"] = _Unshown(first["input"])
     context = first.get("ctx", {})
     path = (*first["loc"], *context.get("path", ()))
     if first["type"] == "union_tag_invalid":

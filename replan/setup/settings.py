@@ -46,6 +46,9 @@ from runtime.models.providers import PROVIDERS
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
 """The limits that a server may bound: what clients may only lower, and `stop_below`, which they may only raise."""
 
+SECRET_SECTIONS = ("answer_links", "mail", "search", "slack", "webhooks")
+"""The keys of the config file below which a value may be a secret, or an address with a token."""
+
 
 class PriceEntry(Config):
     """A model's own price, in dollars per million tokens."""
@@ -307,7 +310,7 @@ def read_user_config(path: Path) -> UserConfig:
     try:
         return UserConfig.model_validate(document.value)
     except ValidationError as error:
-        raise usage_problem(error, document) from None
+        raise usage_problem(error, document, secret_sections=SECRET_SECTIONS) from None
 
 
 def _absolute(text: str, spec: ModelSpec) -> ModelChoice:
