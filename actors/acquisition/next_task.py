@@ -70,7 +70,10 @@ def missing_fields(schema: Schema) -> Iterator[str]:
 
 
 def open_components(schema: Schema) -> Iterator[str]:
-    """Yield the fields without a value that made fields need, in the profile's order, each once."""
+    """Yield the components without a value that required composed fields without a value need.
+
+    They come in the profile's order, each once.
+    """
     seen: set[str] = set()
     for path, spec in schema.profile.fields.items():
         if not (spec.required and schema.is_made(path)) or schema.value(path) is not None:

@@ -155,7 +155,7 @@ def _facts(event: AcquisitionEvent) -> Sequence[Traced]:
 
 
 def log_fields(event: AcquisitionEvent, state: State) -> Mapping[str, str | int]:
-    """Return what an event is about, for logs; a node of the graph is its own step."""
+    """Return the fields of log lines about an event; for a move in the graph, the step is the node's name."""
     return {"step": event.node, "node": event.node} if isinstance(event, Routed) else records.log_fields(event, state)
 
 

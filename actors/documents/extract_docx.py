@@ -190,7 +190,7 @@ def _comments(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _part(content: bytes, name: str, tag: str) -> list[Any]:
-    """Return the elements of a part of the file; none where it has no such part."""
+    """Return the elements with a tag in the part of the file with a name; none where the file has no such part."""
     archive = check_archive(content)
     return list(parse_xml(archive.read(name)).iter(qn(tag))) if name in archive.namelist() else []
 

@@ -63,7 +63,7 @@ def search_tool(
 
 @dataclass(frozen=True, slots=True)
 class _SearchCall:
-    """One search."""
+    """A prepared call of the search tool that searches a folder or a search service."""
 
     places: SearchPlaces
     """Where it searches."""

@@ -51,10 +51,11 @@ def agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
     return f"{rendered.system}\n\n{rendered.user}"
 
 
-def noted(state: State, before: Attempt, after: Attempt, event: ToolFinished) -> Attempt:
-    """Return an attempt after a phase that has recorded the workspace, or the work of its agent.
+def with_commit(state: State, before: Attempt, after: Attempt, event: ToolFinished) -> Attempt:
+    """Return an attempt with the commit that its phase has made, of the workspace or of an agent's work.
 
-    Work that a requirement forbids fails the attempt before it is checked.
+    Work that a requirement forbids fails the attempt before it is checked. An attempt after another phase is returned
+    as it is.
     """
     if len(after.todo) == len(before.todo):
         return after

@@ -34,10 +34,10 @@ DONE = "it was done"
 """The answer of a person who has done a step."""
 NOT_DONE = "it failed"
 """The answer of a person who could not do it."""
-HOLDS = "it passes"
+CHECK_PASSES = "it passes"
 """The answer of a person who has checked a result and found it good."""
-HOLDS_NOT = "it does not pass"
-"""The answer of a person who has found it wrong."""
+CHECK_FAILS = "it does not pass"
+"""The answer of a person who has checked a result and found it wrong."""
 
 CHECKS = frozenset({AttemptPhase.CHECK_PRE, AttemptPhase.CHECK})
 """The phases in which a result is checked."""
@@ -117,13 +117,11 @@ def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: 
 def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> PersonUse | None:
     """Return what a person does in the attempt's phase; None for a phase that is not a person's."""
     act, *checks = plan.uses(config.tools, attempt.step)
-    use = (
-        act
-        if attempt.phase is AttemptPhase.ACT
-        else checks[0]
-        if attempt.phase is AttemptPhase.CHECK and checks
-        else None
-    )
+    use: Use | None = None
+    if attempt.phase is AttemptPhase.ACT:
+        use = act
+    elif attempt.phase is AttemptPhase.CHECK and checks:
+        use = checks[0]
     return use if isinstance(use, PersonUse) else None
 
 
@@ -245,7 +243,7 @@ def after_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
         case AttemptPhase.ACT:
             return passed(attempt) if answer == DONE else failed(attempt, faults.not_done(attempt, answer))
         case AttemptPhase.CHECK:
-            return passed(attempt) if answer == HOLDS else failed(attempt, faults.not_accepted(attempt, answer))
+            return passed(attempt) if answer == CHECK_PASSES else failed(attempt, faults.not_accepted(attempt, answer))
         case (
             AttemptPhase.PRE_CHECK
             | AttemptPhase.BASE
@@ -264,7 +262,7 @@ def after_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
 
 
 def _told_outcome(attempt: Attempt, answer: str) -> Attempt:
-    """Return the attempt after a person was asked what a tool has done that did not get to its end."""
+    """Return the attempt after a person was asked what an interrupted call of a tool has done."""
     match answer:
         case str() if answer == SUCCEEDED:
             return passed(attempt)

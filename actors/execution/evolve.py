@@ -46,7 +46,10 @@ Common = Callable[[State, RunState[ExecutionCall], CommonEvent], State]
 
 
 def applied(common: Common, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
-    """Return the state after an event; `run` is the common part after it, `common` serves what every kind has."""
+    """Return the state after an event; `run` is the common part after it.
+
+    `common` is `RunMachine.common`, for the events that change nothing else of an execution.
+    """
     if state.damaged is not None and not isinstance(event, RunFinished):
         state = changed(state, damaged=None)  # The run goes on, so the workspace may change again.
     if isinstance(event, SettingsChanged):
@@ -63,7 +66,7 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
             opened = state.run.tools.get(event.request_id)
             ended = evolve_undo.tool_ended(after, event, None if opened is None else opened.request)
             ended = evolve_steps.tool_ended(ended, event)
-            # What a person says of a call of the run that this one was forked from is no call of this one.
+            # A person has said what became of a call of the run that this one was forked from.
             return evolve_undo.made_before_fork(ended, opened.request.node) if opened and opened.forked else ended
         case ToolReissued():
             return evolve_undo.reissued(evolve_steps.requested(after, event.again.node, event.again), event.again)
@@ -93,8 +96,8 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
             question = state.run.questions[event.question_id]
             if not question.open:  # A late answer is kept, and changes nothing.
                 return after
-            told = evolve_troubles.answered(evolve_steps.answered(after, question.request, event), event)
-            return evolve_undo.answered(told, event)
+            after = evolve_steps.answered(after, question.request, event)
+            return evolve_undo.answered(evolve_troubles.answered(after, event), event)
         case WaitEnded() if event.request_id.startswith("rest:undo/"):
             return evolve_undo.rested(after)
         case WaitEnded():

@@ -42,7 +42,7 @@ from actors.values.findings import Code, Finding
 from runtime.core.copies import changed, without
 
 FEEDBACK_WINDOW = 5
-"""The rejections of a step that the prompt of a model shows."""
+"""The number of a step's latest rejections that the prompt of a model shows."""
 
 
 def constrained(state: State, constraints: Constraints) -> State:
@@ -97,9 +97,8 @@ def _with_visit(state: State, node: str) -> State:
     parsed = parse_node(node)
     if parsed is None or parsed.revision != state.revision or parsed.name in state.active:
         return state
-    if (
-        parsed.name not in state.plan.by_name
-    ):  # The node of a question about a call's outcome, which the rules of every run ask.
+    # Another node is that of a question about a call's outcome, which the rules of every run ask.
+    if parsed.name not in state.plan.by_name:
         return state
     return begun(state, state.plan.by_name[parsed.name])
 
@@ -137,24 +136,25 @@ def tool_ended(state: State, event: ToolFinished) -> State:
         return state
     if attempt.phase in (AttemptPhase.SNAPSHOT, AttemptPhase.COMPARE):
         return _after_phase(*workspace_rules.after_step(state, attempt, event))
-    after = agent_rules.noted(state, attempt, after_tool(attempt, use, event), event)
-    read = _read(state, attempt, after, event.output)
+    after = agent_rules.with_commit(state, attempt, after_tool(attempt, use, event), event)
+    complete = _with_output(state, attempt, after, event.output)
     doubtful = event.outcome in (ToolOutcome.TRANSIENT, ToolOutcome.BROKEN, ToolOutcome.UNKNOWN)
-    return _noted(state, attempt, after, read, may_have_run=doubtful)
+    return _with_result(state, attempt, after, complete, may_have_run=doubtful)
 
 
-def _noted(state: State, before: Attempt, after: Attempt, read: Attempt, *, may_have_run: bool) -> State:
-    """Return the state after a phase, with the effect that its call had; while everything is undone, nothing follows.
+def _with_result(state: State, before: Attempt, after: Attempt, complete: Attempt, *, may_have_run: bool) -> State:
+    """Return the state after a phase, with the effect of its call; while everything is undone, no phase follows.
 
-    `after` is the attempt after its call alone, `read` the same with what the output holds.
+    `before` is the attempt before the phase ended, `after` the one after it, and `complete` is `after` with the outcome
+    and the values in the output. `may_have_run` is as in `evolve_undo.with_effect_of`.
     """
-    state = evolve_undo.noted(state, before, after, read.values, may_have_run=may_have_run)
+    state = evolve_undo.with_effect_of(state, before, after, complete.values, may_have_run=may_have_run)
     if state.undoing is not None:
         return changed(state, active=without(state.active, (before.name,)))
-    return _after_phase(state, read)
+    return _after_phase(state, complete)
 
 
-def _read(state: State, before: Attempt, after: Attempt, output: str) -> Attempt:
+def _with_output(state: State, before: Attempt, after: Attempt, output: str) -> Attempt:
     """Return an attempt after its phase. If its generator has succeeded, add the outcome and the values in the output.
 
     A finding about the output names the phase `act`, so it is made of the attempt before the phase ended.
@@ -165,8 +165,8 @@ def _read(state: State, before: Attempt, after: Attempt, output: str) -> Attempt
     step = state.plan.by_id[before.step]
     if not state.plan.is_read(state.config.tools, before.step):
         return after
-    read = after_output(replace(before, tries=0), step, use, output, state.values)
-    return read if read.result else replace(after, outcome=read.outcome, values=read.values)
+    found = after_output(replace(before, tries=0), step, use, output, state.values)
+    return found if found.result else replace(after, outcome=found.outcome, values=found.values)
 
 
 def replied(state: State, event: FileReplied) -> State:
@@ -181,8 +181,8 @@ def answered(state: State, question: ClarificationRequested, event: Answer) -> S
     if attempt is None or not attempt.open or question.node not in (attempt.at_work, attempt.question_node):
         return state
     after = after_answer(attempt, question, event)
-    read = _read(state, attempt, after, "")
-    return _noted(state, attempt, after, read, may_have_run=after.result == "unknown")
+    complete = _with_output(state, attempt, after, "")
+    return _with_result(state, attempt, after, complete, may_have_run=after.result == "unknown")
 
 
 def rested(state: State, wait: WaitRequested) -> State:

@@ -168,7 +168,7 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
 
 
 def _kept(state: State, replan: Replan, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a new plan with what every plan keeps to; a partial replan keeps the text of the goal too."""
+    """Return a new plan with the constraints that hold for every plan; a partial replan keeps the goal's text too."""
     value, goal = with_constraints(plan, state.constraints), state.plan.plan.goal
     if replan.level is BacktrackLevel.PARTIAL_REPLAN and goal and value.get("goal") != goal:
         value = {**value, "goal": goal}
@@ -249,4 +249,5 @@ def reopened(state: State) -> State:
 
 
 def _anew(state: State) -> State:
+    """Return the state in which all replans and questions of the configuration are left again."""
     return changed(state, replans_left=state.config.replans_max, questions_left=state.config.questions_max)

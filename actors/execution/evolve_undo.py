@@ -51,14 +51,14 @@ def reissued(state: State, request: ToolRequested) -> State:
     return changed(state, active={**state.active, attempt.name: replace(attempt, doubtful=True)})
 
 
-def noted(
+def with_effect_of(
     state: State, before: Attempt, after: Attempt, values: tuple[tuple[str, str], ...], *, may_have_run: bool
 ) -> State:
     """Return the state with the effect of an attempt's call that has ended, if it has one.
 
-    `before` is the attempt while the call was open, `after` the one after it, `values` what its output holds.
-    `may_have_run` says that nobody knows what the call did. A call that has succeeded takes the place of those before
-    it in the visit of which that was said.
+    `before` is the attempt while the call was open, `after` the one after it, `values` the values in its output.
+    `may_have_run` says that nobody knows what the call did. The effect of a call that has succeeded replaces the
+    uncertain effects of earlier calls in the same visit.
     """
     use = state.config.tools.generator_use(state.plan.by_id[before.step])
     if before.phase is None or not acts(use, before.phase) or not before.call:
@@ -108,7 +108,7 @@ def made_before_fork(state: State, *nodes: str) -> State:
 
 
 def settled_by_hand(state: State, event: StepSettled) -> State:
-    """Return the state after a person has said that a step is done: what that was is asked before it is undone."""
+    """Return the state after a person has said that a step is done, with an uncertain effect of it to undo."""
     step, name = state.plan.by_id[event.step], state.plan.names[event.step]
     visit = f"{name}/r{state.revision}.v{state.visits.get(name, 0)}."
     known = any(not each.certain and each.node.startswith(visit) for each in state.effects.values())
@@ -203,6 +203,6 @@ def rested(state: State) -> State:
 
 
 def effect_settled(state: State, event: EffectSettled) -> State:
-    """Return the state after it was recorded what has become of an effect; the next one has its turn."""
+    """Return the state after what has become of an effect was recorded; the next effect is undone then."""
     assert state.undoing is not None, "an effect is settled while everything is undone"
     return changed(state, ends={**state.ends, event.node: event.end}, undoing=Undoing(state.undoing.why))

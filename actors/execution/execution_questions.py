@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from actors.execution import faults
-from actors.execution.attempts import DONE, HOLDS, HOLDS_NOT, NOT_DONE, tool_use
+from actors.execution.attempts import CHECK_FAILS, CHECK_PASSES, DONE, NOT_DONE, tool_use
 from actors.execution.events import TroubleCause
 from actors.execution.state import Attempt, AttemptPhase, State, Trouble
 from actors.execution.undo import can_undo
@@ -212,7 +212,7 @@ def ask_person(state: State, attempt: Attempt, person: PersonUse) -> Clarificati
         f"Does the result of {_step(state, attempt)} pass, checked as the instructions below say?",
         about=f"The plan gives this check to a person. {_waits(attempt)}",
         shown=shown,
-        choices={HOLDS: "The check passes, and the plan goes on.", HOLDS_NOT: "The attempt counts as failed."},
+        choices={CHECK_PASSES: "The check passes, and the plan goes on.", CHECK_FAILS: "The attempt counts as failed."},
         otherwise="the attempt counts as failed.",
     )
     return _question(state, attempt, form, "a person checks it")

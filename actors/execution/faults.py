@@ -28,7 +28,7 @@ _WORDS = {
 
 
 def rejected(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
-    """Return the finding of a tool that says that it failed: a rejected result, no fault of the tool."""
+    """Return the finding that a tool reports a failure: its result is rejected, and the tool itself is in order."""
     how = f": {event.reason}" if event.reason else ""
     return _said(attempt, f"{_what(attempt, tool)} failed{how}", event)
 
@@ -41,7 +41,7 @@ def not_read(attempt: Attempt, tool: str, problem: str, output: str) -> Finding:
 
 
 def should_have_failed(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
-    """Return the finding of a tool that was expected to fail and did not: a rejected result, no fault of the tool."""
+    """Return the finding that a tool succeeded where a failure was expected: its result is rejected."""
     return _said(attempt, f"{_what(attempt, tool)} passed, and should have failed", event)
 
 
@@ -59,7 +59,7 @@ def _said(attempt: Attempt, text: str, event: ToolFinished) -> Finding:
 
 
 def not_merged(attempt: Attempt, why: str) -> Finding:
-    """Return the finding of an agent's work that a requirement forbids; it is not merged."""
+    """Return the finding that an agent's work is not merged, since a requirement forbids it."""
     return _finding(attempt, Code.STEP_FAILED, f"the agent's work is not merged: {why}")
 
 

@@ -185,7 +185,7 @@ def missed_deadlines(requirements: Iterable[Requirement], now: float, step: str)
 
 
 def not_comparable(requirements: Iterable[Requirement], *, snapshots: bool) -> tuple[Requirement, ...]:
-    """Return the requirements that the execution compares with nothing that a step does."""
+    """Return the requirements that the execution cannot check; `snapshots` says whether the workspace is recorded."""
     return tuple(item for item in requirements if not _is_compared(item, snapshots=snapshots))
 
 

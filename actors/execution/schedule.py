@@ -33,9 +33,9 @@ def _last_start(state: State, step: int) -> int:
 
 
 def budget_left(state: State, besides: Iterable[int] = ()) -> int:
-    """Return the attempts of the plan's total that no step needs that is pending or at work.
+    """Return the attempts that are left of the plan's total without those that pending steps and steps at work need.
 
-    The steps in `besides` are not counted among those: they are about to be made pending again.
+    What the steps in `besides` need is not subtracted: they are about to be made pending again.
     """
     program, left_out = state.plan.program, set(besides)
     needed = 0

@@ -66,6 +66,7 @@ def awaits_handover(state: State) -> bool:
 
 
 def _is_last(state: State, attempt: Attempt) -> bool:
+    """Return whether an attempt is the last one that the step's retry budget allows in a visit."""
     return attempt.number >= state.plan.by_id[attempt.step].retry_budget
 
 
@@ -132,7 +133,7 @@ def withdraw(state: State) -> ClarificationWithdrawn | None:
     for name, question in state.run.open_questions.items():
         node = question.node
         if node.startswith("tool:"):
-            continue  # The common run asks what became of a call.
+            continue  # A question about the outcome of a call: the rules of every run ask it and close it.
         if is_undo_node(node) and state.undoing is not None and state.undoing.question == name:
             continue
         of_trouble = state.trouble is not None and state.trouble.question == name
@@ -223,7 +224,7 @@ def _spent(state: State) -> RunFinished:
 
 
 def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit | None:
-    """Return the request of the attempt's phase, or the limit that does not allow it; None where nothing is to do."""
+    """Return the request of the attempt's phase, or the limit that does not allow it; None where none is to be made."""
     run = state.run
     if attempt.result or attempt.open or attempt.rest_seconds:
         return None

@@ -87,7 +87,7 @@ _GOES_ON = frozenset({TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED})
 _ASKS_AT_ONCE = frozenset(
     {TroubleCause.PLANNER_ASKS, TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED, TroubleCause.UNKNOWN_OUTCOME}
 )
-"""The troubles about which only a person knows more; a step that a person has refused is another one."""
+"""The troubles about which a person is asked at once, as about a step that a person has refused."""
 
 
 def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
@@ -152,12 +152,12 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
         level = BacktrackLevel.PARTIAL_REPLAN
     if level in REPLANS and not may_replan(state, trouble):
         level = BacktrackLevel.CLARIFY
-    needs_no_leave = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED or trouble.cause in _GOES_ON
-    asks_for_leave = level is BacktrackLevel.FULL_REPLAN and not needs_no_leave
-    asks = asks_for_leave or level is BacktrackLevel.CLARIFY
+    is_agreed = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED or trouble.cause in _GOES_ON
+    asks_consent = level is BacktrackLevel.FULL_REPLAN and not is_agreed
+    asks = asks_consent or level is BacktrackLevel.CLARIFY
     if asks and questions_left(state, trouble) < 1:
         asks, rule = False, NOTHING_LEFT
-        level = BacktrackLevel.PARTIAL_REPLAN if asks_for_leave else BacktrackLevel.GIVE_UP
+        level = BacktrackLevel.PARTIAL_REPLAN if asks_consent else BacktrackLevel.GIVE_UP
     delay = choice.delay_seconds(in_a_row - 1) if level is BacktrackLevel.LOCAL_RETRY else 0.0
     return _decided(trouble, level, rule, choice.finding.code, asks=asks, delay_seconds=delay)
 

@@ -25,7 +25,7 @@ class EffectEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
-    """What one call of a generator did."""
+    """The effect of one call of a generator, with what undoing it needs."""
 
     node: str
     """The node of the call."""
@@ -44,7 +44,7 @@ class CallEffect:
     certain: bool = True
     """Whether the call has succeeded; False where nobody knows what it did."""
     before_fork: bool = False
-    """Whether the run made it from which this one was forked."""
+    """Whether it was made by the run that this one was forked from."""
 
     @property
     def call(self) -> Mapping[str, Any]:
@@ -83,17 +83,17 @@ class Undoing:
 
 
 def undo_node(number: int) -> str:
-    """Return the node of the undoing of an effect, by the number of its call."""
+    """Return the node of the calls and questions that undo a call's effect, by its number (`CallEffect.number`)."""
     return f"undo/n{number}"
 
 
 def is_undo_node(node: str) -> bool:
-    """Return whether a node is that of the undoing of an effect, or of a question about it."""
+    """Return whether a node is one that `undo_node` has named."""
     return node.startswith("undo/")
 
 
 def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str, CallEffect]:
-    """Return the effects with one more, or another one of the same call; they are in the order of the calls."""
+    """Return the effects with one added, or put in the place of that of the same call; sorted by the calls' numbers."""
     listed = {**effects, effect.node: effect}
     last = next(reversed(effects.values()), None)
     if last is None or last.number < effect.number:
@@ -107,7 +107,7 @@ def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> Ca
 
 
 def can_undo(effects: Mapping[str, CallEffect], ends: Mapping[str, EffectEnd]) -> bool:
-    """Return whether some effect can be undone by a tool or a person that a step names."""
+    """Return whether a step has declared what undoes at least one of the effects that are not over."""
     return any(each.counts and each.undo and each.node not in ends for each in effects.values())
 
 

@@ -71,7 +71,7 @@ def after_last(state: State, event: ToolFinished) -> State:
 
 
 def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:
-    """Return the state and the attempt after the workspace was recorded behind its work.
+    """Return the state and the attempt after the workspace was recorded, and compared with the snapshot before.
 
     Where the snapshot fails, or does not know what has changed, the attempt goes on: what a step may not touch is then
     not checked, and the result says so.
@@ -90,9 +90,8 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
         *outside_scope(kept, paths, attempt.step),
         *too_many_files(kept, state.touched, paths, attempt.step),
     )
-    if (
-        attempt.phase is AttemptPhase.COMPARE and paths and len(state.active) == 1
-    ):  # Else another step may have changed them.
+    # Beside another step at work it is not known what has changed the paths.
+    if attempt.phase is AttemptPhase.COMPARE and paths and len(state.active) == 1:
         check = state.plan.by_id[attempt.step].guard
         by_check = changed_by_check(check, paths, attempt.step)
         if not findings:

@@ -12,7 +12,7 @@ from actors.run import ending
 from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, Rule, Scope
 from actors.search.strategies.tree import SearchTree
 
-_COMMON, _RUN, _BRANCH = Scope.COMMON, Scope.RUN, Scope.BRANCH  # An enum is slow to look into.
+_COMMON, _RUN, _BRANCH = Scope.COMMON, Scope.RUN, Scope.BRANCH  # Before Python 3.12, looking up a member is slow.
 
 
 def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
@@ -40,7 +40,7 @@ def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
 
 
 def decide(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEvent | None:
-    """Return the event of the first rule that takes one, or None."""
+    """Return the event of the first rule that returns one; None where no rule does."""
     run, branches, strategy = state.run, state.branches, state.config.strategy
     event = tree = None
     for scope, function in table:
@@ -63,6 +63,6 @@ def decide(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEvent 
 
 
 def _finished(event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
-    """Return the run's end, with the branch that got on best."""
+    """Return the run's end; where the search compares branches, with the one whose result is the best."""
     end = RunFinished.of(event)
     return end if tree is None else ended(tree, end)

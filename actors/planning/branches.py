@@ -73,7 +73,14 @@ def _number(state: State, event: PlanningEvent) -> int | None:
             return event.branch
         case BranchOpened():
             return event.parent
-        case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
+        case (
+            ClarificationAnswered()
+            | ClarificationDeclined()
+            | ClarificationWithdrawn()
+            | ClarificationExpired()
+            | ClarificationReminded()
+            | ClarificationEscalated()
+        ):
             return branch_of(state.run.questions[event.question_id].request.node)
         case RequestReissued():
             return branch_of(event.replaces)
@@ -83,7 +90,7 @@ def _number(state: State, event: PlanningEvent) -> int | None:
             return None if event.node is None else branch_of(event.node)
         case RunStarted() | RunResumed() | RunParked() | NoteTold() | RequirementTold() | MailRefused():
             return None
-        case SettingsChanged() | Forked() | ClarificationReminded() | ClarificationEscalated():
+        case SettingsChanged() | Forked():
             return None
         case _:
             assert_never(event)

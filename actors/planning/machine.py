@@ -1,6 +1,6 @@
 """The machine of planning runs: what such a run does otherwise than runs of other kinds. Pure.
 
-Reading a run only folds it, so what decides and asks is imported when a run is driven.
+A process that only reads a run folds its events. The modules that decide and make requests are imported by a driver.
 """
 
 from collections.abc import Callable, Mapping
@@ -51,7 +51,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     @cached_property
     def _decide(self) -> Callable[[State], PlanningEvent | None]:
-        # Imported once: an import statement at each of the four decisions of a step costs a hundredth of its time.
+        # Imported once: an import statement at each of the four decisions of a step takes 1 % of the step's time.
         from actors.planning.advance import decide  # noqa: PLC0415 -- as the module says
 
         return partial(decide, tuple((rule.scope, rule.function) for rule in self.rules))

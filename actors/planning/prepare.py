@@ -43,7 +43,7 @@ OUTPUT_TOKENS = "output_tokens_max"
 TIMEOUT = "model_timeout_seconds"
 """The workflow key for the time limit of model calls; the option replaces the limits of all steps."""
 _OPTIONS = {"max_total_calls": "max_calls", TIMEOUT: "timeout"}
-"""The limits that give a key of the workflow another value, by the key; the other keys have the same name."""
+"""The limit that replaces a key of the workflow, by that key, where the two have different names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +154,15 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
 
 
 def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
-    """Check that a workflow finds actions iff the run is given a task in PDDL, and that its model reads texts."""
-    finds = "actions" in map(loaded.workflow.role, loaded.workflow.action_pairs)
-    if finds and not given:
+    """Check that a run has both a task in PDDL and a workflow and model for it, or none of them.
+
+    A workflow for PDDL is one with a step whose guard is `pddl_actions`. Raises `UsageProblem`.
+    """
+    for_pddl = "actions" in map(loaded.workflow.role, loaded.workflow.action_pairs)
+    if for_pddl and not given:
         cause = f"the workflow {loaded.workflow.name!r} plans for problems in PDDL"
         raise UsageProblem(cause, place="workflow", hint="name the domain by --pddl, or another workflow")
-    if given and not finds:
+    if given and not for_pddl:
         cause = f"no step of the workflow {loaded.workflow.name!r} has the guard `pddl_actions`"
         raise UsageProblem(cause, place="workflow", hint="leave --workflow out")
     if given and loaded.workflow.strict:
@@ -177,7 +180,7 @@ def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
 def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
     """Return the configuration of planning runs that another run starts. Raises `UsageProblem` as `prepare_planning`.
 
-    Its model may be a script that also has replies for the other run.
+    The keys of a scripted model are not checked: the script may also have replies for the other run.
     """
     loaded, policy, _ = _resolved(options, setup)
     settings = checked_limits(options.limits).get("model_settings") or {}
@@ -305,7 +308,7 @@ def pin(
 ) -> RunConfig:
     """Return the pinned configuration of a run and of its child runs. Only the parent run asks questions.
 
-    Prices and settings of models are those of `setup`; `settings` are a person's, for the calls of every step.
+    Prices and settings of models are those of `setup`. `settings` are what a person has set; they apply to every step.
     """
     children = {
         name: pin(

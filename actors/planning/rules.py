@@ -33,7 +33,7 @@ from actors.search.strategies.tree import BranchView, SearchTree
 from actors.values.findings import Code
 from runtime.core.ledger import Limit
 
-_FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12 an enum is slow to look into.
+_FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12, looking up a member of an enum is slow.
 
 
 def judge(state: State) -> JudgementRequested | VerdictReached | None:
@@ -133,9 +133,9 @@ def situation_of(state: State, branch: Branch, step: str) -> Situation:
 
 
 def _builds_on_a_repeat(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether an attempt, or one that it builds on, brought again what its step had brought in this round.
+    """Return whether an attempt, or one that it builds on, has the content of an earlier attempt at its step.
 
-    A step without a model call always brings the same, which says nothing.
+    Only attempts of the same round count, and no steps without a model call: their content is always the same.
     """
     for name in (node.node, *node.parents):
         again = state.nodes[name]
@@ -196,7 +196,10 @@ def rest(state: State) -> WaitRequested | None:
 
 
 def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunFinished | None:
-    """Ask for the next artifact that can be asked for and paid; end the run when nothing can, and nothing is open."""
+    """Request the next artifact that a ready step needs and the limits allow.
+
+    End the run where a limit allows no request and nothing is open.
+    """
     run = state.run
     if run.saving:
         return None

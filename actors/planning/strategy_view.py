@@ -70,7 +70,7 @@ def won(best: BranchView) -> RunFinished:
 
 
 def ended(tree: SearchTree, event: RunFinished) -> RunFinished:
-    """Return an end with the branch that got on best. One that comes while a plan is held ends with the plan."""
+    """Return an end with the branch whose result is the best; where a branch has a plan, the run ends with that."""
     best = _best_plan(tree)
     if best is not None:
         return won(best)

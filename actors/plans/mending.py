@@ -67,7 +67,7 @@ def _step(step: Any, where: str, notes: list[Finding]) -> Any:
 
 
 def _without_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
-    """Yield the steps without those that say the same as an earlier one with their id."""
+    """Yield the steps without copies that equal an earlier step of the same id; note each copy in `notes`."""
     first: dict[str, Any] = {}
     for index, step in enumerate(steps):
         name = step.get("step_id") if isinstance(step, Mapping) else None

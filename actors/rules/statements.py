@@ -22,7 +22,7 @@ _ORDERS = re.compile(
     r"\b(ignore|disregard|forget|override)\b.{0,60}\b(above|previous|prior|instruction|prompt|rule)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Text that addresses a reader's program: what follows it in its paragraph is no statement about the world."""
+"""An instruction to a language model that reads the text; what follows it in its paragraph is not read."""
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _OF_OTHERS = re.compile(r"\b(?:of|from|among|with|by|per)\b|[;:]", re.IGNORECASE)
 """What stands between a number and a word that it does not count, as in `412 managers of buildings`."""
@@ -78,7 +78,7 @@ def stated(sought: Sought, text: str) -> StatedNumber | None:
 
 
 def _without_orders(text: str) -> str:
-    """Return a text whose paragraphs end where they begin to address a reader's program."""
+    """Return a text without instructions to language models: each paragraph ends where one begins (`_ORDERS`)."""
     paragraphs = _PARAGRAPH.split(text)
     return "\n\n".join(
         paragraph[: order.start()] if (order := _ORDERS.search(paragraph)) else paragraph for paragraph in paragraphs

@@ -1,4 +1,4 @@
-"""`evolve` for the common part of a run: how it follows from the events that every kind of agent has. Pure."""
+"""`evolve` of the common part of a run: its state after each of the events that every kind of agent has. Pure."""
 
 from typing import assert_never
 

@@ -1,8 +1,8 @@
-"""How calls and waits are named. The names are stored in journals, so their form never changes.
+"""The names of calls and waits. They are stored in journals, so their form never changes.
 
-A call is what a model, or another generator, is asked for; its further tries have `.tTRY` after its name. What a call
-is about is a *node*, named as the kind of agent likes; where the name has a slash, a step stands before it.
-The first call about a node has its name; a second one has `/c` after it.
+A call asks a model, or another generator, for one reply. It is about a *node*: the first call about a node has the
+node's name, and a second one has `/c` after it. A second or later try of a call has `.tTRY` after the call's name. Each
+kind of agent names its nodes; the part of a name before a slash is the step.
 """
 
 from runtime.core.events import text_hash

@@ -1,7 +1,7 @@
 """The machine of a run: all that runs of every kind do alike. A kind has a subclass, which decides. Pure.
 
-What a kind says stands first: the methods without a body, and those with a default. The protocol of machines follows,
-which no kind writes again, but for `brief` and `decide` where it has more to hand out or to go through.
+The methods that a kind defines come first: those without a body, and those with a default. The protocol of machines
+follows. A kind overrides only `brief` of it, where its actors need more, and `decide`, where its rules need more.
 """
 
 from abc import ABC, abstractmethod
@@ -111,7 +111,10 @@ def _resumed(message: Resumed) -> RunResumed:
 
 
 def accept_fault(run: RunState[C], message: Faulted) -> CallFailed | Settled | WaitRequested | None:
-    """Return the event that follows from a fault: of a call, of the provider, or of a child run that waits for it."""
+    """Return the event that follows from a fault; None for a duplicate.
+
+    The fault is that of a call, of the provider, or of a child run that waits for its provider.
+    """
     if message.request_id == waits.PROVIDER or message.until is not None:
         return outage.still_down(run, message) if run.finished is None else None
     return calls.accept_fault(run.calls, run.ledger, message)
@@ -216,12 +219,15 @@ def _is_timed(event_type: type) -> bool:
 
 
 class RunMachine(ABC, Generic[S, E]):
-    """The machine of runs of a kind, without a state of its own; `S` is the state of a run that has begun."""
+    """The base class of the machines of all kinds. A machine holds no state: it is the same value for all runs.
+
+    `S` is the type of the state of a run that has begun, `E` that of its events.
+    """
 
     reissued: ClassVar[type[CallReissued]]
     """The event by which an open call of an earlier driver is asked for again."""
 
-    # What a kind says.
+    # What a kind defines.
 
     @abstractmethod
     def begin(self, event: Any) -> S:
@@ -262,7 +268,7 @@ class RunMachine(ABC, Generic[S, E]):
         return state.config.price
 
     def is_child(self, state: S, request: Any) -> bool:
-        """Tell whether a request for a call is a run of its own: whoever comes back to it goes on with that run."""
+        """Tell whether a child run answers a request; a later driver goes on with that run, and does not ask anew."""
         del state, request
         return False
 
@@ -362,7 +368,7 @@ class RunMachine(ABC, Generic[S, E]):
             return received
         deadline = run.ledger.limits.deadline
         if message.out_of_time and deadline is not None and message.at >= deadline:
-            # Whoever sets the deadline anew goes on with the child run, so that it is not said to have found nothing.
+            # The child run ended at the common deadline, and not because it found nothing: a new deadline reopens both.
             return exhausted(Limit.DEADLINE)
         return self.replied(state, received.request, received.fields)
 
@@ -378,7 +384,7 @@ class RunMachine(ABC, Generic[S, E]):
         return decision
 
     def decide(self, state: S) -> Any:
-        """Return the event of the first rule that takes one, or None."""
+        """Return the event of the first rule that returns one; None where no rule does."""
         run = state.run
         for common, function in self._table:
             event = function(run if common else state)

@@ -98,7 +98,10 @@ def question_json(run: str, question: Question) -> OpenQuestion:
 
 
 def answered_until(run: RunState[Any], name: str) -> float | None:
-    """Return the time after which an answer is too late: the question's expiry or the run's deadline, or None."""
+    """Return the time after which an answer is too late, in UTC seconds since 1970; None where there is no such time.
+
+    It is the question's expiry or the run's deadline, whichever is earlier.
+    """
     expiry, deadline = run.waits.get(expiry_id(name)), run.ledger.limits.deadline
     return min(
         (time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None

@@ -60,15 +60,15 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
 
 
 Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link", "email", "slack"]
-"""The way on which an answer was given: the command line, the web page, the HTTP API, the MCP server, `replan.answer`,
+"""The way by which an answer was given: the command line, the web page, the HTTP API, the MCP server, `replan.answer`,
 the `ask` function of a Python program, or, by a named person, a signed link in a message or in an e-mail, or Slack;
 empty if it is not known."""
 VIAS: tuple[Via, ...] = get_args(Via)
-"""All of them."""
+"""All ways by which an answer can be given."""
 NAMED: tuple[Via, ...] = ("link", "email", "slack")
-"""The ways that lead from a person whose name is known."""
+"""The ways by which only a person answers whose name is known."""
 PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", *NAMED)
-"""The ways that lead from a person; on the others a program may decide."""
+"""The ways by which only a person answers; by the others a program may answer too."""
 WAYS: Mapping[Via, str] = {
     "": "",
     "cli": " on the command line",

@@ -209,7 +209,7 @@ def result_fields(
 
 
 def _cause(run: RunState[Any], finished: RunFinished | None, reason: str) -> str:
-    """Return what ended or holds a run from outside; empty for neither."""
+    """Return the code of the cause outside the run that ended it or keeps it from going on; empty for none."""
     if finished is not None:
         return finished.cause
     if run.parked_cause or run.outage is not None:

@@ -39,7 +39,7 @@ class ToolRequested(Event):
     added_fields: ClassVar[tuple[str, ...]] = ("commit", "micro_usd_max")
     kind: Literal["tool_requested"] = "tool_requested"
     node: str
-    """The purpose of the call."""
+    """The node that the call is about."""
     tool: str
     """The tool's name; its actor has the address `tool:NAME`."""
     arguments: str
@@ -129,22 +129,22 @@ class ToolCheckRequested(Event):
 
     kind: Literal["tool_check_requested"] = "tool_check_requested"
     call: str
-    """The id of the request."""
+    """The request id of the call."""
     process: str
     """The name of the leader of its process group."""
 
     @property
     def request_id(self) -> str:
-        """The id of the request, made of the call's."""
+        """The id of this request, made of that of the call."""
         return f"check:{self.call}"
 
 
 class ToolProcessEnded(TimedEvent):
-    """A driver has looked for the process of a call that an earlier driver began."""
+    """The process of an earlier driver's call was looked for, and ended if it still lived."""
 
     kind: Literal["tool_process_ended"] = "tool_process_ended"
     call: str
-    """The id of the request."""
+    """The request id of the call."""
     certain: bool
     """Whether it is certain that the process has ended; False where that cannot be seen."""
 
@@ -318,7 +318,7 @@ def _with(
 
 
 def busy(tools: Tools) -> bool:
-    """Tell whether a tool works, or a process of one is being ended: whether something other than a person is due."""
+    """Tell whether a call is at work or its process is being ended, so that the run waits for more than a person."""
     return any(tool.phase in ("running", "checking") for tool in tools.values())
 
 

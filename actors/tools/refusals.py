@@ -38,7 +38,7 @@ class RefusedCall:
 
 
 def refused_by_system(error: OSError, doing: str) -> CallRefused:
-    """Return the refusal that an error of the operating system comes to; `doing` says at what, as half a sentence."""
+    """Return the refusal of a call for an error of the operating system; its reason begins with the clause `doing`."""
     outcome = ToolOutcome.TRANSIENT if error.errno in _PASSING else ToolOutcome.PERMANENT
     cause = (error.strerror or str(error)).lower()
     return CallRefused(outcome, f"{doing}: {cause}")

@@ -119,9 +119,10 @@ def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> Non
 
 
 def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:
-    """Make a worktree at a commit of the workspace's repository, in the place of what is left of an earlier one.
+    """Make a worktree in a folder, with the files of a commit of the workspace's repository.
 
-    Raises `GitFailed`, `OSError`, with nothing left behind.
+    What an earlier worktree has left in the folder is removed first. Raises `GitFailed` and `OSError`; the folder is
+    removed then.
     """
     repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
     remove_worktree(folder)
@@ -245,7 +246,10 @@ def _sizes(repository: Repository, changes: tuple[TreeChange, ...]) -> int:
 
 @contextmanager
 def refused_by_git(doing: str) -> Iterator[None]:
-    """Turn errors of git and of the system into refusals of a call; `doing` says at what, as half a sentence."""
+    """Turn errors of git and of the system into refusals of a call; `doing` is the clause that begins their reason.
+
+    Raises `CallRefused`: transient for a time limit and for system errors that may pass, else permanent.
+    """
     try:
         yield
     except GitTimedOut as error:

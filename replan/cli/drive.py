@@ -12,7 +12,7 @@ from actors.run.open_question import OpenQuestion
 from actors.run.result import RunResult
 from actors.values.format import stamp
 from replan.cli.exits import Exit, exit_of_result
-from replan.cli.hints import OutageNotes, hosted_run, how_to_answer, how_to_resume
+from replan.cli.hints import OutageNotes, say_how_to_answer, say_how_to_follow, say_how_to_resume
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_json, show
 from replan.cli.terminal.progress import Progress, progress
@@ -101,7 +101,7 @@ async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: P
     assert common is not None
     current = common.questions[name]
     if common.finished is not None and not current.answer:
-        return True
+        return True  # The run has ended meanwhile: nothing waits for an answer any more.
     try:
         receipt = await engine.answer(full, answer, via="cli")
     except UsageProblem as problem:
@@ -187,7 +187,7 @@ async def show_result(
     invocation.run = result.run_id
     print_result(kind, result, as_json=invocation.json, full=invocation.full)
     row = await engine.journal.row(result.run_id)
-    return _exit(result, signals, invocation.plugins, hosted=await engine.hosted(row.kind, row.format))
+    return _exit_code(result, signals, invocation.plugins, hosted=await engine.hosted(row.kind, row.format))
 
 
 async def _tick(display: Progress) -> None:
@@ -205,17 +205,17 @@ def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool 
             show(kind.views.lines(result, program(), full=full))
 
 
-def _exit(result: RunResult, signals: Signals, plugins: Sequence[str], *, hosted: bool) -> int:
-    """Say on stderr what is left out and how to go on, and return the exit code."""
+def _exit_code(result: RunResult, signals: Signals, plugins: Sequence[str], *, hosted: bool) -> int:
+    """Return the exit code, after notices on stderr about what is left out and how to go on."""
     for remark in result.remarks():
         notice(remark)
-    how_to_answer(result)
+    say_how_to_answer(result)
     if result.status == "running" and not result.held_up:
-        hosted_run(result.run_id)
+        say_how_to_follow(result.run_id)
     elif result.status == "waiting" and hosted:
         notice(f"the run then goes on in its host: {program()} log {result.run_id} --follow")
     elif result.status != "finished":
-        how_to_resume(result.run_id, plugins, then=result.status == "waiting")
+        say_how_to_resume(result.run_id, plugins, then=result.status == "waiting")
         if hosted and result.next_try is not None:
             notice(f"the host asks the provider again at {stamp(round(result.next_try))}")
     if result.status != "finished" and signals.code is not None:

@@ -12,31 +12,31 @@ from replan.cli.terminal.console import notice
 from replan.setup.command_name import program
 
 
-def how_to_answer(result: RunResult) -> None:
+def say_how_to_answer(result: RunResult) -> None:
     """Say how the questions that a run waits for are answered: the first, and where the others are listed."""
     if result.status == "waiting" and result.open_questions:
-        answer_with(result.open_questions[0])
-        more_questions(result.run_id, len(result.open_questions) - 1)
+        say_answer_command(result.open_questions[0])
+        say_more_questions(result.run_id, len(result.open_questions) - 1)
 
 
-def answer_with(question: str) -> None:
+def say_answer_command(question: str) -> None:
     """Say which command answers a question."""
     notice(f"answer with: {program()} answer {shlex.quote(question)} TEXT")
 
 
-def more_questions(run: str, count: int) -> None:
+def say_more_questions(run: str, count: int) -> None:
     """Say how many other questions of a run are open, and where they are listed."""
     if count > 0:
         notice(f"{counted(count, 'more question')} {'is' if count == 1 else 'are'} open: {program()} questions {run}")
 
 
-def how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = False) -> None:
+def say_how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = False) -> None:
     """Say which command goes on with a run, with the files of plug-ins that this one was given."""
     files = "".join(f" --plugins {shlex.quote(file)}" for file in plugins)
     notice(f"{'then go' if then else 'go'} on with: {program()} resume {run}{files}")
 
 
-def hosted_run(run: str) -> None:
+def say_how_to_follow(run: str) -> None:
     """Say how to follow a run that a host drives, and how its questions are listed and answered."""
     notice(f"the host drives it: {program()} log {run} --follow")
     notice(f"its questions: {program()} questions {run}; answer one with: {program()} answer {run}/ID TEXT")

@@ -14,7 +14,7 @@ from runtime.core.errors import UsageProblem
 ANSWER_BYTES_MAX = 400_000
 """The bytes of the longest answer that a run takes (`actors.values.answers.ANSWER_MAX` characters of four bytes)."""
 MESSAGE_BYTES_MAX = 40_000
-"""The same of a note or requirement (`actors.run.inbox.MESSAGE_MAX`)."""
+"""The bytes of the longest note or requirement that a run takes (`actors.run.inbox.MESSAGE_MAX` characters)."""
 
 
 def read_problem(argument: str) -> str:

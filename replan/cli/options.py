@@ -134,7 +134,7 @@ class Duration(click.ParamType[float]):
         self._plain = plain
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds."""
+        """Return the number of seconds; a text that is no length of time ends the command with a usage error."""
         if isinstance(value, float):
             return value
         with suppress(ValueError):
@@ -155,7 +155,7 @@ class Size(click.ParamType[int]):
     _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # noqa: RUF012
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the bytes."""
+        """Return the number of bytes; a text that is no size ends the command with a usage error."""
         if isinstance(value, int):
             return value
         matched = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([KMGT]B|[KMG]iB)", str(value).strip())

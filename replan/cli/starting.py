@@ -1,4 +1,4 @@
-"""Starting a new run: in the foreground of this process, or in a host that has the home."""
+"""Starting a new run: in the foreground of this process, or in a host that serves the home."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from actors.run.kind import PreparedRun
 from actors.run.result import RunResult
 from replan.cli.drive import drive_to_rest, print_result, show_result
 from replan.cli.exits import Exit
-from replan.cli.hints import hosted_run
+from replan.cli.hints import say_how_to_follow
 from replan.cli.home import opened
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
@@ -38,9 +38,10 @@ def start_run(
     make: bool = True,
     ended: Callable[[RunResult], None] = ignore,
 ) -> int:
-    """Start a run here, or with `detach` in a host, and return the exit code; `make` creates a missing home.
+    """Start a run and return the exit code: drive it here, or follow the host that serves the home.
 
-    `ended` is called with the result of a run that was started here, after it is printed.
+    With `detach` a host has to serve the home, and the run is left to it at once. `make` creates a missing home.
+    `ended` is called with the result of a run that was not detached, after it is printed.
     """
     if detach:
         return trio.run(_detach, invocation, request, make)
@@ -68,7 +69,7 @@ def take_example(name: str, values: dict[str, Any], *, dry_run: bool) -> Shipped
 
 
 async def start_in(engine: Engine, invocation: Invocation, request: PreparedRun) -> tuple[int, RunResult]:
-    """Drive a new run in the foreground, or follow the host that has the home; return the exit code and the result.
+    """Drive a new run in the foreground, or follow the host that serves the home; return the exit code and the result.
 
     Raises `UsageProblem` where another execution works in the workspace of the new one.
     """
@@ -106,11 +107,12 @@ async def _detach(invocation: Invocation, request: PreparedRun, make: bool) -> i
         else:
             with ignoring_closed_stdout():
                 print_text(f"{run}\n")
-    hosted_run(run)
+    say_how_to_follow(run)
     return Exit.OK
 
 
 async def _admit(engine: Engine, request: Any, run: str) -> None:
+    """Record the start of a run for a host. Raises `UsageProblem` where another execution works in its workspace."""
     if _workspace(request) is None:
         await engine.admit(request, run=run)
     else:

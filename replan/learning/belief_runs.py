@@ -1,7 +1,7 @@
 """What a belief learns from recorded runs of the planning machine, and what it would have done in each.
 
-The runs of a home are read one after the other; a run that cannot be read harms no other. No run is kept: what is, is
-what a belief learns from it, once for all runs that went alike.
+The runs of a home are read one after the other; a run that cannot be read harms no other. Only the training cases are
+kept, once for all runs that are equal.
 """
 
 from collections import Counter
@@ -147,12 +147,12 @@ class FirstMoves:
 
 @dataclass
 class Runs:
-    """What the planning runs of a home say about a belief."""
+    """The planning runs of a home as training cases of a belief, and the runs that are no training cases."""
 
     cases: dict[TrainingCase, Counter[str]] = field(default_factory=dict)
-    """What a belief learns from, with the number of runs of each problem that went so."""
+    """The training cases, each with the number of runs that are equal to it, by problem."""
     unfit: dict[str, str] = field(default_factory=dict)
-    """Why it has no use for a run, by the run's id."""
+    """The reason why a run is no training case, by the run's id."""
     unreadable: dict[str, str] = field(default_factory=dict)
     """Why a run cannot be read, by its id."""
     _pasts: dict[Past | Accepted, Past | Accepted] = field(default_factory=dict)
@@ -172,7 +172,7 @@ class Runs:
 
 
 async def runs_of(home: RunReader, policy: Policy, tick: Tick) -> Runs:
-    """Return what the planning runs of a home say, as a belief policy reads them."""
+    """Return the planning runs of a home as training cases of a belief policy."""
     result = Runs()
     async for run, found in _each(home, policy, tick):
         match found:

@@ -109,7 +109,7 @@ def listed(operation: Operation, tool: McpOperation) -> ListedTool:
         title=tool.title,
         read_only_hint=not operation.writes,
         destructive_hint=tool.destroys if operation.writes else None,
-        idempotent_hint=tool.repeats if operation.writes else None,
+        idempotent_hint=tool.idempotent if operation.writes else None,
         open_world_hint=operation.executes,
     )
     return ListedTool(

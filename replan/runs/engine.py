@@ -317,7 +317,7 @@ class Engine(RunReader):
             yield model
 
     def watched(self, model: Any) -> Any:
-        """Return an open model whose replies in progress are told; one that is watched already as it is."""
+        """Return an open model that publishes its replies in progress to `replies`; as it is where it does already."""
         return model if model is None or isinstance(model, WatchedModel) else WatchedModel(model, self.replies)
 
     async def _drive(
@@ -394,7 +394,7 @@ class Engine(RunReader):
 
 
 FRESH_SECONDS = 900.0
-"""How long the answer of a provider that is down is taken by runs that nobody stays for."""
+"""The seconds in which the answer that a provider is down also counts for other runs that wait without a process."""
 
 
 def resources_for(

@@ -241,7 +241,7 @@ def _forked(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | No
 def _fork_config(
     engine: Engine, loaded: Loaded, state: Any, wanted: ForkRequest, environment: Mapping[str, str]
 ) -> ForkConfig | None:
-    """Return the fork's configuration, where another workflow or policy is wanted."""
+    """Return the fork's own configuration; None where neither another workflow nor another policy is wanted."""
     if wanted.workflow is None and wanted.policy is None:
         return None
     config = read_user_config(locate_home(environment).config)

@@ -60,7 +60,7 @@ class Notifier:
 
 
 REST_SECONDS = 5.0
-"""A run that waits this long for a clock, or longer, is kept by the journal alone."""
+"""A run that waits at least this many seconds for a time is released by its host, and taken up again at that time."""
 
 
 async def host(

@@ -57,7 +57,7 @@ class AnswerReceipt:
 async def post_answer(
     journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = "", person: str = ""
 ) -> AnswerReceipt:
-    """Post an answer that came through the face `via`; `person` is whose link that was.
+    """Post an answer; `via` is the way that it came, `person` the name of the person whose link that was, or empty.
 
     Raises `UsageProblem` for an answer that cannot be accepted, and `ForPeopleOnly` for that of a program where a
     person has to answer.
@@ -193,6 +193,7 @@ def _unfinished(run: str, common: Common) -> RunState[Any]:
 
 
 def _placed(problem: UsageProblem, question: str) -> UsageProblem:
+    """Return an error with the question as its place, and with a hint that fits it."""
     if isinstance(problem, ForPeopleOnly):
         return ForPeopleOnly(problem.cause, place=question, hint=f"on the web page, or with `{program()} answer`")
     return UsageProblem(problem.cause, place=question, hint=f"`{program()} questions` lists the open ones")

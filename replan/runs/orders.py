@@ -51,7 +51,7 @@ _THINGS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limited:
+class ModelAndLimits:
     """The model and the limits that a client wants for a run."""
 
     model: str = DEFAULT
@@ -61,7 +61,7 @@ class Limited:
 
 
 @dataclass(frozen=True, slots=True)
-class Order(Limited):
+class Order(ModelAndLimits):
     """What a client wants to be planned."""
 
     problem: str
@@ -75,7 +75,7 @@ class Order(Limited):
 
 
 @dataclass(frozen=True, slots=True)
-class AcquisitionOrder(Limited):
+class AcquisitionOrder(ModelAndLimits):
     """The schema that a client wants to be filled."""
 
     profile: str
@@ -89,7 +89,7 @@ class AcquisitionOrder(Limited):
 
 
 @dataclass(frozen=True, slots=True)
-class ExecutionOrder(Limited):
+class ExecutionOrder(ModelAndLimits):
     """The plan that a client wants to be executed."""
 
     plan: PlanToExecute
@@ -99,7 +99,7 @@ class ExecutionOrder(Limited):
 
 
 @dataclass(frozen=True, slots=True)
-class ForkOrder(Limited):
+class ForkOrder(ModelAndLimits):
     """The fork that a client wants; the model `default` is the run's own."""
 
     at: str = ""
@@ -262,7 +262,7 @@ class Offer:
         workflow = _named(order.workflow, self.workflows, "workflow") or ""
         return RunOptions(workflow=workflow, strict=order.strict, limits=self.limits_of(order, None))
 
-    def limits_of(self, order: Limited, calls: int | None) -> RunLimits:
+    def limits_of(self, order: ModelAndLimits, calls: int | None) -> RunLimits:
         """Return the limits of an order below the ceilings; `calls` is the usual limit, None where another decides."""
         self._check(order.limits)
         ceilings = self.config.clients.ceilings

@@ -81,7 +81,7 @@ TAKEN_UP_SECONDS = 5.0
 class RunSession:
     """Drives one run here, or follows the host that has it, and reports its records in order, each once.
 
-    It begins with the first record of a new run, and of another run with the first record that is written from now on.
+    The reports of a new run begin with its first record; those of any other run begin with the next record written.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ class Recent:
         self._times: dict[str, deque[float]] = {}
 
     def add(self, client: str) -> bool:
-        """Count one more action of a client; return False, and do not count it, where there are too many."""
+        """Count an action of a client; return False, uncounted, where the last minute had as many as are allowed."""
         now = self._clock()
         times = self._times.setdefault(client, deque())
         while times and times[0] <= now - MINUTE:

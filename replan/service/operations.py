@@ -1,7 +1,7 @@
 """What programs can do to the runs of a home: one table, from which the HTTP API and the MCP tools are made.
 
-An operation has an address, a tool, or both. Its function is here where both faces carry it out alike; one that belongs
-to a face, as a stream or a form does, is found there by the operation's name.
+An operation has an address, a tool, or both. The table has its function where both faces carry it out in the same way.
+An operation that one face alone has, such as a stream or a form, is found in that face by the operation's name.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,8 +34,8 @@ class HttpAddress:
     """The values that a part of the path can have, where they are few."""
     query: Mapping[str, QueryField] = field(default_factory=dict)
     """The parts of the query, by their names."""
-    keyed: bool = False
-    """Whether the body itself names what is done, so that there is no idempotency key."""
+    needs_key: bool = True
+    """Whether a write needs an idempotency key; False where its body names the run, so that it can be repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +52,8 @@ class McpOperation:
     """The model of its arguments."""
     destroys: bool = False
     """Whether a call may end something for good, or act outside of Replan."""
-    repeats: bool = True
-    """Whether the same call once more does nothing more."""
+    idempotent: bool = True
+    """Whether a second call with the same arguments changes nothing more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ OPERATIONS: tuple[Operation, ...] = (
             description="Start a run that writes a proved plan for a problem; returns its id at once. Then call "
             "`wait`. Reading replan://offer lists the workflows, the models and the ceilings of limits.",
             takes=arguments.PlanArguments,
-            repeats=False,
+            idempotent=False,
         ),
     ),
     Operation(
@@ -131,7 +131,7 @@ OPERATIONS: tuple[Operation, ...] = (
             description="Start a run that fills a profile's schema from documents and questions; returns its id at "
             "once. Then `wait`.",
             takes=arguments.Acquire,
-            repeats=False,
+            idempotent=False,
         ),
     ),
     Operation(
@@ -148,7 +148,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "settings; a person approves risky steps elsewhere. Returns its id at once. Then `wait`.",
             takes=arguments.Execute,
             destroys=True,
-            repeats=False,
+            idempotent=False,
         ),
         executes=True,
     ),
@@ -225,7 +225,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="control",
         summary="Start a run or go on with it, and follow it as AG-UI 1.0 (`RunAgentInput`).",
         gives=("text/event-stream",),
-        http=HttpAddress(method="POST", path="/api/ag-ui", body=AgUiInput, keyed=True),
+        http=HttpAddress(method="POST", path="/api/ag-ui", body=AgUiInput, needs_key=False),
     ),
     Operation(
         name="read_budget",
@@ -313,7 +313,7 @@ OPERATIONS: tuple[Operation, ...] = (
             title="Tell a run something",
             description="Send a run a note, or a requirement for which it goes back.",
             takes=arguments.Tell,
-            repeats=False,
+            idempotent=False,
         ),
     ),
     Operation(
@@ -329,7 +329,7 @@ OPERATIONS: tuple[Operation, ...] = (
             description="Change the limits of a run, as far as the ceilings allow; one that had ended because of them "
             "goes on. Then call `wait`.",
             takes=arguments.ChangeLimits,
-            repeats=False,
+            idempotent=False,
         ),
     ),
     Operation(
@@ -345,7 +345,7 @@ OPERATIONS: tuple[Operation, ...] = (
             description="Start a new run with the first records of another one, which is only read, and with another "
             "workflow, policy, model or limits from there on. Returns its id at once. Then call `wait`.",
             takes=arguments.ForkRun,
-            repeats=False,
+            idempotent=False,
         ),
     ),
     Operation(
@@ -375,7 +375,7 @@ OPERATIONS: tuple[Operation, ...] = (
             description="Undo what an execution did, the last call first, also after its end. Then call `wait`.",
             takes=arguments.RunArguments,
             destroys=True,
-            repeats=False,
+            idempotent=False,
         ),
         executes=True,
     ),

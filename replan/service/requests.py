@@ -20,16 +20,16 @@ PLACE_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The words by which clients of one server know what the command line names by its arguments."""
+    """The words of one face: what its clients call things that messages name as the command line does."""
 
     noun: str
-    """What a value is sent under, such as `key`."""
+    """The word for the name that a value is sent under, such as `key`."""
     whole: str
-    """All that is sent."""
+    """The word for all that is sent, such as `body`."""
     runs: str
-    """What lists the runs."""
+    """The operation that lists the runs."""
     result: str
-    """What shows the result of the run `{run}`."""
+    """The operation that shows the result of the run `{run}`."""
     places: Mapping[str, str]
     """The client's name for each argument of the command line."""
     via: Via

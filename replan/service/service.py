@@ -1,6 +1,6 @@
 """Everything that the faces of one server share: the runs of a home, what clients may choose, and who they are.
 
-Here a request resumes a run, which a host by itself leaves alone, and waits until a run rests.
+A request can resume a run that hosts do not resume by themselves, and can wait until nothing happens to a run any more.
 """
 
 from collections.abc import Awaitable, Callable
@@ -110,10 +110,10 @@ class Service:
         return await trio.to_thread.run_sync(partial(self.store.change, work))
 
     def go_on(self, run: str) -> bool:
-        """Let this server resume a run, which a host by itself leaves alone; return whether the server drives runs."""
+        """Have this server resume a run, which hosts do not do by themselves; return False where it drives no runs."""
         if self.waiting is None:
             return False
-        with suppress(trio.WouldBlock):  # Very many wait already; the person may ask again.
+        with suppress(trio.WouldBlock):  # `WAITING_MAX` runs wait already; the person may ask again.
             self.waiting.send_nowait(run)
         return True
 

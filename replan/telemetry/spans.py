@@ -118,7 +118,7 @@ def nanoseconds(at: float) -> int:
 
 
 class Trace:
-    """Folds the records of one run into spans. Give it all records, in order; only it changes itself."""
+    """Folds the records of one run into spans. `take` is called with every record, in order."""
 
     def __init__(self, kind: Kind[Any, Any], run: str, *, content: bool = False) -> None:
         """Take the run's kind and id. With `content`, spans have prompts, replies and outputs."""
@@ -135,7 +135,7 @@ class Trace:
         self._at, self._last, self._left = 0, 0, 0
         self._shared = 0
         self.seq = 0
-        """The place of the last record that was taken."""
+        """The number of the last record that was taken; 0 before the first."""
 
     def take(self, record: Record[Any]) -> list[Span]:
         """Take the next record; return the spans that it completes."""

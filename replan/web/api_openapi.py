@@ -105,7 +105,7 @@ def _others(operation: Operation, address: HttpAddress) -> list[dict[str, Any]]:
         {"name": name, "in": "query", "required": False, "description": each.meaning, "schema": each.schema}
         for name, each in address.query.items()
     ]
-    if address.body is not None and not address.keyed:
+    if address.body is not None and address.needs_key:
         meaning = "Names what is done: repeated with the same key, it is done once."
         found.append(_header("Idempotency-Key", meaning, required=True, pattern=f"^{KEY_PATTERN}$"))
     if operation.gives == ("text/event-stream",) and not operation.writes:

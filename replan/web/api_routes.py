@@ -92,7 +92,7 @@ def _endpoint(site: Site, operation: Operation, address: HttpAddress) -> Callabl
                 body = await _body(request, address.body)
                 if operation.executes:
                     site.check_execute()
-                if not address.keyed:
+                if address.needs_key:
                     key = hashed_key(request.headers.get(KEY, ""), who, request.url.path, place=KEY)
             if operation.function is None:
                 request.state.body = body

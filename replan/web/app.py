@@ -54,8 +54,8 @@ def make_app(site: Site, health: Health) -> ASGIApp:
     routes = [*health_routes(health), *pages(site), *api_routes(site)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: refused})
     origin = None if site.proxy is None else site.proxy.origin
-    known = loopback_names(site.port) if site.proxy is None else frozenset[str]()
-    return RequestGuard(app, site.hosts_named, LARGE, origin, (OPENING, ANSWERING), known, PUBLIC)
+    loopback = loopback_names(site.port) if site.proxy is None else frozenset[str]()
+    return RequestGuard(app, site.hosts_named, LARGE, origin, (OPENING, ANSWERING), loopback, PUBLIC)
 
 
 def pages(site: Site) -> Sequence[BaseRoute]:

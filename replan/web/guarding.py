@@ -1,6 +1,6 @@
-"""The first thing that every request meets: who it is addressed to, where it comes from, and how large and slow it is.
+"""Checks every request before the app gets it: its host name, its origin, its size, and how fast its body comes.
 
-Also the headers of every response, and what is answered to a request that fails in an unexpected way.
+It also adds the headers of every response, and answers a request that fails in an unexpected way.
 """
 
 from collections.abc import Iterable
@@ -55,7 +55,10 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class RequestGuard:
-    """Wraps the app. Requests to other names than the server's own are refused: a page elsewhere could use them."""
+    """Wraps the app. Refuses requests to a host name that is not the server's own, which another site may have made.
+
+    Such a name may resolve to this server only for the pages of that site (DNS rebinding).
+    """
 
     app: ASGIApp
     """The app that answers the requests that pass."""
@@ -67,10 +70,10 @@ class RequestGuard:
     """The origin of the server's own pages behind a proxy; None where it follows from `Host`."""
     linked: tuple[str, ...] = ()
     """The paths of pages that need no session, which links elsewhere may lead to; one ending in `/` is all below it."""
-    known: frozenset[str] = frozenset()
-    """The values of `Host` that everybody knows, under which only `public` paths are served."""
+    loopback: frozenset[str] = frozenset()
+    """The values of `Host` that stand for the loopback address, with the port; only `public` paths are served there."""
     public: tuple[str, ...] = ()
-    """How the paths begin that have no use for a cookie: those of programs with tokens, and what all may see."""
+    """The beginnings of paths that use no cookie: those of programs with tokens, and of what everybody may see."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -135,7 +138,7 @@ class RequestGuard:
         return None
 
     def _is_served(self, host: str, path: str) -> bool:
-        return host in self.hosts or (host in self.known and path.startswith(self.public))
+        return host in self.hosts or (host in self.loopback and path.startswith(self.public))
 
     def _is_link(self, scope: Scope, headers: Headers) -> bool:
         """Tell whether a person follows a link to a page without a session; another site's page only leads there."""
@@ -153,7 +156,7 @@ class RequestGuard:
 
         async def limited() -> Message:
             nonlocal count, whole
-            if whole:  # What follows a body is that the client has gone, whenever that is.
+            if whole:  # After the body, the only message is that the client has left, at any time.
                 return await receive()
             ends = begun + min(BODY_SECONDS, BODY_START_SECONDS + count / BODY_RATE)
             with trio.move_on_at(ends) as timer:

@@ -15,7 +15,7 @@ from actors.config.model_spec import shown_model
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.prompting.render import SPECIFICATION_BYTES_MAX
 from actors.values.format import counted, money
-from replan.runs.orders import DEFAULT, Limited, Order
+from replan.runs.orders import DEFAULT, ModelAndLimits, Order
 from replan.runs.prepare import price_for
 from replan.runs.profile_proposals import CALLS as PROPOSAL_CALLS
 from replan.runs.worst_case import cost_of_run, cost_texts
@@ -72,7 +72,7 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
     name = form.text("workflow") or WORKFLOW
     workflow = None
     try:
-        wanted = Limited(model=form.text("model") or DEFAULT, limits=limits_in_form(form))
+        wanted = ModelAndLimits(model=form.text("model") or DEFAULT, limits=limits_in_form(form))
         if kind == "planning":
             workflow = explained(site, name)
             return StartCost(_planning_rows(site, name, wanted), workflow=workflow)
@@ -110,7 +110,7 @@ def explained(site: Site, name: str) -> WorkflowExplained:
     return WorkflowExplained(name, workflow.description, draw(workflow_flow(workflow)))
 
 
-def _planning_rows(site: Site, workflow: str, wanted: Limited) -> tuple[tuple[str, str], ...]:
+def _planning_rows(site: Site, workflow: str, wanted: ModelAndLimits) -> tuple[tuple[str, str], ...]:
     order = Order(problem="What the text will say.", workflow=workflow, model=wanted.model, limits=wanted.limits)
     prepared = site.offer.prepare(order, site.engine.registry, site.engine.environment)
     cost = cost_of_run(prepared.request, SPECIFICATION_BYTES_MAX)
@@ -124,7 +124,7 @@ def _planning_rows(site: Site, workflow: str, wanted: Limited) -> tuple[tuple[st
     )
 
 
-def _rows(site: Site, wanted: Limited, usual_calls: int) -> tuple[tuple[str, str], ...]:
+def _rows(site: Site, wanted: ModelAndLimits, usual_calls: int) -> tuple[tuple[str, str], ...]:
     """Return the rows of a run whose calls only its limits bound."""
     limits, environment = site.offer.limits_of(wanted, usual_calls), site.engine.environment
     choice = site.offer.choice_of(wanted.model, environment)

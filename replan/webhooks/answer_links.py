@@ -27,7 +27,7 @@ class LinkRefused(ReplanError):
 
 
 class LinkUnknown(LinkRefused):
-    """A text that is no link which was signed here."""
+    """A text that is not a link signed by this server."""
 
 
 LinkVia = Literal["link", "email", "slack"]
@@ -35,7 +35,7 @@ LinkVia = Literal["link", "email", "slack"]
 
 @dataclass(frozen=True, slots=True)
 class AnswerLink:
-    """What a link says."""
+    """The content of a signed link."""
 
     person: str
     """The name of the person it was made for."""
@@ -44,18 +44,21 @@ class AnswerLink:
     until: int
     """When it ends, in UTC seconds since 1970."""
     via: LinkVia = "link"
-    """How an answer through it has come, as the record says: `link` where it was sent through a webhook."""
+    """How an answer that uses it came, as its record says: `link` for a link that was sent through a webhook."""
 
 
 def signed_link(answering: Answering, link: AnswerLink) -> str:
-    """Return the token of a link; the same link has the same one."""
+    """Return the signed token of a link. Equal links have equal tokens, as long as the key stays."""
     more = [] if link.via == "link" else [link.via]
     said = json.dumps([link.person, link.question, link.until, *more], separators=(",", ":")).encode()
     return signed_text(answering, "answer link", said)
 
 
 def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink:
-    """Return what a token says. Raises `LinkUnknown` for one that was not signed here, else `LinkRefused`."""
+    """Return the link in a token. Raises `LinkUnknown` for one not signed here, `LinkRefused` for one that has expired.
+
+    `now` is in UTC seconds since 1970.
+    """
     said = None if answering is None or len(token) > TOKEN_MAX else verified_text(answering, "answer link", token)
     if said is None:
         raise LinkUnknown("this link was not made by this server, or was changed on its way")
@@ -110,7 +113,7 @@ def _confirmed(until: int, token: str, answer: str) -> bytes:
 
 
 def _mac(key: bytes, use: str, said: bytes) -> bytes:
-    """Return the signature of bytes for one use: that of another use, such as a webhook's, is none."""
+    """Return the signature of bytes for one use; a signature for another use, such as a webhook's, does not match."""
     return hmac.new(key, f"replan {use}\n".encode() + said, hashlib.sha256).digest()
 
 

@@ -64,7 +64,10 @@ class Told:
 
 
 def told_of(event: Any, run: str, at: float) -> Told | None:
-    """Return what messages tell of an event that a run recorded at a time; None for one that nobody is told of."""
+    """Return what messages say about an event of a run; None for an event that no message is about.
+
+    `at` is the time of its record, in UTC seconds since 1970.
+    """
     match event:
         case ClarificationRequested():
             told = Told(

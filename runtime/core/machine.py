@@ -43,7 +43,7 @@ class Work(NamedTuple):
     until: float | None = None
     """The time at which a wait ends (UTC seconds since 1970); None for other work."""
     leaves: bool = False
-    """Whether a driver in the foreground leaves instead of waiting, if nothing else is to be done until its time."""
+    """Whether a driver in the foreground leaves the run instead of waiting, if nothing else is to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Summary:
     committed: Amount = ZERO
     """Everything that counts against the run's limits."""
     asks: bytes = b""
-    """The open questions, as lists of them show them: a JSON array of objects, the oldest first; empty for none."""
+    """The open questions as a JSON array of objects, in the order in which they are listed; empty for none."""
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that open requests may still return; used for the daily budget, not stored."""
     ending: bool = field(default=False, compare=False)

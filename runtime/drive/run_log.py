@@ -102,13 +102,13 @@ class Snapshot(Generic[S]):
     state: S
     """The state after the record `seq`."""
     seq: int
-    """The place of the last record that was read; 0 for none."""
+    """The number of the last record that was read; 0 for none."""
     inbox: int
     """The id of the last posted message that the records up to `seq` consumed, or 0."""
 
 
 class RunLog(Generic[S, E]):
-    """The records of one run; `state` and `summary` are those after the last of them, whose place is `seq`."""
+    """The records of one run; `state` and `summary` are those after the last of them, whose number is `seq`."""
 
     def __init__(
         self,

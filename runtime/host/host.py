@@ -116,7 +116,7 @@ RecordCrash = Callable[[str, Exception], Awaitable[object]]
 POLL_SECONDS = 0.25
 """The interval at which the host asks whether anything was committed; a wake-up makes it ask at once."""
 LOOK_SECONDS = 5.0
-"""The longest time between two queries for due runs: it bounds how late a dead driver or a set clock is noticed."""
+"""The longest time between two queries for due runs: the delay until a dead driver or a set clock is noticed."""
 SHORTEST_SECONDS = 0.005
 """The shortest wait until a due time; no run needs a more exact wake-up."""
 PRESENCE_SECONDS = 30.0
@@ -128,7 +128,7 @@ RETRY_SECONDS_FIRST = 1.0
 
 
 class Host:
-    """One host."""
+    """Drives the due runs of one journal in this process, up to `runs_max` at once."""
 
     def __init__(
         self,

@@ -24,16 +24,16 @@ T = TypeVar("T")
 
 
 class Locked(NamedTuple):
-    """What a work decides on."""
+    """What an operation decides on."""
 
     head: RunHead
     """The row of its run, or of the run that it admits."""
     now: float
     """The time, after all locks were taken."""
     message: InboxItem | None = None
-    """The message under the key that it posts under, if there is one."""
+    """The message that was posted before under the operation's key, if there is one."""
     fresh: Mapping[int, bool] = {}
-    """Of the messages that it consumes, those that were posted, and whether no record has consumed them."""
+    """By id, the messages to be consumed that were posted; the value says whether no record has consumed it yet."""
 
 
 class Booking(NamedTuple):
@@ -46,10 +46,10 @@ class Booking(NamedTuple):
 
 
 class Change(NamedTuple, Generic[T]):
-    """What a work changes."""
+    """What an operation changes."""
 
     result: T
-    """What its caller gets."""
+    """What the caller of the operation gets."""
     head: RunHead | None = None
     """The row of its run after it; None where nothing changes."""
     records: Sequence[Stored] = ()

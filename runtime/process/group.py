@@ -57,7 +57,7 @@ class GatedProcess:
         self.name = name_of(process.pid)
 
     def begin(self) -> trio.Process:
-        """Let the command begin, and return its process; `end` it afterwards. Only for one that talks."""
+        """Let the command begin, and return its process; `end` it afterwards. For a command started with `talks`."""
         os.write(self._gate, b"\0")
         os.close(self._gate)
         self._gate = -1

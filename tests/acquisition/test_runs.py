@@ -390,11 +390,13 @@ def test_a_state_before_the_start_is_no_state():
 def test_nothing_but_its_registration_and_what_starts_its_runs_imports_the_kind():
     """The commands have the kind in their names; the orders of clients, and the costs of a start, name each kind.
 
-    The guard of proposed profiles is registered with the others.
+    The guard of proposed profiles is registered with the others. The modules of proposed profiles have them in their
+    names; the page of a run and its question show one.
     """
     orders = {"replan/runs/orders.py", "replan/service/bodies.py", "replan/service/arguments.py"}
     setup = {f"replan/setup/{name}.py" for name in ("kinds", "config_schemas", "plugins")}
-    allowed = {"replan/web/start_costs.py", *setup, *orders}
+    shown = {"replan/web/run_page.py", "replan/views/question_forms.py"}
+    allowed = {"replan/web/start_costs.py", *setup, *orders, *shown}
     importers = {
         module.name
         for module in SOURCES
@@ -402,7 +404,8 @@ def test_nothing_but_its_registration_and_what_starts_its_runs_imports_the_kind(
         for _, name in module.imports()
         if name.startswith("actors.acquisition")
     }
-    assert {name for name in importers - allowed if not name.startswith("replan/") or "acqui" not in name} == set()
+    named = {name for name in importers if name.startswith("replan/") and ("acqui" in name or "profile" in name)}
+    assert importers - allowed - named == set()
     for name in ("actors/rules/acquisition.py", "actors/simulated/author.py"):
         assert "actors.acquisition" not in {
             getattr(node, "module", "") for node in ast.walk(ast.parse((ROOT / name).read_text()))

@@ -139,7 +139,7 @@ def test_a_run_goes_on_without_a_declined_answer(replan, two_questions):
     assert_refused(replan("answer", questions["g_analysis"], "--decline"), "'3.12'")
     assert json.loads(replan("resume", run, "--json").stdout)["outcome"] == "success"
     assert len(events(replan, run, "clarification_declined")) == 1
-    assert f"declined; {without}" in replan("log", run).stdout
+    assert f"declined on the command line; {without}" in replan("log", run).stdout
 
 
 def test_a_note_is_shown_as_not_yet_seen_until_a_prompt_contains_it(replan, two_questions):

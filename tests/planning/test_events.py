@@ -40,6 +40,7 @@ FOR_EVER = {
     "ClarificationRequested.priority": "normal",
     "ClassificationRequested.calls": 1,
     "ClassificationRequested.try_number": 1,
+    "ReminderRule.questions": "all",
     "Decided.level": "local_retry",
     "FailureClassified.calls": 1,
     "FailureClassified.finish_reason": "stop",

@@ -258,8 +258,8 @@ async def test_a_run_is_forked_at_an_attempt_of_its_tree(person):
     await person.go(f"/runs/{fork}/attempts/g_plan/v1.a1")
     await person.choose("#beside", f"{run}:g_plan/v1.a1")
     await person.click(".filter button")
-    await person.sees(f"of run {run}")
-    assert await person.count("del") > 0
+    await person.until("document.querySelector('.pairs del')")
+    assert f"of run {run}" in await person.said(".pairs thead")
     assert await person.count("ins") > 0
 
 

@@ -102,11 +102,11 @@ async def _only_question(engine: Engine, run: str) -> str:
 def report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0) -> None:
     """Say what was posted, how many questions are open, and how the run goes on if nobody drives it."""
     from actors.run.ending import FINAL
-    from replan.cli.hints import how_to_resume, more_questions
+    from replan.cli.hints import say_how_to_resume, say_more_questions
     from replan.cli.terminal.console import notice
 
     notice(text)
-    more_questions(row.run, open_count)
+    say_more_questions(row.run, open_count)
     finished = row.status == "finished"
     if row.owner is None and (row.detail not in FINAL if finished else not hosted):
-        how_to_resume(row.run)
+        say_how_to_resume(row.run)

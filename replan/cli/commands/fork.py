@@ -94,7 +94,7 @@ def fork(
 async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest, detach: bool) -> int:
     from replan.cli.drive import drive_to_rest, print_result, show_result
     from replan.cli.exits import Exit
-    from replan.cli.hints import hosted_run
+    from replan.cli.hints import say_how_to_follow
     from replan.cli.home import opened
     from replan.cli.reading import named_or_newest
     from replan.cli.starting import require_host
@@ -121,7 +121,7 @@ async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest,
             else:
                 with ignoring_closed_stdout():
                     print_text(f"{run}\n")
-            hosted_run(run)
+            say_how_to_follow(run)
             return Exit.OK
 
         async def start(session: RunSession, stop: Stop) -> RunResult:

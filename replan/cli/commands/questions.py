@@ -25,7 +25,7 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, as_json
         require_one_run("questions", run_id, last=last)
     from actors.run.words import reason_in_words
     from actors.values.lines import line, verbatim
-    from replan.cli.hints import answer_with
+    from replan.cli.hints import say_answer_command
     from replan.cli.reading import reading
     from replan.cli.terminal.console import print_json, print_row
 
@@ -38,7 +38,7 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, as_json
         for text in _rows(question):
             print_row(verbatim(text))
     if questions:
-        answer_with(questions[0]["id"])
+        say_answer_command(questions[0]["id"])
     else:
         print_row(line("no open questions", "dim"))
     return Exit.OK

@@ -105,12 +105,15 @@ def run(
         print_dry_run(prepared.request, as_json=invocation.json)
         return Exit.OK
     prepared.check_model()
-    # A replay needs a run that is there already.
+    # A replay reads a recorded run: where the home is missing, none can be made for it.
     return start_run(invocation, prepared.request, detach=detach, make=not isinstance(prepared.choice.spec, ReplaySpec))
 
 
 def _task(problem: str | None, pddl: str | None, values: dict[str, Any]) -> tuple[str, PddlTexts | None]:
-    """Return the text of the problem, and the texts of one in PDDL, for which the workflow is set that is not given."""
+    """Return the problem's text, and its texts in PDDL; None for a problem in words.
+
+    For a problem in PDDL, a workflow that was not given is set in `values`.
+    """
     from replan.cli.inputs import read_problem
     from replan.cli.pddl_files import read_task
     from replan.runs.pddl_tasks import workflow_for_pddl

@@ -154,8 +154,8 @@ def _print_document(result: RunResult, loaded: Loaded, view: str, top: str, *, a
 
 def _hint_next(result: RunResult, top: str) -> None:
     """Say on stderr how an unfinished run that nobody drives goes on: with `top`, which it is or is a step of."""
-    from replan.cli.hints import how_to_answer, how_to_resume
+    from replan.cli.hints import say_how_to_answer, say_how_to_resume
 
-    how_to_answer(result)
+    say_how_to_answer(result)
     if result.status == "parked" or result.held_up:
-        how_to_resume(top)
+        say_how_to_resume(top)

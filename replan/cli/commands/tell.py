@@ -54,7 +54,7 @@ def tell(invocation: Invocation, run_id: str | None, text: str | None, *, last: 
 
 async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, as_json: bool) -> int:
     from replan.cli.commands.answer import report_posted
-    from replan.cli.hints import how_to_resume
+    from replan.cli.hints import say_how_to_resume
     from replan.cli.home import opened
     from replan.cli.reading import named_or_newest
     from replan.cli.terminal.console import notice
@@ -69,7 +69,7 @@ async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, 
     if kind == "value":
         notice(f"run {run} has the value; it calculates anew")
         if row.owner is None:
-            how_to_resume(run)
+            say_how_to_resume(run)
     else:
         effect = "the next prompt shows it" if kind == "note" else "the run goes back for it"
         report_posted(f"run {run} has the {kind}; {effect}", row, hosted=hosted)
