@@ -170,8 +170,8 @@ _CELL_MAX = 1000
 def table_lines(text: str) -> list[tuple[int, str]]:
     """Return the rows of a file as lines, each with the number of the line in which it begins.
 
-    The first rows name the columns. An empty line begins another table where words or few cells follow it. A row with more or fewer
-    cells than names is kept as far as it goes.
+    The first rows name the columns. An empty line begins another table where words or few cells follow it. A row with
+    more or fewer cells than names is kept as far as it goes.
     """
     return [line for table in split_tables(_rows(text)) for line in named_rows(table)]
 

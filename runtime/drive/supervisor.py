@@ -234,7 +234,7 @@ class Supervisor(Generic[S, E, M]):
         return all(self._rests(envelope.work) for envelope in self._running.values())
 
     def _is_left(self) -> bool:
-        """Tell whether the run waits for something that a driver in the foreground does not wait for (`Work.leaves`)."""
+        """Tell whether the run waits for something for which a driver in the foreground leaves (`Work.leaves`)."""
         return any(envelope.work.leaves for envelope in self._running.values())
 
     def _rests(self, work: Work) -> bool:
