@@ -1,7 +1,7 @@
 """Makes the messages that are sent to Slack and Teams: a title, and buttons that open links. Pure.
 
 Slack takes Block Kit at an incoming webhook, Teams an Adaptive Card at the webhook of a workflow. A button opens the
-page of a link, on which the answer is given; Replan receives nothing from these services.
+page of a link, on which the answer is given. Buttons of Slack that send an answer are in `slack_buttons.py`.
 """
 
 from collections.abc import Mapping
