@@ -24,7 +24,6 @@ NO_CLAIMS = {"Security", "What is trusted", "What was attacked", "What is not do
 """Sections of a page that say what is trusted, what is not defended, or list tests themselves."""
 ADVICE = (
     "They follow from",
-    "A failing seed prints",
     "A command runs with your rights",
     "The journal contains your problems",
     "Such a program can show",
