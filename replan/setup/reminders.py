@@ -15,10 +15,18 @@ AFTER_MAX = 366 * 86_400
 STEPS_MAX = 20
 """The most steps of one rule."""
 
+
+def _seconds(value: object) -> object:
+    """Return a length of time as `seconds_of` does. Raises `ValueError` for a truth value, which is a number too."""
+    if isinstance(value, bool):
+        raise ValueError("a truth value is not a length of time such as 30s, 15m, 2h or 1d")  # noqa: TRY004 -- pydantic
+    return seconds_of(value)
+
+
 After = Annotated[
     float,
     Field(gt=0, le=AFTER_MAX, allow_inf_nan=False),
-    BeforeValidator(seconds_of),
+    BeforeValidator(_seconds),
     WithJsonSchema(
         {
             "anyOf": [
@@ -55,6 +63,9 @@ class ReminderEntry(Config):
             if later.after <= step.after:
                 hint = "give each step a longer time than the one before it"
                 raise config_error("the steps are not in the order of their times", ("steps", place, "after"), hint)
+        for where, names in self._named():
+            if len(set(names)) < len(names):
+                raise config_error("a name is there twice", where, "name each person once")
         asked = set(self.ask)
         for place, step in enumerate(self.steps):
             if step.ask and not self.ask:
@@ -66,10 +77,13 @@ class ReminderEntry(Config):
             asked.update(step.ask)
         return self
 
+    def _named(self) -> list[tuple[tuple[str | int, ...], tuple[str, ...]]]:
+        """Return each list of names with its place below the entry."""
+        return [(("ask",), self.ask), *((("steps", place, "ask"), step.ask) for place, step in enumerate(self.steps))]
+
     def check_people(self, people: Mapping[str, PersonEntry], place: int) -> None:
         """Raise a config error for a name that is not in the settings, or whose person may not answer the questions."""
-        steps = [(("steps", number, "ask"), step.ask) for number, step in enumerate(self.steps)]
-        for where, names in [(("ask",), self.ask), *steps]:
+        for where, names in self._named():
             for name in names:
                 if name not in people:
                     hint = "name one of people"

@@ -268,7 +268,13 @@ class UserConfig(Config):
 
     @model_validator(mode="after")
     def _people_of_reminders(self) -> Self:
+        covered: set[str] = set()
         for place, reminder in enumerate(self.reminders):
+            questions = {"approvals", "ordinary"} if reminder.questions == "all" else {reminder.questions}
+            if questions <= covered:
+                cause, hint = "earlier entries are for all of these questions", "put it before them, or leave it out"
+                raise config_error(cause, ("reminders", place, "questions"), hint)
+            covered |= questions
             reminder.check_people(self.people, place)
         return self
 

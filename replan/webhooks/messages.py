@@ -24,7 +24,7 @@ from replan.setup.people import Answering
 from replan.setup.webhook import WebhookEntry, WebhookEvent
 from replan.webhooks.answer_links import AnswerLink, signed_link
 from replan.webhooks.chat_messages import ASKED, HAPPENED, Asking, buttons_of, slack_message, teams_message
-from replan.webhooks.slack_buttons import PressedButton, slack_question
+from replan.webhooks.slack_buttons import PressedButton, answers_of, slack_question
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 
@@ -168,18 +168,21 @@ def _body(entry: WebhookEntry, told: Told, title: str, data: Mapping[str, Any], 
             assert_never(entry.format)
 
 
-def _redacted(told: Told, redactor: Redactor) -> Told:
-    """Return what is told with a question without secrets."""
-    if told.request is None:
-        return told
-    shown = {"text": redactor.text(told.request.text), "shown": redactor.text(told.request.shown)}
-    return replace(told, request=told.request.model_copy(update=shown))
+def _with_buttons(
+    message: Mapping[str, Any], answering: Answering, told: Told, button: PressedButton, redactor: Redactor
+) -> dict[str, Any]:
+    """Return a message of Slack about a question with buttons that send what is pressed to Replan.
 
-
-def _with_buttons(answering: Answering, page: str, title: str, told: Told, button: PressedButton) -> dict[str, Any]:
-    """Return a message of Slack about a question, whose buttons send what is pressed to Replan."""
-    message = slack_message(told.sentence, title, {"Open Replan": page + OPENING}, told.follows)
-    return slack_question(message, answering, button, told.request)
+    The question is shown without secrets. Where an answer has one, no answer has a button, since an answer that is
+    changed is another answer.
+    """
+    request, answers = told.request, answers_of(told.request)
+    if any(redactor.text(answer) != answer for answer in answers):
+        answers = ()
+    if request is not None:
+        shown = {"text": redactor.text(request.text), "shown": redactor.text(request.shown)}
+        request = request.model_copy(update=shown)
+    return slack_question(message, answering, button, request, answers)
 
 
 def message_about(
@@ -203,7 +206,9 @@ def message_about(
     answering = addressees.answering
     if entry.buttons and entry.page is not None and told.asking is not None and answering is not None:
         button = PressedButton(addressees.webhook, told.data["question"], until_of(answering, record.at))
-        body = _with_buttons(answering, entry.page.rstrip("/"), title, _redacted(told, redactor), button)
+        links = {"Open Replan": entry.page.rstrip("/") + OPENING}
+        message = slack_message(told.sentence, title, links, told.follows)
+        body = _with_buttons(message, answering, told, button, redactor)
     return OutgoingMessage(message_id(about.run, record.seq), record.seq, record.at, orjson.dumps(body))
 
 

@@ -147,18 +147,23 @@ def answers_of(request: ClarificationRequested | None) -> Sequence[str]:
 
 
 def slack_question(
-    message: Mapping[str, Any], answering: Answering, button: PressedButton, request: ClarificationRequested | None
+    message: Mapping[str, Any],
+    answering: Answering,
+    button: PressedButton,
+    request: ClarificationRequested | None,
+    answers: Sequence[str],
 ) -> dict[str, Any]:
     """Return a message of Slack with the question, and with buttons that send what is pressed to Replan.
 
-    `message` is that of `slack_message` without buttons for people, and `button` says which question it is about.
+    `message` is that of `slack_message` without buttons for people, `button` says which question it is about, and
+    `answers` are those that have a button.
     """
     blocks = [*message["blocks"]]
     if request is not None:
         text = "\n".join([question_in_words(request.text), request.shown]).strip()
         shown = text if len(text) <= QUESTION_MAX else f"{text[:QUESTION_MAX]}…"
         blocks.insert(1, {"type": "section", "text": {"type": "plain_text", "text": shown, "emoji": False}})
-    labels: dict[str, str | None] = {answer: answer for answer in answers_of(request)}
+    labels: dict[str, str | None] = {answer: answer for answer in answers}
     pressed = [
         _button(label, button_value(answering, PressedButton(button.webhook, button.question, button.until, answer)))
         for label, answer in [*labels.items(), ("Answer on the page", None)]

@@ -108,6 +108,8 @@ def test_chats_say_what_happens_next(form):
         ({**RULE, "steps": [{"after": "1d"}, {"after": "4h"}]}, "not in the order of their times"),
         ({**RULE, "steps": [{"after": "1d", "ask": ["ana"]}]}, "'ana' was asked before"),
         ({**RULE, "steps": [{"after": "soon"}]}, "not a length of time"),
+        ({**RULE, "steps": [{"after": True}]}, "not a length of time"),
+        ({**RULE, "ask": ["ana", "ana"]}, "a name is there twice"),
         ({**RULE, "steps": [{"after": 0}]}, "greater than 0"),
         ({**RULE, "steps": [{"after": "400d"}]}, "less than or equal to"),
     ],
@@ -115,6 +117,14 @@ def test_chats_say_what_happens_next(form):
 def test_a_rule_that_cannot_be_followed_is_refused(rule, says):
     with pytest.raises(ValidationError, match=says):
         UserConfig.model_validate({**SETTINGS, "reminders": [rule]})
+
+
+@pytest.mark.parametrize("scopes", [("all", "ordinary"), ("ordinary", "ordinary"), ("ordinary", "approvals", "all")])
+def test_an_entry_that_earlier_ones_hide_is_refused(scopes):
+    rules = [{"questions": scope, "steps": [{"after": "4h"}]} for scope in scopes]
+    assert len(UserConfig.model_validate({**SETTINGS, "reminders": rules[:-1]}).reminders) == len(scopes) - 1
+    with pytest.raises(ValidationError, match="earlier entries are for all of these questions"):
+        UserConfig.model_validate({**SETTINGS, "reminders": rules})
 
 
 async def test_the_notify_program_is_told_of_each_sort_once():

@@ -9,10 +9,12 @@ from actors.values.answers import YES_NO, choice
 from replan.setup.settings import UserConfig
 from replan.webhooks.answer_links import AnswerLink, LinkRefused, read_link, signed_link
 from replan.webhooks.chat_messages import HAPPENED, slack_message, teams_message
+from replan.webhooks.messages import About, Addressees, message_about
 from replan.webhooks.slack_buttons import (
     LABEL_MAX,
     QUESTION_MAX,
     PressedButton,
+    answers_of,
     button_value,
     is_signed,
     person_of,
@@ -21,6 +23,8 @@ from replan.webhooks.slack_buttons import (
     slack_question,
     slack_reply,
 )
+from runtime.core.events import Record
+from runtime.logs.redact import Redactor
 from tests.support.questions import question_asked
 from tests.webhooks.conftest import secret
 
@@ -32,11 +36,13 @@ BUTTON = PressedButton("ops", "abcd2345/q1", 1000, "yes")
 HOSTILE = "<!channel> [click](https://evil.example) & <https://evil.example|here>"
 
 
+HOOK = {"url": "https://hooks.slack.com/services/T/B/x", "format": "slack", "page": "https://replan.example.org"}
+
+
 def settings(*secrets, **person):
-    hook = {"url": "https://hooks.slack.com/services/T/B/x", "format": "slack", "page": "https://replan.example.org"}
     return UserConfig.model_validate(
         {
-            "webhooks": {"ops": {**hook, "buttons": True}},
+            "webhooks": {"ops": {**HOOK, "buttons": True}},
             "people": {"ana": {"webhooks": ["ops"], "slack": "UA8RXUSPL", **person}, "bob": {"webhooks": ["ops"]}},
             "answer_links": {"secrets": [secret(2)]},
             "slack": {"signing_secrets": secrets or [SIGNED["signing_secret"]], "team": "T9TK3CUKW"},
@@ -107,10 +113,31 @@ def test_a_button_is_read_back_until_it_ends_and_no_other_text_passes_for_one():
         read_link(settings(), value, 999.0)
 
 
+def test_a_question_with_a_secret_among_its_answers_has_no_buttons_for_them():
+    config = {
+        "webhooks": {"ops": {**HOOK, "buttons": True}},
+        "people": {"ana": {"webhooks": ["ops"], "slack": "UA8RXUSPL"}},
+        "answer_links": {"secrets": [secret(2)]},
+        "slack": {"signing_secrets": [SIGNED["signing_secret"]], "team": "T9TK3CUKW"},
+    }
+    entries = UserConfig.model_validate(config)
+    told = {}
+    for answers in (("hunter2-token-0123456789", "none"), ("some", "none")):
+        asked = question_asked(text=f"Is {answers[0]} meant?", **choices(*answers))
+        record = Record("abcd2345", 1, 0.0, 1, asked, "")
+        about, redactor = About("abcd2345", "Login fails", "planning"), Redactor(("hunter2-token-0123456789",))
+        addressees = Addressees("ops", entries.answering)
+        told[answers[0]] = message_about(record, about, entries.webhooks["ops"], redactor, addressees).body.decode()
+    assert "hunter2" not in told["hunter2-token-0123456789"]
+    assert '"text":"none"' not in told["hunter2-token-0123456789"]
+    assert "Answer on the page" in told["hunter2-token-0123456789"]
+    assert '"text":"none"' in told["some"]
+
+
 def buttons(**fields):
     request = question_asked(**fields)
     message = slack_message(HAPPENED["waiting"], "title", {"Open Replan": "https://replan.example.org/open"})
-    asked = slack_question(message, settings(), PressedButton("ops", "abcd2345/q1", 1000), request)
+    asked = slack_question(message, settings(), PressedButton("ops", "abcd2345/q1", 1000), request, answers_of(request))
     *texts, actions = asked["blocks"]
     return texts, actions["elements"]
 
