@@ -8,6 +8,7 @@ from pydantic import AliasChoices, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from actors.files.document import KeyPath, ParsedFile
+from actors.files.number_fields import boolean_for_number
 from actors.files.suggestions import near, nearest
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
@@ -25,6 +26,8 @@ def config_error(cause: str, path: KeyPath = (), hint: str = "") -> PydanticCust
 class Config(Value):
     """A frozen value read from a file; the error for an unknown key names the nearest valid one.
 
+    Where a number is expected, true and false are refused: pydantic would take them as 1 and 0.
+
     The texts under a model's fields are its documentation for editors too: `actors.files.field_docs` makes them the
     descriptions of a JSON Schema.
     """
@@ -37,6 +40,14 @@ class Config(Value):
             for key in data:
                 if key not in known:
                     raise config_error(f"unknown key {key!r}", (key,), nearest(str(key), known, kind="valid keys"))
+        return data
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_booleans_for_numbers(cls, data: Any) -> Any:
+        if isinstance(data, dict) and (found := boolean_for_number(cls, data)) is not None:
+            path, value, expected = found
+            raise config_error(f"should be {expected}, not {value!r}", path)
         return data
 
 

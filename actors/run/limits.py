@@ -173,7 +173,12 @@ def flag(name: str) -> str:
 
 
 def seconds_of(value: object) -> object:
-    """Return a text such as `15m` as seconds, and any other value as it is. Raises `ValueError` for another text."""
+    """Return a text such as `15m` as seconds, and any other value as it is.
+
+    Raises `ValueError` for another text, and for true and false, which Python takes for numbers.
+    """
+    if isinstance(value, bool):
+        raise ValueError(f"{value!r} is not a length of time such as 30s, 15m, 2h or 1d")  # noqa: TRY004 -- as documented
     if not isinstance(value, str):
         return value
     matched = _DURATION.fullmatch(value.strip())
@@ -185,7 +190,7 @@ def seconds_of(value: object) -> object:
 def duration_text(seconds: float) -> str:
     """Return a length of time as it is typed, in the largest unit of which it is a whole number."""
     unit = next((unit for unit, each in reversed(_SECONDS.items()) if seconds % each == 0), "s")
-    return f"{seconds / _SECONDS[unit]:.10g}{unit}"
+    return f"{seconds / _SECONDS[unit]:.15g}{unit}"
 
 
 def split_limits(values: dict[str, Any]) -> RunLimits:

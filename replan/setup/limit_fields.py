@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, WithJsonSchema, create_model
 
-from actors.run.limits import DURATION_PATTERN, LIMITS, LimitSpec, RunLimits, seconds_of
+from actors.run.limits import DURATION_PATTERN, LIMITS, LimitSpec, RunLimits, duration_text, seconds_of
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -47,7 +47,25 @@ def _type_of(spec: LimitSpec) -> Any:
         case "dollars":
             return Annotated[float, Field(gt=0, le=most, allow_inf_nan=False)]
         case _:
-            number = {"type": "number", "exclusiveMinimum": 0, "maximum": most}
-            either = [number, {"type": "string", "pattern": f"^{DURATION_PATTERN}$"}]
-            amount = Field(gt=0, le=most, allow_inf_nan=False)
-            return Annotated[float, amount, BeforeValidator(seconds_of), WithJsonSchema({"anyOf": either})]
+            return Annotated[float, Field(gt=0, allow_inf_nan=False), duration_up_to(most), duration_schema(most)]
+
+
+def duration_up_to(most: int) -> BeforeValidator:
+    """Return what reads a length of time, as seconds or as a text such as `15m`, and refuses one above `most` seconds.
+
+    The message has both as they are typed, such as `366d`.
+    """
+
+    def read(value: object) -> object:
+        seconds = seconds_of(value)
+        if isinstance(seconds, int | float) and seconds > most:
+            raise ValueError(f"should be at most {duration_text(most)}, not {value!r}")
+        return seconds
+
+    return BeforeValidator(read)
+
+
+def duration_schema(most: int) -> WithJsonSchema:
+    """Return the JSON schema of a length of time: a number of seconds up to `most`, or a text such as `15m`."""
+    number = {"type": "number", "exclusiveMinimum": 0, "maximum": most}
+    return WithJsonSchema({"anyOf": [number, {"type": "string", "pattern": f"^{DURATION_PATTERN}$"}]})

@@ -64,6 +64,8 @@ class MailEntry(Config):
         check_address(self.sender, "sender")
         check_url(self.page, "page", query=False)
         given = [key for key in ("password_env", "password_file") if getattr(self, key) is not None]
+        if not self.user.isascii():
+            raise config_error("the name of the user has characters outside ASCII", ("user",), "use its ASCII name")
         if self.user and len(given) != 1:
             raise config_error("a user signs in with one password", ("user",), "set password_env or password_file")
         if given and not self.user:
@@ -77,19 +79,26 @@ class MailEntry(Config):
     def password(self, environment: Mapping[str, str]) -> str:
         """Return the password, read anew each time; empty where nobody signs in.
 
-        Raises `UsageProblem`, which does not show it, where it cannot be read.
+        Raises `UsageProblem`, which does not show it, where it cannot be read, or has characters outside ASCII, which
+        `smtplib` cannot send.
         """
         if self.password_env is not None:
+            place, source = "mail.password_env in config.yaml", f"the environment variable {self.password_env}"
             if not (value := environment.get(self.password_env, "")):
-                cause = f"the environment variable {self.password_env} is not set"
-                raise UsageProblem(cause, place="mail.password_env in config.yaml", hint="set it to the password")
-            return value
-        return "" if self.password_file is None else _read(Path(self.password_file))
+                raise UsageProblem(f"{source} is not set", place=place, hint="set it to the password")
+        elif self.password_file is not None:
+            place, source = "mail.password_file in config.yaml", self.password_file
+            value = _read(Path(self.password_file), place)
+        else:
+            return ""
+        if not value.isascii():
+            hint = "have the server accept a password of ASCII characters, and use that"
+            raise UsageProblem(f"the password in {source} has characters outside ASCII", place=place, hint=hint)
+        return value
 
 
-def _read(path: Path) -> str:
-    """Return the first line of a password's file. Raises `UsageProblem`."""
-    place = "mail.password_file in config.yaml"
+def _read(path: Path, place: str) -> str:
+    """Return the first line of a password's file; `place` is its setting. Raises `UsageProblem`."""
     try:
         with path.open("rb") as file:
             data = file.read(PASSWORD_MAX + 1)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from actors.files.validation_errors import Config, config_error
-from actors.run.limits import DURATION_PATTERN, seconds_of
 from actors.run.reminder_events import ReminderRule, ReminderScope, ReminderStep
+from replan.setup.limit_fields import duration_schema, duration_up_to
 from replan.setup.people import PersonEntry
 
 AFTER_MAX = 366 * 86_400
@@ -15,27 +15,7 @@ AFTER_MAX = 366 * 86_400
 STEPS_MAX = 20
 """The most steps of one rule."""
 
-
-def _seconds(value: object) -> object:
-    """Return a length of time as `seconds_of` does. Raises `ValueError` for a truth value, which is a number too."""
-    if isinstance(value, bool):
-        raise ValueError("a truth value is not a length of time such as 30s, 15m, 2h or 1d")  # noqa: TRY004 -- pydantic
-    return seconds_of(value)
-
-
-After = Annotated[
-    float,
-    Field(gt=0, le=AFTER_MAX, allow_inf_nan=False),
-    BeforeValidator(_seconds),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "number", "exclusiveMinimum": 0, "maximum": AFTER_MAX},
-                {"type": "string", "pattern": f"^{DURATION_PATTERN}$"},
-            ]
-        }
-    ),
-]
+After = Annotated[float, Field(gt=0, allow_inf_nan=False), duration_up_to(AFTER_MAX), duration_schema(AFTER_MAX)]
 
 
 class ReminderStepEntry(Config):

@@ -124,7 +124,8 @@ def test_a_limit_that_is_given_holds_in_a_run_of_every_kind(tmp_path, kind, name
     request, usual = prepared(kind, tmp_path, {name: VALUES[name]}), prepared(kind, tmp_path, {})
     if name not in HELD:
         written = (request.config if kind == "execution" else request.pinned).model_dump_json()
-        assert json.dumps(seconds_of(VALUES[name])) in written
+        value = seconds_of(VALUES[name]) if LIMITS[name].unit == "time" else VALUES[name]
+        assert json.dumps(value) in written
         return
     field, value = HELD[name]
     held = getattr(request.limits, field)
@@ -166,16 +167,17 @@ def test_a_length_of_time_is_a_number_of_seconds_or_a_text_with_its_unit():
         5_400.0,
         7,
     ]
-    assert [duration_text(seconds) for seconds in (90.0, 900.0, 7_200.0, 86_400.0, 0.5)] == [
+    assert [duration_text(seconds) for seconds in (90.0, 900.0, 7_200.0, 86_400.0, 0.5, 1e10)] == [
         "90s",
         "15m",
         "2h",
         "1d",
         "0.5s",
+        "10000000000s",
     ]
-    for text in ("", "0s", "soon", "15", "-1m", "1w"):
+    for wrong in ("", "0s", "soon", "15", "-1m", "1w", True, False):
         with pytest.raises(ValueError, match="length of time"):
-            seconds_of(text)
+            seconds_of(wrong)
 
 
 @pytest.mark.parametrize(
@@ -185,6 +187,7 @@ def test_a_length_of_time_is_a_number_of_seconds_or_a_text_with_its_unit():
         ({"max_calls": 0}, "max_calls"),
         ({"max_cost": float("nan")}, "max_cost"),
         ({"timeout": 0}, "timeout"),
+        ({"timeout": True}, "timeout"),
         ({"deadline": "soon"}, "deadline"),
         ({"stop_below": 1.5}, "stop_below"),
         ({"keep_trying": 1}, "keep_trying"),

@@ -27,7 +27,7 @@ MAIL_WRONG = {
     "security": [("ssl", "")],
     "sender": [("replan", "is no e-mail address"), ("a@b\r\nx", "is no e-mail address")],
     "page": [("http://replan.example.org", "in the clear"), ("javascript:alert(1)", "not an http")],
-    "user": [("replan", "one password")],
+    "user": [("replan", "one password"), ("rëplan", "outside ASCII")],
     "password_env": [("SMTP_PASSWORD", "a password without a user"), ("with-dash", "environment variable")],
 }
 
@@ -84,7 +84,7 @@ def test_a_password_is_read_from_its_variable_or_file_each_time_and_never_shown(
     entry = read(tmp_path, {"mail": {**mail, "password_file": str(secret)}}).mail
     with pytest.raises(UsageProblem, match="cannot be read"):
         entry.password({})
-    for text, password in (("first\n", "first"), ("second\r\nx", "second"), ("pass wörd", "pass wörd")):
+    for text, password in (("first\n", "first"), ("second\r\nx", "second"), ("pass word", "pass word")):
         secret.write_text(text, newline="")
         assert entry.password({}) == password
     for wrong in ("", "\nx", "x" * 5000):
@@ -97,6 +97,20 @@ def test_a_password_is_read_from_its_variable_or_file_each_time_and_never_shown(
     assert entry.password({"SMTP_PASSWORD": "third"}) == "third"
     with pytest.raises(UsageProblem, match="SMTP_PASSWORD is not set"):
         entry.password({})
+
+
+@pytest.mark.parametrize("key", ["password_env", "password_file"])
+def test_a_password_outside_ascii_is_refused_by_its_setting_and_not_shown(tmp_path, key):
+    file = tmp_path / "password"
+    file.write_text("pass wörd\n")
+    value = {"password_env": "SMTP_PASSWORD", "password_file": str(file)}[key]
+    mail = {**settings(25)["mail"], "security": "tls", "user": "replan", key: value}
+    entry = read(tmp_path, {"mail": mail}).mail
+    with pytest.raises(UsageProblem, match="characters outside ASCII") as caught:
+        entry.password({"SMTP_PASSWORD": "pass wörd"})
+    assert f"mail.{key} in config.yaml" in str(caught.value)
+    assert value in str(caught.value)
+    assert "wörd" not in str(caught.value)
 
 
 def test_the_settings_on_the_page_about_channels_are_taken(tmp_path):

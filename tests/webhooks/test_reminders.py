@@ -111,7 +111,10 @@ def test_chats_say_what_happens_next(form):
         ({**RULE, "steps": [{"after": True}]}, "not a length of time"),
         ({**RULE, "ask": ["ana", "ana"]}, "a name is there twice"),
         ({**RULE, "steps": [{"after": 0}]}, "greater than 0"),
-        ({**RULE, "steps": [{"after": "400d"}]}, "less than or equal to"),
+        ({**RULE, "steps": [{"after": "99999d"}]}, "should be at most 366d, not '99999d'"),
+        ({**RULE, "steps": [{"after": 1e9}]}, "should be at most 366d, not 1000000000.0"),
+        ({**RULE, "steps": [{"after": "nan"}]}, "not a length of time"),
+        ({**RULE, "steps": [{"after": float("nan")}]}, "finite number"),
     ],
 )
 def test_a_rule_that_cannot_be_followed_is_refused(rule, says):

@@ -86,6 +86,10 @@ def test_a_mistake_in_the_file_is_said_without_the_secret_and_the_address(tmp_pa
         ("webhooks: {Ops: {url: https://SECRET}}", "webhooks.Ops: should be a lower-case letter or digit"),
         ("webhooks: {ops: {url: https://SECRET, format: irc}}", "'slack' or 'teams', not 'irc'"),
         ("answer_links: {secrets: [SECRET], hours: 0}", "answer_links.hours: should be at least 1, not 0"),
+        (
+            "answer_links: {secrets: [SECRET], hours: true}",
+            "answer_links.hours: should be a whole number, not True",
+        ),
     ],
 )
 def test_a_secret_at_a_wrong_place_is_not_shown(tmp_path, text, message):
