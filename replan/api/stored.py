@@ -113,8 +113,8 @@ async def acancel(run: str, *, home: Home = None) -> RunResult:
 async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False, home: Home = None) -> None:
     """Delete a run that has ended for good, with its records, messages and the runs of its steps.
 
-    With `force`, any run that nobody drives is deleted. The folder that was made for a fork goes too, while it is as
-    the fork has left it, unless `keep_workspace`. What it has spent stays booked on its day. Raises `RunNotFound`,
+    With `force`, any run that nobody drives is deleted. The folder that was made for a fork is removed too, unless it
+    has changed since or `keep_workspace` is set. What it has spent stays booked on its day. Raises `RunNotFound`,
     `Held` for a run that is driven, and `UsageProblem` for a run that has not ended or is a step of another.
     """
 

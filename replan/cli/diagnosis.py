@@ -1,4 +1,7 @@
-"""The checks of `doctor`: versions, the home with its settings and journal, the model and who chose it, and others."""
+"""The checks of `doctor`: versions, the home with its settings and journal, channels to people, the terminal.
+
+Those about the model are in `replan.cli.model_checks`.
+"""
 
 import os
 import platform
@@ -11,30 +14,26 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import apsw
-import orjson
 import trio
 
 from actors.config.loader import shipped_workflows
-from actors.config.model_spec import Named
-from actors.files.suggestions import nearest
 from actors.tools.specs import McpSpec
 from actors.values.format import counted, money
 from actors.values.lines import Line, StyledSpan, line
 from replan.cli.exits import Exit
+from replan.cli.model_checks import describe_key, describe_model, describe_server
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import plain_terminal, print_json, show
-from replan.runs.models import check_model, open_named
 from replan.runs.token_goals import TOOLS_FILE
 from replan.setup.data_files import data_root
 from replan.setup.database import database_place, database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import BUILT_IN_GUARDS, problems
-from replan.setup.settings import HomeBudgetEntry, choose_model, read_user_config
+from replan.setup.settings import HomeBudgetEntry, read_user_config
 from replan.setup.version import release
 from replan.telemetry.running import how_to_install, is_installed
 from replan.telemetry.settings import telemetry_settings
@@ -44,13 +43,8 @@ from runtime.core.extras import install_command
 from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.journal.port import HostRow, Journal, RunFilter
 from runtime.journal.versions import VERSION
-from runtime.models.base_url import check_base_url
-from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS
 from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
-
-REACH_SECONDS = 5.0
-"""How long `--online` waits for the model's server."""
 
 _NEEDS = {
     "plug-ins": {"config"},
@@ -119,9 +113,9 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("mail", lambda: _mail(environment, online=online)),
         ("slack", lambda: _slack(environment)),
         ("telemetry", lambda: _telemetry(environment)),
-        ("model", lambda: _model(environment, model)),
-        ("key", lambda: _key(environment, model)),
-        ("server", lambda: _server(environment, model, online=online)),
+        ("model", lambda: describe_model(environment, model)),
+        ("key", lambda: describe_key(environment, model)),
+        ("server", lambda: describe_server(environment, model, online=online)),
         ("terminal", lambda: _terminal(environment)),
     ]
     failed: set[str] = set()
@@ -260,9 +254,10 @@ def _webhooks(environment: Mapping[str, str]) -> str:
 
 
 def _mail(environment: Mapping[str, str], *, online: bool) -> str:
-    """Return the server of e-mail, and with `online` whether it takes the sign-in; no message is sent.
+    """Return the server of e-mail; with `online` also try to sign in there, without a message.
 
-    Raises `OSError` where it does not, and `UsageProblem` where the password is missing.
+    Raises `OSError` if the server cannot be reached or refuses the sign-in, and `UsageProblem` if the password is
+    missing.
     """
     mail = read_user_config(locate_home(environment).config).mail
     if mail is None:
@@ -283,7 +278,10 @@ def _mail(environment: Mapping[str, str], *, online: bool) -> str:
 
 
 def _slack(environment: Mapping[str, str]) -> str:
-    """Return the workspace whose buttons answer, and who has an account there. Raises `UsageProblem` for nobody."""
+    """Return the workspace in Slack, the people with an account there, and the webhooks with buttons.
+
+    Raises `UsageProblem` if no person has an account or no webhook has buttons.
+    """
     place = locate_home(environment).config
     config = read_user_config(place)
     if config.slack is None:
@@ -299,7 +297,7 @@ def _slack(environment: Mapping[str, str]) -> str:
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:
-    """Return what is exported to OpenTelemetry. Raises `UsageProblem` for what is asked for and not possible."""
+    """Return what is exported to OpenTelemetry. Raises `UsageProblem` if the settings ask for what is not possible."""
     settings = telemetry_settings(environment)
     if settings.problems:
         raise UsageProblem("; ".join(settings.problems))
@@ -310,99 +308,10 @@ def _telemetry(environment: Mapping[str, str]) -> str:
     return (" and ".join(names) or "off") + content
 
 
-def _model(environment: Mapping[str, str], model: str | None) -> str:
-    config = locate_home(environment).config
-    choice = choose_model(model, environment, read_user_config(config))
-    check_model(choice.spec, environment)
-    if model is not None:
-        return f"{choice.text} (--model)"
-    if environment.get("REPLAN_MODEL"):
-        return f"{choice.text} (REPLAN_MODEL)"
-    return f"{choice.text} ({'built in, since nothing names another' if choice.notice else config})"
-
-
 def _anthropic() -> str:
     if find_spec("anthropic") is None:
         return f"not installed; anthropic:NAME needs it ({install_command('anthropic')})"
     return version("anthropic")
-
-
-def _key(environment: Mapping[str, str], model: str | None) -> str:
-    variable = PROVIDERS[_chosen(environment, model).provider].key
-    key = environment.get(variable, "")
-    if not key:
-        return f"{variable} is not set"
-    return f"{variable} is set (********, {len(key)} characters)"
-
-
-def _server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
-    chosen = _chosen(environment, model)
-    provider = PROVIDERS[chosen.provider]
-    configured = environment.get(provider.address)
-    url = check_base_url(configured, place=provider.address) if configured else provider.url
-    parts = urlsplit(url)
-    place = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
-    source = provider.address if configured else "the default"
-    if not online:
-        return f"{place} ({source}; --online tries to reach it)"
-    return f"{place} ({source}) {_probe(chosen, environment, url)}"
-
-
-def _chosen(environment: Mapping[str, str], model: str | None) -> Named:
-    """Return the model that a server must have; one without a name where no model of a provider is chosen."""
-    try:
-        spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
-    except ReplanError:  # The check of the model says so.
-        return Named("")
-    return spec if isinstance(spec, Named) else Named("")
-
-
-def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
-    """Ask the server for its models, which costs nothing; it must list the one that is chosen, if one is.
-
-    Raises `OSError` if the server is not there, refuses the key, or has a list without the model.
-    """
-    import httpx2
-
-    model, key = chosen.name, environment.get(PROVIDERS[chosen.provider].key, "")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    path = "/models"
-    if chosen.provider == "anthropic":
-        url = url.removesuffix("/v1")
-        path, headers = "/v1/models?limit=1000", {**headers, "anthropic-version": ANTHROPIC_VERSION}
-    try:
-        response = httpx2.get(f"{url}{path}", headers=headers, timeout=REACH_SECONDS)
-    except httpx2.HTTPError as error:
-        raise OSError(f"{url} cannot be reached: {type(error).__name__}: {error}") from None
-    status = response.status_code
-    if status in (401, 403):
-        raise OSError(f"{url} refuses the key (status {status})")
-    answers = "answers, and takes the key" if status == 200 and key else f"answers (status {status})"
-    listed = _listed(response.content) if status == 200 and model else frozenset[str]()
-    if not model or not listed:
-        return answers
-    if model not in listed and f"{model}:latest" not in listed:
-        raise OSError(
-            f"{url} {answers}, but does not list the model {model!r} ({nearest(model, listed, kind='it has')})"
-        )
-    window = trio.run(_window, chosen, environment)
-    return f"{answers}; it has the model {model!r}" + (f", with {window}" if window else "")
-
-
-async def _window(chosen: Named, environment: Mapping[str, str]) -> str:
-    """Return the context window of a model in words; empty where nobody says it."""
-    async with open_named(chosen, environment, SystemClock()) as opened:
-        window = await opened.context_window()
-    return "" if window is None else f"a context window of {window.tokens:,} tokens ({window.source})"
-
-
-def _listed(content: bytes) -> frozenset[str]:
-    """Return the names in a server's list of models; none where the list has another form."""
-    try:
-        models = orjson.loads(content)["data"]
-        return frozenset(model["id"] for model in models if isinstance(model["id"], str))
-    except (orjson.JSONDecodeError, LookupError, TypeError):
-        return frozenset()
 
 
 def _terminal(environment: Mapping[str, str]) -> str:

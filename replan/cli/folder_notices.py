@@ -1,4 +1,4 @@
-"""What the commands that delete runs say of the folders that were made for forks."""
+"""Notices of `delete` and `prune` about the folders that were made for forks."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,13 +8,13 @@ from replan.cli.terminal.console import notice
 
 
 def tell_of_folders(folders: Iterable[LeftFolder]) -> Sequence[dict[str, Any]]:
-    """Say in one line each what has become of folders, and return it as plain data."""
-    told = []
+    """Print a notice for each folder, whether it was removed or why it is kept; return the same as plain data."""
+    rows = []
     for each in folders:
         if each.kept:
             notice(f"the folder {each.folder} is kept: {each.kept}")
         else:
             kept = f"; {each.ref} keeps its last commit" if each.ref else ""
             notice(f"the folder {each.folder} is removed{kept}")
-        told.append({"folder": each.folder, "kept": each.kept or None, "ref": each.ref or None})
-    return told
+        rows.append({"folder": each.folder, "kept": each.kept or None, "ref": each.ref or None})
+    return rows

@@ -40,7 +40,7 @@ def start_run(
 ) -> int:
     """Start a run and return the exit code: drive it here, or follow the host that serves the home.
 
-    With `detach` a host has to serve the home, and the run is left to it at once. `make` creates a missing home.
+    With `detach` a host must serve the home, and this returns at once. `make` creates a missing home.
     `ended` is called with the result of a run that was not detached, after it is printed.
     """
     if detach:

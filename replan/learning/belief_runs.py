@@ -1,7 +1,7 @@
 """What a belief learns from recorded runs of the planning machine, and what it would have done in each.
 
-The runs of a home are read one after the other; a run that cannot be read harms no other. Only the training cases are
-kept, once for all runs that are equal.
+The runs of a home are read one after the other; a run that cannot be read is listed and passed over. Only the training
+cases are kept, and equal ones once.
 """
 
 from collections import Counter

@@ -32,13 +32,13 @@ class DeletedRuns:
     runs: Deleted
     """The runs, those of their steps included, and the texts that no other run has."""
     folders: tuple[LeftFolder, ...] = ()
-    """What has become of the folders that were made for forks."""
+    """The folders that were made for forks: removed or kept."""
 
 
 async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_workspace: bool = False) -> DeletedRuns:
     """Delete a run that has ended; with `force`, any that nobody drives.
 
-    The folder that was made for a fork goes too, while it is as the fork has left it, unless `keep_workspace`. Raises
+    The folder that was made for a fork is removed too, unless it has changed since or `keep_workspace` is set. Raises
     `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a step of another.
     """
     await check_own(engine, run, "delete RUN")
@@ -54,9 +54,9 @@ async def prune(
 ) -> tuple[tuple[str, ...], tuple[LeftFolder, ...]]:
     """Delete the runs that never go on and have not changed since a time (UTC seconds since 1970).
 
-    Returns their ids, and what has become of the folders of forks, as `delete_run` does it. With `ended`, also those
-    that have ended and could be reopened. Runs of a newer release are kept. With `dry_run`, nothing is deleted. A run
-    that another process has taken up in the meantime raises `Held`, and nothing is deleted.
+    Returns their ids, and the folders of forks, which are treated as in `delete_run`. With `ended`, runs that have
+    ended and could be reopened are deleted too. Runs of a newer release are kept. With `dry_run`, nothing is deleted.
+    Raises `Held`, and deletes nothing, where another process has taken up one of the runs in the meantime.
     """
     rows = await engine.journal.runs(ALL)
     old = [row for row in rows if not is_child(row.run) and row.updated < before and is_over(row, ended=ended)]
@@ -82,7 +82,7 @@ async def _delete(
     folders = [] if keep_workspace else await made_folders(engine, rows)
     deleted, home = await engine.journal.delete(runs, dead=is_dead), locate_home(engine.environment).folder
     for run in runs:
-        with suppress(OSError):  # What a killed driver has left of an agent; nobody looks for it any more.
+        with suppress(OSError):  # Worktrees that a killed driver has left; a rest that cannot be removed does no harm.
             remove_worktrees(home, run)
     return DeletedRuns(deleted, await clear_folders(engine, folders, home))
 

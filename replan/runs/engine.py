@@ -1,27 +1,23 @@
 """The engine: starts, resumes, reads and cancels the runs of one journal, whatever their kinds."""
 
-import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import trio
-
 from actors.handlers.registry import Registry
 from actors.handlers.tools import ending_actors
-from actors.run.ids import parent_of
 from actors.run.kind import ChildRun, PreparedRun, Resources, no_limit
 from actors.run.questions import Via
 from actors.run.reminder_events import ReminderRule
 from actors.run.result import RunResult
-from actors.run.state import RunState
 from actors.run.waits import WaitRequested
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
+from replan.runs.child_runs import cancel_children, drive_child
 from replan.runs.families import check_own
 from replan.runs.inbox import AnswerReceipt
 from replan.runs.loaded import AnyKind, Loaded, started
@@ -37,8 +33,7 @@ from replan.setup.kinds import Kinds
 from replan.setup.people import Answering
 from replan.setup.webhook import WebhookEntry
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
-from runtime.core.events import text_hash
+from runtime.core.errors import UsageProblem
 from runtime.drive.actor import Actor
 from runtime.drive.offline import admit
 from runtime.drive.options import Admission, Ending, LeaseTerms
@@ -47,7 +42,6 @@ from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import ORDINARY, Journal, Placement, Posted
-from runtime.logs import log
 from runtime.models.limiter import CallLimiter
 from runtime.models.port import Fault
 from runtime.models.probe import Askable, Probes
@@ -179,7 +173,7 @@ class Engine(RunReader):
     async def answer(self, question: str, text: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
 
-        `via` is how it came, and `person` whose link it came through.
+        `via` is the way that it came, and `person` the name of who used a link or an account for it, else empty.
 
         The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
         `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit, as
@@ -416,7 +410,7 @@ def resources_for(
         return await drive_child(engine, child, (names, model), child_options)
 
     async def probe(wait: WaitRequested) -> Fault | None:
-        # Runs that nobody stays for are woken one after the other: they need not ask one after the other.
+        # Runs that wait without a process are woken one after the other; the first answer counts for the others too.
         fresh = FRESH_SECONDS if wait.node is None and not options.at_once else 0.0
         name = f"{provider} {model_name}"
         return await engine.probes.ask(name, plain_model, wait.fault, fresh=fresh, clock=engine.clock)
@@ -433,111 +427,3 @@ def resources_for(
         probe=probe if isinstance(plain_model, Askable) else None,
         slot=no_limit if provider is None else engine.limiter.for_run(provider, of_models),
     )
-
-
-HELD_SECONDS = 0.5
-"""How long a run waits before it tries again to claim a child run that is held."""
-
-
-async def drive_child(
-    engine: Engine, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
-) -> Any | None:
-    """Drive a child run as `actors.run.kind.DriveChild` says.
-
-    `parent_model` is the names of the parent's models and the open model; a child with models of these names uses it.
-    """
-    while True:
-        try:
-            return await _drive_child_once(engine, child, parent_model, options)
-        except RunExists:
-            continue  # An earlier driver of the parent, which has lost it, has begun the child meanwhile.
-
-
-async def _drive_child_once(
-    engine: Engine, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
-) -> Any | None:
-    """Read the child run and go on with it, or begin it where there is none. Raises `RunExists` for that."""
-    admission = None
-    try:
-        loaded = await engine.read(child.run)
-    except RunNotFound:
-        kind = engine.kinds.named(child.kind)
-        placement = (await engine.journal.row(parent_of(child.run))).placement
-        admission = Admission(child.title, kind.name, kind.format, placement)
-        loaded = Loaded(kind, kind.machine.initial(), [])
-    common = loaded.kind.run_state(loaded.state)
-    if common is not None and common.finished is not None and not _goes_on(common, child, at_once=options.at_once):
-        return loaded.state
-    if child.change and loaded.started:
-        body = json.dumps(dict(child.change))
-        await engine.journal.post(child.run, f"change:{text_hash(body)[:16]}", body)
-        loaded = replace(loaded, state=await engine.with_inbox(child.run, loaded))
-    first = None if loaded.started else child.first(engine.clock.now())
-    state = loaded.state if first is None else started(loaded.kind, first)
-    drive = partial(
-        _drive_opened_child, engine, child.run, loaded, state=state, options=options, first=first, admission=admission
-    )
-    parent_names, opened = parent_model
-    name, others = loaded.kind.model(state), loaded.kind.step_models(state)
-    if [name] == [*parent_names[:1]] and {*others.values()} <= {*parent_names[1:]}:
-        return await drive(model=opened)
-    async with engine.models_of(loaded.kind, state, loaded.replies) as model:
-        return await drive(model=model)
-
-
-def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
-    """Tell whether a finished child run is driven again: it has failed, or its deadline is set anew.
-
-    Child and parent end by the same deadline, in either order.
-    """
-    end, deadline = common.finished, common.ledger.limits.deadline
-    if end is None or end.reopened_by == "resume":
-        return at_once and end is not None and end.cause != "home_budget"
-    is_past = deadline is not None and common.now >= deadline
-    return end.reopened_by == "limits" and is_past and child.change.get("deadline", deadline) != deadline
-
-
-async def _drive_opened_child(
-    engine: Engine,
-    run: str,
-    loaded: Loaded,
-    *,
-    state: Any,
-    options: DriveOptions,
-    model: Any,
-    first: Any,
-    admission: Admission | None,
-) -> Any | None:
-    kind = loaded.kind
-    async with engine.actors(kind, state, engine.watched(model), options) as actors:
-        supervisor = engine.supervisor(run, kind, actors, options, snapshot=loaded.snapshot, admission=admission)
-        ending = None
-        while ending is None:
-            try:
-                ending = await supervisor.drive(first)
-            except Held:  # For a moment: by a `cancel`, or by a killed driver whose lease has not run out.
-                await trio.sleep(HELD_SECONDS)
-    await cancel_children(engine, kind, run, supervisor.state)
-    common = kind.run_state(supervisor.state)
-    if common is not None and common.parked_cause:
-        raise Halted(common.parked_cause, f"run {run}: {common.parked_reason}")
-    waits = common is not None and common.outage is not None and not common.parked
-    return supervisor.state if ending is Ending.FINISHED or waits else None
-
-
-async def cancel_children(engine: Engine, kind: AnyKind, run: str, state: Any) -> None:
-    """End the children of a run whose end is final that were withdrawn before they ended.
-
-    If the journal fails for a while, the run has ended nevertheless, and its next `resume` ends the other children.
-    """
-    common = kind.run_state(state)
-    if common is None or common.finished is None or not (common.over and common.finished.final):
-        return
-    try:
-        for child in kind.children(state):
-            with suppress(RunNotFound, Held, KindUnknown):  # A driver that holds one finds its parent finished.
-                await engine.end_cancelled(child)
-    except JournalError as error:
-        if not error.passing:
-            raise
-        log.get_logger("run").warning("children.kept", run_id=run, reason=str(error))

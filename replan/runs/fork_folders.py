@@ -1,4 +1,4 @@
-"""The folders that were made for forks of executions: they go with the fork, while they are as it has left them."""
+"""Finding and removing the folders that were made for forks of executions, when the forks are deleted."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class MadeFolder:
 async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[MadeFolder]:
     """Return the folders that were made for the forks among some runs.
 
-    A run that cannot be read, or was moved to another journal, leaves its folder alone.
+    The folder of a run that cannot be read, or that was moved to another journal, is left out.
     """
     found = []
     for row in rows:
@@ -56,16 +56,16 @@ async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[
 
 
 async def clear_folders(reader: "RunReader", folders: Sequence[MadeFolder], home: Path) -> tuple[LeftFolder, ...]:
-    """Remove the folders of forks that have been deleted, and return what has become of each.
+    """Remove the folders of deleted forks, and return for each whether it was removed or why it is kept.
 
-    One that has changed since the fork has left it is kept, and one in which a run works that has not finished.
+    A folder is kept if it has changed since the fork's last snapshot, or if an unfinished run works in it.
     """
     busy = {used: run async for run, used in unfinished(reader)} if folders else {}
-    left = []
+    results = []
     for each in folders:
         if run := busy.get(each.folder):
-            left.append(LeftFolder(str(each.folder), f"run {run} works in it and has not finished"))
+            results.append(LeftFolder(str(each.folder), f"run {run} works in it and has not finished"))
             continue
         done = await trio.to_thread.run_sync(clear_workspace, each.folder, each.snapshot, home, each.run)
-        left += [] if done is None else [done]
-    return tuple(left)
+        results += [] if done is None else [done]
+    return tuple(results)

@@ -63,7 +63,7 @@ class ForkRequest:
     changes: Changes = field(default_factory=Changes)
     """The limits, of the fork alone, and the model."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """Values that hold from there on, in place of what was found, as texts by the path of the field."""
+    """Values that hold from there on in an acquisition, in place of those found, as texts by the path of the field."""
     workspace: Path | None = None
     """The folder that is made for the tools of a fork of an execution; None for one beside the other run's."""
 
@@ -258,7 +258,7 @@ def _fork_config(
 
 
 def _told(kind: AnyKind, state: Any, path: str, text: str, now: float) -> Any:
-    """Return the event of a value that holds from the place of the fork on."""
+    """Return the event of a value that holds from the place of the fork on. Raises `UsageProblem`."""
     if not kind.takes_values:
         raise UsageProblem("runs of this kind take no values", place="given", hint="leave them out")
     body = kind.correction(state, f"{path}={text}")
@@ -266,8 +266,8 @@ def _told(kind: AnyKind, state: Any, path: str, text: str, now: float) -> Any:
         cause = f"{f'{path}={text}'[:60]!r} gives no value"
         raise UsageProblem(cause, place="given", hint="such as core.currency=EUR, in one line")
     event = kind.machine.accept(state, Mailed(0, "fork", json.dumps(body), now))
-    assert event is not None, "the kind has read the text"
-    assert not isinstance(event, Refused), "the kind has checked it"
+    assert event is not None, "a correction is always accepted"
+    assert not isinstance(event, Refused), "the kind has checked the value"
     return event
 
 

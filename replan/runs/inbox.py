@@ -57,7 +57,7 @@ class AnswerReceipt:
 async def post_answer(
     journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = "", person: str = ""
 ) -> AnswerReceipt:
-    """Post an answer; `via` is the way that it came, `person` the name of the person whose link that was, or empty.
+    """Post an answer that came by the way `via`; `person` is the name of who used a link or account, else empty.
 
     Raises `UsageProblem` for an answer that cannot be accepted, and `ForPeopleOnly` for that of a program where a
     person has to answer.

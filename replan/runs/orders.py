@@ -109,7 +109,7 @@ class ForkOrder(ModelAndLimits):
     policy: str | None = None
     """The name of another policy; None where it stays, or is that of the workflow."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """Values, as in `ForkRequest`."""
+    """Values that hold from there on in an acquisition, as texts by the path of the field."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Offer:
 
     @property
     def profiles(self) -> Mapping[str, str]:
-        """The profiles of acquisitions by the name that clients use, with those that people kept on the page."""
+        """The profiles of acquisitions by the name that clients use: shipped, of the settings, or kept on the page."""
         return kept_profiles(self.folder) | self.fixed_profiles
 
     @property
@@ -177,7 +177,7 @@ class Offer:
     def prepare_proposal(
         self, order: AcquisitionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
     ) -> PreparedRun:
-        """Return the run that proposes a profile for the goal of an order, whose own profile does not count.
+        """Return the run that proposes a profile for the goal of an order; the order's `profile` is not used.
 
         It reads the documents, which may take minutes. Raises `UsageProblem`, whose place is the field.
         """

@@ -1,7 +1,7 @@
 """What programs can do to the runs of a home: one table, from which the HTTP API and the MCP tools are made.
 
-An operation has an address, a tool, or both. The table has its function where both faces carry it out in the same way.
-An operation that one face alone has, such as a stream or a form, is found in that face by the operation's name.
+An operation has an HTTP address, an MCP tool, or both. Its `function` serves both. Where `function` is None, only one
+of the two has the operation, such as a stream of records, and the code of that one has a function of its own.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,7 +22,7 @@ Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpAddress:
-    """Where the HTTP API has an operation."""
+    """The address of an operation in the HTTP API."""
 
     method: str
     """`GET` or `POST`."""
@@ -31,16 +31,16 @@ class HttpAddress:
     body: type[BaseModel] | None = None
     """The model of the body that is sent."""
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The values that a part of the path can have, where they are few."""
+    """The values that a part of the path can have, by its name; a part that is missing takes any text."""
     query: Mapping[str, QueryField] = field(default_factory=dict)
     """The parts of the query, by their names."""
     needs_key: bool = True
-    """Whether a write needs an idempotency key; False where its body names the run, so that it can be repeated."""
+    """Whether a write needs an idempotency key; False where the body names the run, so that a repetition is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpOperation:
-    """How MCP has an operation."""
+    """The MCP tool of an operation."""
 
     name: str
     """Its name."""
@@ -69,11 +69,11 @@ class Operation:
     gives: type[BaseModel] | tuple[str, ...]
     """The model of the answer, or the media types of a document."""
     function: Function | None = None
-    """Carries it out; None for one that belongs to a face."""
+    """Does the work for HTTP and MCP; None where one of them alone has the operation, with a function of its own."""
     http: HttpAddress | None = None
-    """Where the HTTP API has it; None for a tool alone."""
+    """Its address in the HTTP API; None where it is an MCP tool alone."""
     mcp: McpOperation | None = None
-    """The tool; None for an address alone."""
+    """Its MCP tool; None where it has an HTTP address alone."""
     writes: bool = True
     """Whether it changes something."""
     executes: bool = False
@@ -343,7 +343,8 @@ OPERATIONS: tuple[Operation, ...] = (
             name="fork",
             title="Fork a run",
             description="Start a new run with the first records of another one, which is only read, and with another "
-            "workflow, policy, model or limits from there on. Returns its id at once. Then call `wait`.",
+            "workflow, policy, model or limits from there on, or with other values of an acquisition. Returns its id "
+            "at once. Then call `wait`.",
             takes=arguments.ForkRun,
             idempotent=False,
         ),

@@ -37,7 +37,7 @@ from replan.webhooks.messages import ANSWERING, OPENING, SLACK
 LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
 """The paths whose bodies hold a problem and files."""
 PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, SLACK, "/static/")
-"""How the paths begin that are served under the names that everybody knows; none of them reads or sets a cookie."""
+"""The beginnings of the paths that are also served at the loopback address; none of them reads or sets a cookie."""
 CACHED = "public, max-age=31536000, immutable"
 """How long browsers keep the files that pages load: their addresses change with their content."""
 

@@ -1,7 +1,7 @@
 """The page of an attempt: its prompt, replies and outputs, another attempt beside it, and the form that forks here."""
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from replan.runs.loaded import Loaded
 
 SAME = "that of the run"
-"""What stands for the run's own model, workflow or policy."""
+"""The text of the choice that keeps the run's own model, workflow or policy."""
 OTHERS_MAX = 200
 """Attempts of each run that the page offers for a comparison: the last ones."""
 
@@ -73,7 +73,10 @@ def _events(loaded: "Loaded") -> Iterator[Any]:
 
 
 def _fork_form(site: Site, loaded: "Loaded") -> dict[str, Any]:
-    """Return what the form of a fork offers, each name with how it is shown; nothing where clients may not fork."""
+    """Return the fields of the form that forks the run, each choice with its value and its text.
+
+    There are no fields where this server forks no executions.
+    """
     offer, fields = site.offer, list[tuple[str, str, Sequence[tuple[str, str]]]]()
     if loaded.kind.takes_other_rules:
         for name, label, choices in (("workflow", "Workflow", offer.workflows), ("policy", "Policy", offer.policies)):
@@ -95,15 +98,15 @@ class OtherAttempt:
     node: str
     """Its node."""
     key: str
-    """What the address of the comparison names it by."""
+    """Its name in the address of the page that compares: the node, after the id of the run where that is another."""
     words: str
-    """It in words."""
+    """Its name for people."""
 
 
 async def _compared(site: Site, loaded: "Loaded", node: str, beside: str) -> dict[str, Any]:
-    """Return the attempts that this one can be compared with, and the comparison with one of them, if it is named.
+    """Return the attempts that this one can be compared with; and the comparison, where `beside` names one of them.
 
-    Raises `HTTPException` for one that is not among them.
+    Raises `HTTPException` where `beside` names another attempt.
     """
     others = {each.key: each for each in await _others(site, loaded, node)}
     shown = others.get(beside)
@@ -116,7 +119,7 @@ async def _compared(site: Site, loaded: "Loaded", node: str, beside: str) -> dic
 
 
 async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]:
-    """Return the other attempts of a step; in a fork also those of the other run after the place of the fork."""
+    """Return the other attempts of the step; in a fork also those of the other run after the shared records."""
     step, run = step_of(node), loaded.records[0].run
     nodes = [call.node for _, call in calls_of(loaded.records) if call.step == step]
     own = dict.fromkeys([*nodes, *_ended(loaded, step)])
@@ -128,24 +131,20 @@ async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]
     try:
         origin = await site.reader.read(fork.origin)
     except (JournalDamaged, KindUnknown, RunNotFound, UsageProblem):
-        return others  # A fork needs nothing of the other run, which may be gone.
+        return others  # The other run may be deleted or damaged; the fork does not need it.
     later = [each for each, seq in _ended(origin, step).items() if seq > fork.seq][-OTHERS_MAX:]
     named = [(each, f"{fork.origin}:{each}", f"{in_words(each)}, of run {fork.origin}") for each in later]
     return [*(OtherAttempt(origin, fork.origin, *each) for each in named), *others]
 
 
 def _ended(loaded: "Loaded", step: str) -> dict[str, int]:
-    """Return the attempts of a step that have a reply or an output, each with the number of the last record of it."""
+    """Return the attempts of a step that have a reply or an output, each with the number of the record of the last."""
     ended = last_replies(loaded.records) | {each.node: each.seq for each in tool_outputs(loaded.records)}
     return {node: seq for node, seq in ended.items() if step_of(node) == step}
 
 
 def _text(loaded: "Loaded", node: str) -> str:
     """Return the last reply of an attempt, or else the last output; empty where there is none."""
-    content = _content(replies(loaded.records, node))
+    contents = [reply["content"] for reply in replies(loaded.records, node) if not reply["fault"]]
     outputs = [each.output for each in tool_outputs(loaded.records) if each.node == node]
-    return content or (outputs[-1] if outputs else "")
-
-
-def _content(found: Sequence[Mapping[str, Any]]) -> str:
-    return next((reply["content"] for reply in reversed(found) if not reply["fault"]), "")
+    return (contents[-1] if contents else "") or (outputs[-1] if outputs else "")

@@ -71,9 +71,9 @@ class RequestGuard:
     linked: tuple[str, ...] = ()
     """The paths of pages that need no session, which links elsewhere may lead to; one ending in `/` is all below it."""
     loopback: frozenset[str] = frozenset()
-    """The values of `Host` that stand for the loopback address, with the port; only `public` paths are served there."""
+    """The values of `Host` that name the loopback address, with the port; only `public` paths are served there."""
     public: tuple[str, ...] = ()
-    """The beginnings of paths that use no cookie: those of programs with tokens, and of what everybody may see."""
+    """The beginnings of the paths that use no cookie: those for programs with tokens, and those for everybody."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""

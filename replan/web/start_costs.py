@@ -33,7 +33,7 @@ KINDS = ("planning", "acquisition", "execution")
 WORKFLOW = "search"
 """The workflow that the form starts with."""
 PROPOSES = "*"
-"""What the form has in place of the name of a profile for one that a model proposes."""
+"""The value of the field `profile` that has a model propose one."""
 
 
 @dataclass(frozen=True, slots=True)

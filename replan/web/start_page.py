@@ -41,7 +41,7 @@ async def show_form(site: Site, request: Request, who: Principal) -> Response:
 
 
 async def show_acquisition_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that starts an acquisition; the query may name a run that it is to be like, and a profile."""
+    """Return the page that starts an acquisition. The query may name a run to fill it in from, and a profile."""
     return await _empty_form(site, request, who, "acquisition", profile=request.query_params.get("profile", "")[:64])
 
 
@@ -133,7 +133,7 @@ async def _empty_form(site: Site, request: Request, who: Principal, kind: str, *
     if form_of(loaded) != kind:
         raise UsageProblem(f"run {run} is no run of kind {kind}", hint=f"its kind is {loaded.kind.name}")
     filled = fields_of(site, loaded)
-    if typed.get("profile") in site.offer.profiles:  # It was proposed by the run, whose limits were for the proposal.
+    if typed.get("profile") in site.offer.profiles:  # The run has proposed it; its limits were those of the proposal.
         filled = {name: text for name, text in filled.items() if name not in LIMITS} | typed
     return _form(site, who, kind, filled, like=run, notice=request.query_params.get("done", ""))
 

@@ -150,7 +150,7 @@ def _late(event: Settled, reserved: Mapping[str, Amount]) -> Generated | Faulted
 
 
 def _ending(event: RunFinished) -> Crashed | Overdrawn | None:
-    """Return the message of an end from outside: of a bug, or of the daily budget."""
+    """Return the message of an end from outside, by a bug or the daily budget; None for another end."""
     if event.at is None:
         return None
     match event.cause:
@@ -163,7 +163,7 @@ def _ending(event: RunFinished) -> Crashed | Overdrawn | None:
 
 
 def _still_waiting(event: WaitRequested) -> Faulted | Overdrawn | None:
-    """Return the message after which a run waits on for a provider, or for the next day of the daily budget."""
+    """Return the message after which a run goes on waiting for a provider or the next day; None for another wait."""
     if event.request_id == HOME_BUDGET:
         return Overdrawn(event.until, event.until, event.why)  # The message's own time is neither recorded nor used.
     if event.asked_at is None or event.fault is None:

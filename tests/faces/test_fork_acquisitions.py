@@ -44,4 +44,5 @@ async def test_python_forks_an_acquisition_with_another_value(tmp_path, monkeypa
     with pytest.raises(replan.UsageProblem, match="no field of the profile"):
         await replan.afork(run, at=1, given={"segment.nonesuch": OTHER}, home=home)
     fork = await replan.afork(run, at=1, given={PATH: OTHER}, home=home)
-    assert (await replan.aresume(fork, home=home)).to_json()["fields"]
+    fields = {each["path"]: each["value"] for each in (await replan.aresume(fork, home=home)).to_json()["fields"]}
+    assert fields[PATH] == 8

@@ -17,7 +17,7 @@ from replan.cli.options import Invocation, common, examples, json_option, keep_w
 def delete(invocation: Invocation, run_id: str, *, force: bool, keep_workspace: bool, as_json: bool) -> int:
     """Delete a RUN for good: its records, its messages, and texts that no other run has. Nothing brings it back.
 
-    The folder that was made for a fork of an execution goes too, unless it has changed since.
+    The folder that was made for a fork of an execution is removed too, unless it has changed since.
     """
     import trio
 

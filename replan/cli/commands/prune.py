@@ -1,23 +1,12 @@
 """`prune`: deletes old runs that never go on."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
+from functools import partial
 
 import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import Duration, Invocation, common, examples, json_option, keep_workspace_option
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from actors.tools.fork_workspace import LeftFolder
-    from replan.runs.engine import Engine
-
-    Pruned = tuple[tuple[str, ...], tuple[LeftFolder, ...]]
-    PruneBefore = Callable[[Engine, float], Awaitable[Pruned]]
 
 _PRUNE = examples(
     "replan prune --older-than 30d --dry-run",
@@ -42,18 +31,26 @@ def prune(
     Texts that no other run has are deleted with them, and folders that were made for forks of executions, unless they
     have changed since. The journal's file does not shrink: the room is used again.
     """
-    from functools import partial
-
     import trio
 
+    before = time.time() - older_than
+    return trio.run(
+        partial(_prune, invocation, before, as_json, ended=ended, dry_run=dry_run, keep_workspace=keep_workspace)
+    )
+
+
+async def _prune(
+    invocation: Invocation, before: float, as_json: bool, *, ended: bool, dry_run: bool, keep_workspace: bool
+) -> int:
     from actors.values.format import counted
     from replan.cli.folder_notices import tell_of_folders
+    from replan.cli.home import opened
     from replan.cli.terminal.console import notice, print_json
     from replan.cli.terminal.plain import print_text
-    from replan.runs.archiving import prune as prune_runs
+    from replan.runs.archiving import prune
 
-    wanted = partial(prune_runs, ended=ended, dry_run=dry_run, keep_workspace=keep_workspace)
-    runs, left = trio.run(_prune, invocation, wanted, time.time() - older_than)
+    async with opened(invocation) as engine:
+        runs, left = await prune(engine, before, ended=ended, dry_run=dry_run, keep_workspace=keep_workspace)
     folders = tell_of_folders(left)
     if as_json:
         print_json({"runs": list(runs), "deleted": not dry_run, "folders": folders})
@@ -61,10 +58,3 @@ def prune(
         print_text("".join(f"{run}\n" for run in runs))
     notice(f"{counted(len(runs), 'run')} {'would be deleted' if dry_run else 'deleted'}")
     return Exit.OK
-
-
-async def _prune(invocation: Invocation, prune_before: PruneBefore, before: float) -> Pruned:
-    from replan.cli.home import opened
-
-    async with opened(invocation) as engine:
-        return await prune_before(engine, before)

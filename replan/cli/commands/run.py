@@ -105,7 +105,7 @@ def run(
         print_dry_run(prepared.request, as_json=invocation.json)
         return Exit.OK
     prepared.check_model()
-    # A replay reads a recorded run: where the home is missing, none can be made for it.
+    # A replay reads a run of the home, so a missing home is not made.
     return start_run(invocation, prepared.request, detach=detach, make=not isinstance(prepared.choice.spec, ReplaySpec))
 
 
