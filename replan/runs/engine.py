@@ -1,39 +1,41 @@
-"""The engine: starts, resumes, reads and cancels the runs of one journal, whatever their kinds."""
+"""The engine: starts, resumes and cancels the runs of one journal, whatever their kinds; child runs too."""
 
+import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import trio
+
 from actors.handlers.registry import Registry
 from actors.handlers.tools import ending_actors
+from actors.run.ids import parent_of
 from actors.run.kind import ChildRun, PreparedRun, Resources, no_limit
-from actors.run.questions import Via
 from actors.run.reminder_events import ReminderRule
 from actors.run.result import RunResult
+from actors.run.state import RunState
 from actors.run.waits import WaitRequested
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
-from replan.runs.child_runs import cancel_children, drive_child
 from replan.runs.families import check_own
-from replan.runs.inbox import AnswerReceipt
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model, provider_of
 from replan.runs.options import DETACHED, DriveOptions
-from replan.runs.reader import RunReader
+from replan.runs.posting import RunPoster
 from replan.runs.run_ids import new_run_id
 from replan.runs.status import goes_on, status_at_rest
-from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
 from replan.setup.kinds import Kinds
 from replan.setup.people import Answering
 from replan.setup.webhook import WebhookEntry
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
+from runtime.core.events import text_hash
 from runtime.drive.actor import Actor
 from runtime.drive.offline import admit
 from runtime.drive.options import Admission, Ending, LeaseTerms
@@ -41,7 +43,8 @@ from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
-from runtime.journal.port import ORDINARY, Journal, Placement, Posted
+from runtime.journal.port import ORDINARY, Journal, Placement
+from runtime.logs import log
 from runtime.models.limiter import CallLimiter
 from runtime.models.port import Fault
 from runtime.models.probe import Askable, Probes
@@ -53,8 +56,8 @@ P = TypeVar("P")
 
 
 @dataclass(frozen=True)
-class Engine(RunReader):
-    """Starts, resumes, reads and cancels the runs of one journal, with all that driving them needs."""
+class Engine(RunPoster):
+    """Starts, resumes and cancels the runs of one journal, with all that driving them needs."""
 
     journal: Journal[Any]
     """The journal, opened with `kinds.codecs`."""
@@ -169,92 +172,6 @@ class Engine(RunReader):
         if self.reminders:
             first = first.model_copy(update={"reminders": self.reminders})
         return first.model_copy(update={"by": self.by}) if self.by else first
-
-    async def answer(self, question: str, text: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
-        """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
-
-        `via` is the way that it came, and `person` the name of who used a link or an account for it, else empty.
-
-        The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
-        `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit, as
-        `ForPeopleOnly` for a question that a program may not answer.
-        """
-        return await self._post(question, partial(inbox.post_answer, text=text, via=via, person=person))
-
-    async def decline(self, question: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
-        """Post that a question will not be answered; the receipt says what happens then. Raises as `answer` does."""
-        return await self._post(question, partial(inbox.post_decline, via=via, person=person))
-
-    async def _post(self, question: str, post: Callable[..., Awaitable[AnswerReceipt]]) -> AnswerReceipt:
-        run, name = inbox.split(question)
-        await check_own(self, run, "questions RUN")
-        return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name))
-
-    async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
-        """Post a note, which later prompts show, or a requirement, which changes what is asked for.
-
-        A note that is a correction, as its kind of run says, is posted as one: in an acquisition `FIELD=VALUE`, also
-        after a success. A message with a `key` is posted once: again it is a `duplicate`, another text a `conflict`.
-
-        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text and for a run that has
-        finished or is a step of another.
-        """
-        await check_own(self, run, "tell RUN TEXT")
-        loaded = await self.read(run)
-        state = await self.with_inbox(run, loaded)
-        correction = loaded.kind.correction(state, text) if kind == "note" else None
-        if correction is not None:
-            return await self._and_wake(inbox.post_correction(self.journal, run, correction, key=key))
-        common = loaded.kind.run_state(state)
-        return await self._and_wake(inbox.post_message(self.journal, common, run, text, kind, key=key))
-
-    async def change(self, run: str, changes: Mapping[str, Any], *, key: str = "") -> Posted:
-        """Post a change of the limits, the model, or the limits of calls and replies (`actors.run.settings`).
-
-        `key` is as for `tell`.
-
-        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem`, whose place is the key, for a change that is not valid
-        and for a run whose end is final or that is a step of another.
-        """
-        await check_own(self, run, "resume RUN")
-        common = await self.common_with_inbox(run)
-        return await self._and_wake(inbox.post_change(self.journal, common, run, changes, key=key))
-
-    async def cancel(self, run: str) -> Posted:
-        """Post the message that cancels a run. A run that nobody drives is cancelled when it is driven next.
-
-        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another, or that never began.
-        """
-        await check_own(self, run, "cancel RUN")
-        if (await self.journal.row(run)).last_seq == 0:
-            raise inbox.not_started(run)
-        return await self.post_cancel(run)
-
-    async def undo(self, run: str) -> Posted:
-        """Post the message that has everything undone that an execution did, also after its end; it is driven next.
-
-        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a run of another kind, that is a step of another,
-        that never began, with nothing to undo, or that is undone already.
-        """
-        await check_own(self, run, "undo RUN")
-        loaded = await self.read(run)
-        if not loaded.started:
-            raise inbox.not_started(run)
-        problem = loaded.kind.undo_problem(await self.with_inbox(run, loaded))
-        if problem:
-            raise UsageProblem(problem, place=run, hint=f"`{program()} show {run}` shows what it did")
-        return await self._and_wake(inbox.post_undo(self.journal, run))
-
-    async def post_cancel(self, run: str) -> Posted:
-        """Post the message that cancels a run, also one that is a step of another."""
-        await self.journal.row(run)
-        return await self._and_wake(inbox.post_cancel(self.journal, run))
-
-    async def _and_wake(self, posting: Awaitable[P]) -> P:
-        """Wait for a message to be posted, and wake the hosts: a run that waits for it goes on at once."""
-        posted = await posting
-        self.wakeup.wake()
-        return posted
 
     async def finish_cancelled(self, run: str) -> RunResult:
         """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.
@@ -427,3 +344,111 @@ def resources_for(
         probe=probe if isinstance(plain_model, Askable) else None,
         slot=no_limit if provider is None else engine.limiter.for_run(provider, of_models),
     )
+
+
+HELD_SECONDS = 0.5
+"""How long a run waits before it tries again to claim a child run that is held."""
+
+
+async def drive_child(
+    engine: Engine, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
+) -> Any | None:
+    """Drive a child run as `actors.run.kind.DriveChild` says.
+
+    `parent_model` is the names of the parent's models and the open model; a child with models of these names uses it.
+    """
+    while True:
+        try:
+            return await _drive_child_once(engine, child, parent_model, options)
+        except RunExists:
+            continue  # An earlier driver of the parent, which has lost it, has begun the child meanwhile.
+
+
+async def _drive_child_once(
+    engine: Engine, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
+) -> Any | None:
+    """Read the child run and go on with it, or begin it where there is none. Raises `RunExists` for that."""
+    admission = None
+    try:
+        loaded = await engine.read(child.run)
+    except RunNotFound:
+        kind = engine.kinds.named(child.kind)
+        placement = (await engine.journal.row(parent_of(child.run))).placement
+        admission = Admission(child.title, kind.name, kind.format, placement)
+        loaded = Loaded(kind, kind.machine.initial(), [])
+    common = loaded.kind.run_state(loaded.state)
+    if common is not None and common.finished is not None and not _goes_on(common, child, at_once=options.at_once):
+        return loaded.state
+    if child.change and loaded.started:
+        body = json.dumps(dict(child.change))
+        await engine.journal.post(child.run, f"change:{text_hash(body)[:16]}", body)
+        loaded = replace(loaded, state=await engine.with_inbox(child.run, loaded))
+    first = None if loaded.started else child.first(engine.clock.now())
+    state = loaded.state if first is None else started(loaded.kind, first)
+    drive = partial(
+        _drive_opened_child, engine, child.run, loaded, state=state, options=options, first=first, admission=admission
+    )
+    parent_names, opened = parent_model
+    name, others = loaded.kind.model(state), loaded.kind.step_models(state)
+    if [name] == [*parent_names[:1]] and {*others.values()} <= {*parent_names[1:]}:
+        return await drive(model=opened)
+    async with engine.models_of(loaded.kind, state, loaded.replies) as model:
+        return await drive(model=model)
+
+
+def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
+    """Tell whether a finished child run is driven again: it has failed, or its deadline is set anew.
+
+    Child and parent end by the same deadline, in either order.
+    """
+    end, deadline = common.finished, common.ledger.limits.deadline
+    if end is None or end.reopened_by == "resume":
+        return at_once and end is not None and end.cause != "home_budget"
+    is_past = deadline is not None and common.now >= deadline
+    return end.reopened_by == "limits" and is_past and child.change.get("deadline", deadline) != deadline
+
+
+async def _drive_opened_child(
+    engine: Engine,
+    run: str,
+    loaded: Loaded,
+    *,
+    state: Any,
+    options: DriveOptions,
+    model: Any,
+    first: Any,
+    admission: Admission | None,
+) -> Any | None:
+    kind = loaded.kind
+    async with engine.actors(kind, state, engine.watched(model), options) as actors:
+        supervisor = engine.supervisor(run, kind, actors, options, snapshot=loaded.snapshot, admission=admission)
+        ending = None
+        while ending is None:
+            try:
+                ending = await supervisor.drive(first)
+            except Held:  # For a moment: by a `cancel`, or by a killed driver whose lease has not run out.
+                await trio.sleep(HELD_SECONDS)
+    await cancel_children(engine, kind, run, supervisor.state)
+    common = kind.run_state(supervisor.state)
+    if common is not None and common.parked_cause:
+        raise Halted(common.parked_cause, f"run {run}: {common.parked_reason}")
+    waits = common is not None and common.outage is not None and not common.parked
+    return supervisor.state if ending is Ending.FINISHED or waits else None
+
+
+async def cancel_children(engine: Engine, kind: AnyKind, run: str, state: Any) -> None:
+    """End the children of a run whose end is final that were withdrawn before they ended.
+
+    If the journal fails for a while, the run has ended nevertheless, and its next `resume` ends the other children.
+    """
+    common = kind.run_state(state)
+    if common is None or common.finished is None or not (common.over and common.finished.final):
+        return
+    try:
+        for child in kind.children(state):
+            with suppress(RunNotFound, Held, KindUnknown):  # A driver that holds one finds its parent finished.
+                await engine.end_cancelled(child)
+    except JournalError as error:
+        if not error.passing:
+            raise
+        log.get_logger("run").warning("children.kept", run_id=run, reason=str(error))

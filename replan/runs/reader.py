@@ -28,7 +28,7 @@ READ_TRIES = 10
 
 
 class RunReader:
-    """Reads the runs of a journal. `Engine` also drives them."""
+    """Reads the runs of a journal."""
 
     journal: Readable[Any]
     kinds: "Kinds"

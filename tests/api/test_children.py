@@ -14,8 +14,7 @@ from actors.planning.kind import CODEC, PLANNING
 from actors.planning.prepare import RunOptions
 from actors.run.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result
-from replan.runs.child_runs import drive_child
-from replan.runs.engine import Engine
+from replan.runs.engine import Engine, drive_child
 from replan.runs.options import DriveOptions
 from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root

@@ -11,7 +11,7 @@ from actors.run.kind import ChildRun
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from replan.cli.exits import Exit, exit_of_result
-from replan.runs.child_runs import drive_child
+from replan.runs.engine import drive_child
 from replan.runs.options import DriveOptions
 from replan.setup.plugins import registry
 from runtime.core.errors import UsageProblem
