@@ -342,9 +342,8 @@ OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="fork",
             title="Fork a run",
-            description="Start a new run with the first records of another one, which is only read, and with another "
-            "workflow, policy, model or limits from there on, or with other values of an acquisition. Returns its id "
-            "at once. Then call `wait`.",
+            description="Start a new run with the first records of another one, which is only read, and then with "
+            "another workflow, policy or model, other limits or `given` values. Returns its id at once. Then `wait`.",
             takes=arguments.ForkRun,
             idempotent=False,
         ),
