@@ -7,19 +7,17 @@ from typing import assert_never
 from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
 from actors.plans.plan import UNDO_WORDS
+from actors.tools.bindings_config import Binding, StepBinding, TokenValue
 from actors.tools.output_parsing import ValueSource
 from actors.tools.parameters import first_problem, with_defaults
 from actors.tools.tools_file import (
     AgentTool,
     AnyTool,
-    Binding,
     CommandTool,
     HumanTool,
     McpTool,
     ModelTool,
     PythonTool,
-    StepBinding,
-    TokenValue,
     ToolsFile,
 )
 from actors.tools.uses import AgentTerms, ModelUse, PersonUse, StepUses, ToolUse, Use, canonical, is_agent
@@ -288,10 +286,8 @@ def unused(file: ToolsFile) -> tuple[str, ...]:
     checks = [tool.pre_check for tool in file.tools.values() if not isinstance(tool, HumanTool)]
     named = {binding.tool for binding in (*bindings, *checks) if binding is not None}
     named |= {tool.undo for tool in file.tools.values() if not isinstance(tool, HumanTool) and tool.undo}
-    remotes = (
-        tool.agent.mcp if isinstance(tool, AgentTool) else getattr(tool, "mcp", None) for tool in file.tools.values()
-    )
-    servers = {remote.server for remote in remotes if remote is not None}
+    servers = {tool.mcp.server for tool in file.tools.values() if isinstance(tool, McpTool)}
+    servers |= {tool.agent.mcp.server for tool in file.tools.values() if isinstance(tool, AgentTool) and tool.agent.mcp}
     idle = [f"the server {name}" for name in file.mcp_servers if name not in servers]
     return (*(name for name in file.tools if name not in named), *idle)
 

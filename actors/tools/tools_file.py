@@ -1,82 +1,26 @@
-"""The tools file as data: the user's tools, the words of commands, and what guards and generators stand for. Pure."""
+"""The tools file as data: the user's tools and MCP servers, and the bindings of generators, guards and steps. Pure."""
 
-import itertools
-import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, StringConstraints, Tag, field_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag, field_validator
 from pydantic import model_validator as checks
 
 from actors.files.validation_errors import Config, config_error
-from actors.plans.plan import RESERVED_OUTCOMES
+from actors.tools.bindings_config import Bound, ParameterName, PlanName, StepBinding, ToolName
+from actors.tools.command_words import (
+    USE_A_SCRIPT,
+    check_fixed_words,
+    not_a_line,
+    program_problem,
+    shell_code,
+    word_problem,
+)
 from actors.tools.mcp_arguments import placeholders
-from actors.tools.output_parsing import with_values
-from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Parameter, Regex, path_problem, pattern_problem
-from actors.tools.specs import PLACEHOLDER, parameters_in
+from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Parameter, Regex, path_problem
+from actors.tools.specs import parameters_in
 from runtime.core.errors import UsageProblem
 from runtime.models.base_url import check_base_url
-
-_SHELLS = frozenset({"sh", "ash", "bash", "csh", "dash", "fish", "ksh", "tcsh", "zsh", "cmd", "powershell", "pwsh"})
-_OPERATOR = re.compile(r"(\|\|?|&&?|\|&|;;?|[0-9]*(<|>)[<>&|]?.*|&>.*)")
-_EXPANSION = re.compile(r"\$(\w+|[({@*#?$!-])|`")
-_IN_A_PROGRAM = re.compile(r"[\s|&;<>()$`\"'*?\[\]]")
-_CODE_OPTION = re.compile(r"-[a-z]*c[a-z]*|/[cC]|-Command", re.IGNORECASE)
-
-USE_A_SCRIPT = "put it into a script beside this file, and name the script"
-"""The next step for what only a shell can do."""
-
-
-def as_list(line: str) -> str:
-    """Return the list that a command written as one line stands for, as YAML; empty where that cannot be told."""
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        return ""
-    return f"[{', '.join(words)}]" if words and not any(word_problem(word) for word in words) else ""
-
-
-def word_problem(word: str) -> str:
-    """Return why an argument cannot be given to a program as it stands, as half a sentence; empty where it can."""
-    if not word.isprintable() and any(character in word for character in "\0\n\r"):
-        return "holds a line end or a NUL character"
-    if _OPERATOR.fullmatch(word):
-        return f"{word[:60]!r} means something only to a shell, and no shell reads a command"
-    if found := _EXPANSION.search(word):
-        return f"{found.group()!r} is filled in only by a shell, and no shell reads a command"
-    if word.startswith("~"):
-        return "'~' is filled in only by a shell, and no shell reads a command"
-    if set("{}") & set(PLACEHOLDER.sub("", word)):
-        return "has a brace that belongs to no parameter; a brace itself is written {{ or }}"
-    return ""
-
-
-def program_problem(program: str) -> str:
-    """Return why a text cannot name a program, as half a sentence; empty where it can."""
-    if not program:
-        return "names no program"
-    if found := _IN_A_PROGRAM.search(program):
-        return f"a program's name has no {found.group()!r}: its arguments follow as further entries of the list"
-    return "a program's name is fixed: no parameter may stand in it" if PLACEHOLDER.search(program) else ""
-
-
-def shell_code(words: Sequence[str]) -> int | None:
-    """Return the position of the option by which a shell runs the next word as code, as in `sh -c CODE`; or None."""
-    for position, (word, option) in enumerate(itertools.pairwise(words)):
-        name = word.rpartition("/")[2].removesuffix(".exe")
-        if name in _SHELLS and _CODE_OPTION.fullmatch(option):
-            return position + 1
-    return None
-
-
-def check_fixed_words(words: Sequence[str], key: str) -> None:
-    """Raise where the words under a key are no program and arguments that take no parameters."""
-    for position, word in enumerate(words):
-        cause = program_problem(word) if not position else ""
-        if cause := cause or word_problem(word) or ("takes no parameters" if parameters_in(word) else ""):
-            raise config_error(cause, (key, position))
-
 
 TIMEOUT_SECONDS = 300.0
 """The time limit of a call where the tools file names none, in seconds."""
@@ -91,12 +35,6 @@ FILE_BYTES_MAX = 262_144
 ENVIRONMENT = ("PATH", "HOME", "LANG")
 """The environment variables that a command sees where the tools file says nothing."""
 
-ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
-"""The name of a tool."""
-ParameterName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""The name of a parameter."""
-PlanName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-"""A generator's or a guard's name in a plan."""
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$", max_length=4_000)]
 """An environment variable: `NAME` is passed on from Replan's own environment, `NAME=value` is set."""
 
@@ -107,110 +45,6 @@ VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]
 
 WritablePath = Annotated[str, StringConstraints(pattern=r"^(/|~/)[^\x00]*$", max_length=1_000)]
 """An absolute path, or one below the home folder of the user."""
-
-
-Expected = Literal["success", "failure"]
-"""How a call must end."""
-
-
-TokenName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""A token of a plan that has a value."""
-OutcomeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""The name of an outcome of a step."""
-OutcomePattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
-"""A regular expression, in which `{token}` stands for the value of a token."""
-
-
-class TokenValue(Config):
-    """An argument that is the value of a token."""
-
-    value: TokenName
-    """The token. A step before has read its value from an output."""
-
-
-class OutputValue(Config):
-    """The place of a token's value in the output."""
-
-    after: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
-    """The text before the value. Its first occurrence counts; without it, the value begins the output."""
-    pattern: Regex = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
-    """The regular expression of the value; the value is the longest match."""
-
-
-StepToken = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^,]+$", strip_whitespace=True)]
-"""A token of a plan; without commas, since command lines list tokens by commas."""
-
-
-class OutcomeTokens(Config):
-    """What one outcome of a step changes, beside what each of them does."""
-
-    effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that it adds."""
-    delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that it deletes."""
-
-
-class StepTokens(Config):
-    """The step of a plan that a generator carries out, as far as planning without a model has to know it."""
-
-    preconditions: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that must hold before it; those whose values the call uses are among them anyway."""
-    effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that its success adds."""
-    delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that its success deletes, before tokens are added."""
-    outcomes: dict[OutcomeName, OutcomeTokens] = Field(default_factory=dict, max_length=50)
-    """What outcomes add and delete, by their names in the binding; the others change nothing more."""
-    guard: PlanName | None = None
-    """The name under `guards` that checks the step; null for none."""
-    retry_budget: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 3
-    """Attempts, the first included."""
-
-
-class Binding(Config):
-    """A tool with its arguments."""
-
-    tool: ToolName
-    """The tool's name under `tools`."""
-    with_: dict[ParameterName, str | int | TokenValue] = Field(
-        default_factory=dict, validation_alias=AliasChoices("with")
-    )
-    """The arguments by parameter, each a value or `{value: TOKEN}`; those that are not given have their default."""
-    expect: Expected = "success"
-    """How a call must end: with `failure` it has done its work where it fails, as a test that must fail."""
-    outcomes: dict[OutcomeName, OutcomePattern] = Field(default_factory=dict, max_length=50)
-    """The outcomes of a generator's steps, by name; the first whose pattern matches in a line of the output counts."""
-    values: dict[TokenName, OutputValue] = Field(default_factory=dict, max_length=50)
-    """The tokens whose values are read from a generator's output, each with `{after, pattern}`."""
-    step: StepTokens | None = None
-    """What a generator's step needs and does, by which `run --goal` plans without a model; null: it does not use it."""
-
-    @field_validator("outcomes")
-    @classmethod
-    def _check_outcomes(cls, outcomes: dict[str, str]) -> dict[str, str]:
-        for name, pattern in outcomes.items():
-            if name in RESERVED_OUTCOMES:
-                raise config_error(f"{name!r} is a word of traces", hint="choose another name for the outcome")
-            if cause := pattern_problem(with_values(pattern, {})):
-                raise config_error(f"the pattern of {name!r} {cause}")
-        return outcomes
-
-
-def _as_binding(value: Any) -> Any:
-    return {"tool": value} if isinstance(value, str) else value
-
-
-Bound = Annotated[Binding, BeforeValidator(_as_binding, json_schema_input_type=ToolName | Binding)]
-"""A tool's name, or a tool with arguments."""
-
-
-def not_a_line(value: Any) -> Any:
-    """Return a command as it was given. Raises where it is one line, which only a shell could read."""
-    if isinstance(value, str):
-        words = as_list(value)
-        hint = f"write {words}" if words else USE_A_SCRIPT
-        raise config_error("should be a list of a program and its arguments, which no shell reads", hint=hint)
-    return value
 
 
 class _Called(Config):
@@ -506,21 +340,6 @@ AnyTool = Annotated[
     ),
 ]
 """A tool: its one key `command`, `python`, `mcp`, `model`, `agent` or `human` says of which kind."""
-
-
-class StepBinding(Config):
-    """The tools of one step of a plan, in place of those of its generator and its guard."""
-
-    generator: Bound | None = None
-    """The tool that executes the step; null for that of its generator."""
-    guard: Bound | None = None
-    """The tool that checks the step; null for that of its guard."""
-
-    @checks(mode="after")
-    def _check_bound(self) -> "StepBinding":
-        if self.generator is None and self.guard is None:
-            raise config_error("should have `generator`, `guard` or both")
-        return self
 
 
 class ToolsFile(Config):

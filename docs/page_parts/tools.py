@@ -5,6 +5,7 @@ from functools import partial
 
 from pydantic import BaseModel
 
+from actors.tools.bindings_config import StepTokens
 from actors.tools.parameters import ChoiceParameter, IntegerParameter, PathParameter, StringParameter
 from actors.tools.tools_file import (
     AgentCommand,
@@ -17,7 +18,6 @@ from actors.tools.tools_file import (
     ModelTool,
     PythonTool,
     RemoteTool,
-    StepTokens,
     ToolsFile,
 )
 

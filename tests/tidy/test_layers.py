@@ -24,6 +24,8 @@ PURE = (
     "actors/quantities/**/*.py",
     "actors/rules/**/*.py",
     "actors/tools/binding.py",
+    "actors/tools/bindings_config.py",
+    "actors/tools/command_words.py",
     "actors/tools/file_texts.py",
     "actors/tools/parameters.py",
     "actors/tools/snapshot_texts.py",

@@ -1,6 +1,6 @@
 """Every bound of a tools file: what is at it is read, and what is one above it is refused with its place.
 
-The table names each bound of `actors.tools.tools_file` and of its parameters once; one that it lacks fails a test.
+The table names each bound of the models of a tools file once; one that it lacks fails a test.
 """
 
 import inspect
@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from actors.files.validation_errors import Config
-from actors.tools import parameters, tools_file
+from actors.tools import bindings_config, parameters, tools_file
 from actors.tools.parameters import INTEGER_MAX, PATTERN_CHARACTERS_MAX, TEXT_CHARACTERS_MAX
 from actors.tools.tools_file import FILE_BYTES_MAX, OUTPUT_BYTES_MAX, ToolsFile
 
@@ -187,7 +187,7 @@ def test_what_is_at_the_least_is_read_and_what_is_below_it_is_refused(place):
 def test_the_table_has_every_bound_of_a_field():
     """A bound that several classes inherit is tested in one of them."""
     bounded = {"max_length": set(), "le": set(), "least": set()}
-    for module in (tools_file, parameters):
+    for module in (bindings_config, parameters, tools_file):
         for name, model in inspect.getmembers(module, inspect.isclass):
             if not issubclass(model, Config) or model.__module__ != module.__name__ or name.startswith("_"):
                 continue

@@ -1,0 +1,127 @@
+"""Bindings in a tools file: a tool with its arguments, and how the output of a generator is read. Pure."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Field, StringConstraints, field_validator
+from pydantic import model_validator as checks
+
+from actors.files.validation_errors import Config, config_error
+from actors.plans.plan import RESERVED_OUTCOMES
+from actors.tools.output_parsing import with_values
+from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Regex, pattern_problem
+
+ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
+"""The name of a tool."""
+ParameterName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+"""The name of a parameter."""
+PlanName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+"""A generator's or a guard's name in a plan."""
+
+Expected = Literal["success", "failure"]
+"""How a call must end."""
+
+
+TokenName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+"""A token of a plan that has a value."""
+OutcomeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+"""The name of an outcome of a step."""
+OutcomePattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
+"""A regular expression, in which `{token}` stands for the value of a token."""
+
+
+class TokenValue(Config):
+    """An argument that is the value of a token."""
+
+    value: TokenName
+    """The token. A step before has read its value from an output."""
+
+
+class OutputValue(Config):
+    """The place of a token's value in the output."""
+
+    after: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
+    """The text before the value. Its first occurrence counts; without it, the value begins the output."""
+    pattern: Regex = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
+    """The regular expression of the value; the value is the longest match."""
+
+
+StepToken = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^,]+$", strip_whitespace=True)]
+"""A token of a plan; without commas, since command lines list tokens by commas."""
+
+
+class OutcomeTokens(Config):
+    """What one outcome of a step changes, beside what each of them does."""
+
+    effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
+    """The tokens that it adds."""
+    delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
+    """The tokens that it deletes."""
+
+
+class StepTokens(Config):
+    """The step of a plan that a generator carries out, as far as planning without a model has to know it."""
+
+    preconditions: tuple[StepToken, ...] = Field(default=(), max_length=200)
+    """The tokens that must hold before it; those whose values the call uses are among them anyway."""
+    effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
+    """The tokens that its success adds."""
+    delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
+    """The tokens that its success deletes, before tokens are added."""
+    outcomes: dict[OutcomeName, OutcomeTokens] = Field(default_factory=dict, max_length=50)
+    """What outcomes add and delete, by their names in the binding; the others change nothing more."""
+    guard: PlanName | None = None
+    """The name under `guards` that checks the step; null for none."""
+    retry_budget: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 3
+    """Attempts, the first included."""
+
+
+class Binding(Config):
+    """A tool with its arguments."""
+
+    tool: ToolName
+    """The tool's name under `tools`."""
+    with_: dict[ParameterName, str | int | TokenValue] = Field(
+        default_factory=dict, validation_alias=AliasChoices("with")
+    )
+    """The arguments by parameter, each a value or `{value: TOKEN}`; those that are not given have their default."""
+    expect: Expected = "success"
+    """How a call must end: with `failure` it has done its work where it fails, as a test that must fail."""
+    outcomes: dict[OutcomeName, OutcomePattern] = Field(default_factory=dict, max_length=50)
+    """The outcomes of a generator's steps, by name; the first whose pattern matches in a line of the output counts."""
+    values: dict[TokenName, OutputValue] = Field(default_factory=dict, max_length=50)
+    """The tokens whose values are read from a generator's output, each with `{after, pattern}`."""
+    step: StepTokens | None = None
+    """What a generator's step needs and does, by which `run --goal` plans without a model; null: it does not use it."""
+
+    @field_validator("outcomes")
+    @classmethod
+    def _check_outcomes(cls, outcomes: dict[str, str]) -> dict[str, str]:
+        for name, pattern in outcomes.items():
+            if name in RESERVED_OUTCOMES:
+                raise config_error(f"{name!r} is a word of traces", hint="choose another name for the outcome")
+            if cause := pattern_problem(with_values(pattern, {})):
+                raise config_error(f"the pattern of {name!r} {cause}")
+        return outcomes
+
+
+def _as_binding(value: Any) -> Any:
+    return {"tool": value} if isinstance(value, str) else value
+
+
+Bound = Annotated[Binding, BeforeValidator(_as_binding, json_schema_input_type=ToolName | Binding)]
+"""A tool's name, or a tool with arguments."""
+
+
+class StepBinding(Config):
+    """The tools of one step of a plan, in place of those of its generator and its guard."""
+
+    generator: Bound | None = None
+    """The tool that executes the step; null for that of its generator."""
+    guard: Bound | None = None
+    """The tool that checks the step; null for that of its guard."""
+
+    @checks(mode="after")
+    def _check_bound(self) -> "StepBinding":
+        if self.generator is None and self.guard is None:
+            raise config_error("should have `generator`, `guard` or both")
+        return self
