@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from actors.run import calls, fork_rules, inbox, parking, questions, settings, tools, waits
+from actors.run import calls, fork_rules, inbox, parking, questions, settings, tool_reservations, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.fork_event import Forked
@@ -120,8 +120,7 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
         case RunFinished():
             calls_now, ledger = calls.ended(run.calls, run.ledger, final=event.final)
             begun = tools.begun(run.tools)
-            for name in run.tools.keys() - begun.keys():
-                ledger = tools.released(ledger, run.tools, name)
+            ledger = tool_reservations.all_released(ledger, run.tools, begun)
             run = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger, tools=begun)
             if not event.final:
                 return run
@@ -139,7 +138,7 @@ def _ended_early(run: RunState[C]) -> bool:
 
 
 def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:
-    ledger = tools.charged(run.ledger, run.tools, event)
+    ledger = tool_reservations.charged(run.ledger, run.tools, event)
     open_tools = tools.changed_by(run.tools, event, run.epoch)
     if isinstance(event, ToolRequested):
         open_tools = fork_rules.held_back(open_tools, event, run.fork)

@@ -134,12 +134,9 @@ def _tool_text(event: Any) -> str:
 
 def cost_text(cost: ToolCost) -> str:
     """Return what a call of a tool cost, in words."""
-    parts = ["cost unknown" if cost.micro_usd is None else money(cost.micro_usd / MICRO)]
-    parts += (
-        [counted(cost.input_tokens + cost.output_tokens, "token")] if cost.input_tokens + cost.output_tokens else []
-    )
-    parts += [counted(cost.turns, "turn")] if cost.turns else []
-    return ", ".join(parts)
+    dollars = "cost unknown" if cost.micro_usd is None else money(cost.micro_usd / MICRO)
+    numbers = {"token": cost.input_tokens + cost.output_tokens, "turn": cost.turns}
+    return ", ".join((dollars, *(counted(number, what) for what, number in numbers.items() if number)))
 
 
 def node_of_event(event: Any, state: Any) -> str:

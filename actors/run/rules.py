@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from actors.run import outage, questions, reminders, tools, waits
+from actors.run import outage, questions, reminders, tool_reservations, tools, waits
 from actors.run.calls import C
 from actors.run.ending import RunFinished, exhausted
 from actors.run.parking import RunParked
@@ -66,7 +66,7 @@ def take_over_tools(
     if isinstance(decision, ToolReissued) and decision.again.micro_usd_max:
         if waits.HOME_BUDGET in run.waits:
             return None
-        left = tools.released(run.ledger, run.tools, decision.replaces)
+        left = tool_reservations.released(run.ledger, run.tools, decision.replaces)
         short = left.shortfall(decision.again.reserve, run.now)
         return exhausted(short) if short else decision
     return decision

@@ -27,7 +27,7 @@ from actors.run.texts import storable
 from actors.run.waits import TimedEvent
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds, Value
-from runtime.core.ledger import Amount, Ledger
+from runtime.core.ledger import Amount
 from runtime.core.machine import Work
 from runtime.core.messages import Message
 
@@ -259,32 +259,6 @@ def changed_by(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
             return _with(tools, event.call, phase="settled", certain=event.certain)
         case ToolReissued():
             return requested(without(tools, (event.replaces,)), event.again, epoch)
-
-
-def charged(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
-    """Return the ledger after an event about the calls that were open before it.
-
-    A call that reports no cost is charged with its reservation, as unknown; one that was not begun costs nothing.
-    """
-    match event:
-        case ToolRequested() if event.micro_usd_max:
-            return ledger.reserve(event.request_id, event.reserve)
-        case ToolReissued() if event.again.micro_usd_max:
-            return released(ledger, tools, event.replaces).reserve(event.again.request_id, event.again.reserve)
-        case ToolFinished() if event.cost is not None and event.cost.micro_usd is not None:
-            return ledger.settle(event.request_id, Amount(micro_usd=event.cost.micro_usd))
-        case ToolFinished():
-            return released(ledger, tools, event.request_id)
-        case _:
-            return ledger
-
-
-def released(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
-    """Return the ledger without the reservation of a call: it is charged as unknown, if the call was begun."""
-    if request_id not in ledger.reserved:
-        return ledger
-    tool = tools.get(request_id)
-    return ledger.refund(request_id) if tool is None or tool.started is None else ledger.forfeit(request_id)
 
 
 def asked(tools: Tools, event: ClarificationRequested) -> Tools:

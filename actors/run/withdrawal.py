@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from actors.run import calls, tools, waits
+from actors.run import calls, tool_reservations, tools, waits
 from actors.run.calls import C
 from actors.run.state import RunState
 from runtime.core.copies import changed
@@ -15,8 +15,7 @@ def without_work(run: RunState[C], nodes: Collection[str]) -> RunState[C]:
     """
     open_calls, ledger = calls.withdrawn(run.calls, run.ledger, nodes)
     left = tools.withdrawn(run.tools, nodes)
-    for name in run.tools.keys() - left.keys():
-        ledger = tools.released(ledger, run.tools, name)
+    ledger = tool_reservations.all_released(ledger, run.tools, left)
     return changed(
         run,
         calls=open_calls,
