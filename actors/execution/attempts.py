@@ -152,9 +152,9 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
     is_done = attempt.phase in _AFTER_WORK and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
     todo = phases
     if is_done:
-        todo = tuple(phase for phase in phases if phase in (*_AFTER_WORK, AttemptPhase.COMPARE))
-        todo = todo[-1:] if attempt.phase is AttemptPhase.MERGE else todo
-        todo += tuple(phase for phase in phases if phase is AttemptPhase.SNAPSHOT and attempt.work)
+        kept = {*_AFTER_WORK, AttemptPhase.SNAPSHOT if attempt.work else AttemptPhase.COMPARE}
+        todo = tuple(phase for phase in phases if phase in kept)
+        todo = todo[todo.index(AttemptPhase.MERGE) :] if attempt.phase is AttemptPhase.MERGE else todo
     return Attempt(
         step=attempt.step,
         name=attempt.name,

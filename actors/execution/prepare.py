@@ -16,7 +16,7 @@ from actors.plans.reader import read_plan
 from actors.policy.table import Policy
 from actors.prompting.prompts_file import load_prompts
 from actors.run.kind import Setup
-from actors.tools.uses import ToolSet, ToolUse
+from actors.tools.uses import ToolSet, is_agent
 from actors.tools.worktrees import check_git
 from actors.values.findings import Finding, Verdict
 from actors.values.format import counted, title_of
@@ -171,7 +171,7 @@ def _checked(request: ExecutionInput) -> str:
     if not request.workspace.is_dir():
         raise UsageProblem("there is no such folder", place=str(request.workspace), hint="give one with --workspace")
     uses = map(request.tools.generator_use, plan.steps)
-    agents = sorted(use.tool for use in uses if isinstance(use, ToolUse) and use.agent is not None)
+    agents = sorted(use.tool for use in uses if is_agent(use))
     if agents:
         check_git(request.workspace, agents[0])
     text = json.dumps(request.tools.with_undo(request.plan), sort_keys=True)

@@ -23,7 +23,7 @@ from actors.tools.binding import environment_of
 from actors.tools.command_calls import kept
 from actors.tools.mcp_calls import opened_call
 from actors.tools.programs import ProgramMissing, find_server
-from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
+from actors.tools.refusals import CallRefused, refused_by_system, refused_call
 from actors.tools.repository import GitFailed, TimeLimit, known_repository
 from actors.tools.snapshot_texts import ref_of
 from actors.tools.specs import AgentSpec
@@ -90,12 +90,8 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
                         )
                         redactor = Redactor(secrets_in(outside))
                         call = _AgentCall(spec, prompt, redactor, await stack.enter_async_context(gated))
-                except CallRefused as refused:
-                    call = RefusedCall(refused.result)
-                except ProgramMissing as error:
-                    call = RefusedCall(ToolResult(ToolOutcome.PERMANENT, reason=str(error)))
-                except OSError as error:
-                    call = RefusedCall(refused_by_system(error, "it cannot be started").result)
+                except (CallRefused, ProgramMissing, OSError) as error:
+                    call = refused_call(error, "it cannot be started")
                 yield call
         finally:
             if not (isinstance(call, _AgentCall | _ServerCall) and call.succeeded):

@@ -12,7 +12,7 @@ from actors.tools.arguments import check_arguments, ready
 from actors.tools.binding import environment_of
 from actors.tools.parameters import matches_line
 from actors.tools.programs import ProgramMissing, find_programs
-from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
+from actors.tools.refusals import CallRefused, refused_by_system, refused_call
 from actors.tools.specs import CommandSpec, filled
 from actors.tools.workspace import Workspace
 from runtime.process.group import CommandExit, CommandNotStarted, start_gated
@@ -42,10 +42,8 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
                     output_bytes_max=spec.output_bytes,
                 )
                 call = ProgramCall(await stack.enter_async_context(gated), partial(result_of, spec))
-            except CallRefused as refused:
-                call = RefusedCall(refused.result)
-            except OSError as error:
-                call = RefusedCall(refused_by_system(error, "it cannot be started").result)
+            except (CallRefused, OSError) as error:
+                call = refused_call(error, "it cannot be started")
             yield call
 
     return Tool(spec.name, prepare)

@@ -16,7 +16,7 @@ from actors.tools.binding import environment_of
 from actors.tools.command_calls import kept
 from actors.tools.mcp_arguments import filled_in
 from actors.tools.programs import ProgramMissing, find_server
-from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
+from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system, refused_call
 from actors.tools.specs import McpSpec
 from actors.tools.workspace import Workspace
 from runtime.logs.redact import Redactor, secrets_in
@@ -79,12 +79,8 @@ async def opened_call(
                     talks=True,
                 )
                 call = _ProgramCall(spec, sent, redactor, await stack.enter_async_context(gated))
-        except CallRefused as refused:
-            call = RefusedCall(refused.result)
-        except ProgramMissing as missing:
-            call = RefusedCall(ToolResult(ToolOutcome.PERMANENT, reason=str(missing)))
-        except OSError as error:
-            call = RefusedCall(refused_by_system(error, "the server cannot be started").result)
+        except (CallRefused, ProgramMissing, OSError) as error:
+            call = refused_call(error, "the server cannot be started")
         yield call
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from actors.handlers.tools import ToolResult
 from actors.run.tools import ToolOutcome
+from actors.tools.programs import ProgramMissing
 
 _PASSING = frozenset({errno.EAGAIN, errno.EBUSY, errno.EDQUOT, errno.EINTR, errno.EIO, errno.EMFILE, errno.ENFILE}) | {
     *(errno.ENOMEM, errno.ENOSPC, errno.ESTALE, errno.ETIMEDOUT, errno.ETXTBSY),
@@ -42,3 +43,14 @@ def refused_by_system(error: OSError, doing: str) -> CallRefused:
     outcome = ToolOutcome.TRANSIENT if error.errno in _PASSING else ToolOutcome.PERMANENT
     cause = (error.strerror or str(error)).lower()
     return CallRefused(outcome, f"{doing}: {cause}")
+
+
+def refused_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> RefusedCall:
+    """Return the call that an error keeps from its beginning; `doing` is as in `refused_by_system`."""
+    match error:
+        case CallRefused():
+            return RefusedCall(error.result)
+        case ProgramMissing():
+            return RefusedCall(ToolResult(ToolOutcome.PERMANENT, reason=str(error)))
+        case OSError():
+            return RefusedCall(refused_by_system(error, doing).result)

@@ -9,7 +9,7 @@ import operator
 import shlex
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Annotated, Any, Literal, Union, assert_never
+from typing import Annotated, Any, Literal, TypeGuard, Union, assert_never
 
 from pydantic import Field
 
@@ -136,7 +136,7 @@ class PersonUse(Value):
     """What the person is asked to do or to check, from the tools file."""
 
 
-def is_agent(use: object) -> bool:
+def is_agent(use: object) -> TypeGuard[ToolUse]:
     """Tell whether a use is a call of a coding agent."""
     return isinstance(use, ToolUse) and use.agent is not None
 
