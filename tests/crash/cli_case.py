@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,18 @@ class Case:
     def begin(self, calls: int, *argv: str, **more: Any) -> tuple[int, Any]:
         """Start the run, and wait for the end of the process."""
         return self.replan(*self.run_command(calls), *argv, **more)
+
+    def killed_twice(self, begin: Callable[..., tuple[int, Any]], seconds: tuple[float, float]) -> tuple[int, Any]:
+        """Start a run and resume it, each killed after some seconds.
+
+        A start that was killed before the run was admitted is repeated, without a kill.
+        """
+        code, result = begin(kill={"seconds": seconds[0]})
+        if code < 0 and not self.events_exist():
+            code, result = begin()
+        if code < 0:
+            code, result = self.replan("resume", "--last", "--json", "--no-input", kill={"seconds": seconds[1]})
+        return code, result
 
     @property
     def journal(self) -> Path:

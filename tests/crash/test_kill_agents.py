@@ -82,7 +82,7 @@ class Execution:
     def begin(self, **more: Any) -> tuple[int, Any]:
         """Start it, and wait for the end of the process."""
         workspace = self.folder / "workspace"
-        workspace.mkdir()
+        workspace.mkdir(exist_ok=True)
         for name in ("a.txt", "b.txt"):
             (workspace / name).write_text("first\n")
         subprocess.run(["git", "init", "-q", str(workspace)], check=True)
@@ -92,22 +92,9 @@ class Execution:
         text = TOOLS.replace("PYTHON", sys.executable).replace("AGENT", str(self.folder / "agent.py"))
         text = text.replace("LOG", str(self.folder / "log")).replace("REPEATABLE", str(self.repeatable).lower())
         (self.folder / "tools.yaml").write_text(text)
-        return self.again(**more)
-
-    def again(self, **more: Any) -> tuple[int, Any]:
-        """Start it, with the files that are there."""
         words = ("execute", str(self.folder / "plan.json"), "--tools", str(self.folder / "tools.yaml"))
-        words += (
-            "--workspace",
-            str(self.folder / "workspace"),
-            "-m",
-            "rules",
-            "--no-input",
-            "--approve",
-            "none",
-            "--json",
-        )
-        return self.case.replan(*words, **more)
+        words += ("--workspace", str(workspace), "-m", "rules")
+        return self.case.replan(*words, "--no-input", "--approve", "none", "--json", **more)
 
     def resume(self) -> tuple[int, Any]:
         """Go on with it."""
@@ -162,12 +149,8 @@ def test_a_person_says_what_became_of_any_other_agent(answer, calls, execution):
 def test_two_kills_at_random_times(seed, execution):
     """Whatever is killed, the work is merged once, and the questions are answered truthfully."""
     chance = random.Random(seed)
-    code, result = execution.begin(kill={"seconds": chance.uniform(0.3, 2.5)})
-    if code < 0 and not execution.case.events_exist():
-        code, result = execution.again()
-    if code < 0:
-        kill = {"seconds": chance.uniform(0.3, 1.5)}
-        code, result = execution.case.replan("resume", "--last", "--json", "--no-input", kill=kill)
+    seconds = chance.uniform(0.3, 2.5), chance.uniform(0.3, 1.5)
+    code, result = execution.case.killed_twice(execution.begin, seconds)
     asked = 0
     while code < 0 or code == 6:
         if code == 6:

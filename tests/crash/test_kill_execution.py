@@ -178,10 +178,5 @@ def test_a_kill_where_a_label_is_reached(label, nth, execution):
 def test_two_kills_at_random_times_of_an_execution(seed, execution):
     """Also while a tool sleeps."""
     chance = random.Random(seed)
-    code, result = execution.begin(kill={"seconds": chance.uniform(0.001, 0.8)})
-    if code < 0 and not execution.case.events_exist():
-        code, result = execution.begin()
-    if code < 0:
-        kill = {"seconds": chance.uniform(0.001, 0.5)}
-        code, result = execution.case.replan("resume", "--last", "--json", "--no-input", kill=kill)
-    execution.check(execution.finish(code, result))
+    seconds = chance.uniform(0.001, 0.8), chance.uniform(0.001, 0.5)
+    execution.check(execution.finish(*execution.case.killed_twice(execution.begin, seconds)))
