@@ -1,4 +1,4 @@
-"""The events that follow from messages of the shell: wake-ups, mail, takeovers, parking and crashes. Pure."""
+"""The events that follow from messages of the shell: ended waits, inbox entries, takeovers, parking, crashes. Pure."""
 
 from typing import assert_never
 
