@@ -25,8 +25,7 @@ WAITS_MAX = 1024
 def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:
     """Return the actors of a planning run: for each step and each guard, for the clock and for the classifier.
 
-    The registry must have all that the workflow names (`Registry.missing`): nothing takes the place of a plug-in, least
-    of all a model that is paid for.
+    The registry must have all that the workflow names (`Registry.missing`): no model is called in place of a plug-in.
     """
     workflow, clock = config.workflow, resources.clock
     registry: Registry = resources.registry

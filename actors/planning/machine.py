@@ -1,4 +1,4 @@
-"""The machine of planning runs: what such a run does otherwise than runs of other kinds. Pure.
+"""The machine of planning runs: what differs there from runs of other kinds. Pure.
 
 A process that only reads a run folds its events. The modules that decide and make requests are imported by a driver.
 """

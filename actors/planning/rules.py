@@ -166,7 +166,7 @@ def end(state: State, tree: SearchTree | None) -> RunFinished | None:
 
 
 def _give_up(state: State, branch: Branch) -> RunFinished | None:
-    """End the run for a step that is stuck, unless an answer may still give everything back in a new round."""
+    """End the run for a step that is stuck, unless a question is open, whose answer may begin a new round."""
     step = first(branch.progress, Phase.STUCK)
     if step is None or state.run.open_questions:
         return None
@@ -179,7 +179,7 @@ def _give_up(state: State, branch: Branch) -> RunFinished | None:
         return RunFinished(outcome=PlanningOutcome.NOT_UNDERSTOOD, why=why)
     if not state.config.graph.requires[step]:
         return RunFinished(outcome=PlanningOutcome.ALL_PRUNED, why=why)
-    if state.config.search is Search.LINEAR:  # No budget of visits ended it: there were none to use up.
+    if state.config.search is Search.LINEAR:  # Such a search has no budget of visits that could be used up.
         return RunFinished(outcome=PlanningOutcome.ALL_PRUNED, why=f"{why}; {ONLY_FORWARD}")
     return RunFinished(outcome=PlanningOutcome.BACKTRACK_CEILING, why=why)
 
@@ -270,5 +270,5 @@ def _affordable(state: State, branch: Branch, steps: Iterable[str]) -> PlanningC
 
 
 def _end_at_limit(short: Limit | None, state: State) -> ending.RunFinished | None:
-    """End the run when nothing can be paid, and nothing is open that may still bring it on."""
+    """End the run where no request can be paid, and nothing is open that may let it go on."""
     return None if short is None or state.working else exhausted(short)

@@ -24,7 +24,7 @@ def tree_of(state: State, strategy: SearchStrategy) -> SearchTree:
 
 
 def free_calls(tree: SearchTree, share: int) -> int:
-    """Return the calls that are in nobody's slice: what a pruned branch has not reserved of its own is among them."""
+    """Return the calls that are in no branch's slice, with those that pruned branches have left of theirs."""
     committed = sum(
         [share if view.live and not view.done and view.calls < share else view.calls for view in tree.branches]
     )
@@ -50,7 +50,7 @@ def change_of(state: State, tree: SearchTree | None) -> BranchOpened | BranchPru
 
 
 def _kept(state: State, parent: Branch) -> tuple[str, ...]:
-    """Return the steps whose artifacts a branch that opens on another stands on: the accepted ones that stay so."""
+    """Return the steps whose accepted artifacts a new branch takes over from its parent."""
     revision = parent.to_revise
     unset = () if revision is None else cleared(state.config.graph, revision.targets)
     return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in unset)

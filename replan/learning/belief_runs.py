@@ -46,10 +46,10 @@ class RecordedChoice:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A recorded run, as far as a belief has a use for it: its first round."""
+    """The first round of a recorded run, which is what a belief learns from."""
 
     case: TrainingCase
-    """What a belief learns from it."""
+    """The training case that it makes."""
     problem: str
     """The name of its problem: a hash of the text. Runs of the same problem tell less than runs of several."""
     choices: tuple[RecordedChoice, ...]
@@ -57,7 +57,7 @@ class Recorded:
 
 
 def why_unfit(config: RunConfig) -> str:
-    """Return why a belief has no use for the runs of a configuration; empty if it has."""
+    """Return why runs of a configuration make no training case; empty if they make one."""
     if config.compares or config.search is not Search.DEPTH_FIRST:
         return f"its search is {config.workflow.search}"
     asked = sum(1 for budget in config.graph.budgets.values() if not budget.deterministic)
@@ -65,7 +65,7 @@ def why_unfit(config: RunConfig) -> str:
 
 
 def recorded(events: Iterable[PlanningEvent], policy: Policy) -> Recorded | str:
-    """Return what a belief policy learns from a run, or why it has no use for it."""
+    """Return the first round of a run as a training case, or why the run makes none."""
     state, items, choices = _MACHINE.initial(), list[Past | Accepted](), list[RecordedChoice]()
     config: RunConfig | None = None
     problem = ""
@@ -193,7 +193,7 @@ async def count_moves(home: RunReader, policy: Policy, moves: FirstMoves, tick: 
 
 
 _Found = Recorded | str | Exception
-"""What a run says, why it is of no use, or why it cannot be read."""
+"""The first round of a run, or why the run makes no training case, or why it cannot be read."""
 
 
 async def _each(home: RunReader, policy: Policy, tick: Tick) -> AsyncIterator[tuple[str, _Found]]:
@@ -209,7 +209,7 @@ async def _each(home: RunReader, policy: Policy, tick: Tick) -> AsyncIterator[tu
 
 
 async def _read(home: RunReader, run: str, policy: Policy) -> _Found | None:
-    """Return what a run says; None for a run of another kind, for a fork, and for one that was deleted meanwhile."""
+    """Read a run; None for a run of another kind, for a fork, and for one that was deleted meanwhile."""
     try:
         kind = await home.kind_of(run)
         if kind.name != PLANNING.name:

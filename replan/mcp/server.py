@@ -131,7 +131,7 @@ Context = ServerRequestContext[Any, Any]
 
 
 class RunServer(Server[Any]):
-    """The SDK's server, which says of changes of lists and resources that it tells of none: only of tasks it does."""
+    """The SDK's server, without notifications about changed lists and resources; it sends those about tasks."""
 
     def get_capabilities(self, *arguments: Any, **options: Any) -> ServerCapabilities:
         """Return what the server offers."""

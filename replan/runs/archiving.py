@@ -67,7 +67,7 @@ async def prune(
 
 
 def is_over(row: RunRow, *, ended: bool) -> bool:
-    """Tell whether a run never goes on; with `ended`, whether it has ended, though it could be reopened."""
+    """Tell whether a run never goes on; with `ended`, one that has ended and could be reopened counts too."""
     return row.status == "finished" and (ended or row.detail in FINAL)
 
 

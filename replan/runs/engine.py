@@ -228,7 +228,7 @@ class Engine(RunPoster):
             yield model
 
     def watched(self, model: Any) -> Any:
-        """Return an open model that publishes its replies in progress to `replies`; as it is where it does already."""
+        """Return an open model as one that publishes its replies in progress to `replies`; None stays None."""
         return model if model is None or isinstance(model, WatchedModel) else WatchedModel(model, self.replies)
 
     async def _drive(
@@ -299,7 +299,7 @@ class Engine(RunPoster):
         )
 
     def lease(self) -> LeaseTerms:
-        """Return the terms that this process holds runs on."""
+        """Return the terms of the leases of this process."""
         terms = LeaseTerms(owner=identity(), dead=is_dead)
         return terms if self.lease_seconds is None else replace(terms, ttl=self.lease_seconds)
 
@@ -361,7 +361,7 @@ async def drive_child(
         try:
             return await _drive_child_once(engine, child, parent_model, options)
         except RunExists:
-            continue  # An earlier driver of the parent, which has lost it, has begun the child meanwhile.
+            continue  # An earlier driver of the parent has begun the child meanwhile.
 
 
 async def _drive_child_once(

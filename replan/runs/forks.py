@@ -46,7 +46,7 @@ from runtime.journal.port import ORDINARY, Fact
 from runtime.logs import log
 
 BEFORE = "before:"
-"""What stands before an attempt that the fork makes again."""
+"""The prefix of a place before an attempt, which the fork then makes again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: 
 
 
 def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
-    """Return the place after what the world has said about an attempt, or before the attempt was asked for."""
+    """Return the place after the last reply, verdict or output of an attempt, or before its first request."""
     node = at.removeprefix(BEFORE)
     # An execution's records are about the phases of an attempt.
     named = re.compile(rf"{re.escape(node)}(\.[a-z_]+)?")

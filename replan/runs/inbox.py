@@ -139,7 +139,7 @@ async def post_cancel(journal: Journal[Any], run: str) -> Posted:
 
 
 async def post_undo(journal: Journal[Any], run: str) -> Posted:
-    """Post the message that has everything undone that an execution did."""
+    """Post the message that makes an execution undo all that it did."""
     return await _post(journal, run, f"undo:{secrets.token_hex(8)}", {"kind": "undo"})
 
 

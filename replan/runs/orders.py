@@ -1,6 +1,6 @@
 """Runs that clients of a server order: the names and limits that its settings allow, and the start of such a run.
 
-A client gives text, bytes and names. Names stand for workflows and models in the server's config file; a path, an
+A client gives text, bytes and names. Names refer to workflows and models in the server's config file; a path, an
 address, a plug-in or a prompt is never taken from a client.
 """
 
@@ -47,7 +47,7 @@ _THINGS = {
     "tools": ("tool set", "tool sets"),
     "policy": ("policy", "policies"),
 }
-"""What the names under a key are called, one and several; other keys are called as they are."""
+"""The words in messages for one and for several names of a key in the settings, where the key is no such word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ class Follower:
                     return result
             if row.owner is None or is_dead(row.owner):
                 if common is not None and common.outage is not None and row.last_seq == self._seq and not unread:
-                    return await self._engine.result(self._run)  # Nobody stays for a provider.
+                    return await self._engine.result(self._run)  # This process does not wait for a provider.
                 has_reason = leave_undrivable and common is not None and common.handover and bool(common.parked_reason)
                 if has_reason or not await self._engine.hosted(row.kind, row.format):
                     return None

@@ -22,7 +22,7 @@ EXECUTION = "execution"
 async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:
     """Raise `UsageProblem` where another execution of the home works in a folder and has not finished.
 
-    It may be driven, wait for a person, or be parked: what it has done there must not change behind its back.
+    It may be driven, wait for a person, or be parked: it goes on with the files as it has left them.
     """
     ensure_free(folder, home)
     async for run, used in unfinished(reader):

@@ -106,7 +106,7 @@ class RequestGuard:
             return
         try:
             await self.app(scope, self._limited(scope, receiving), sending)
-        except HTTPException as error:  # The body was too large or too slow where nothing else answers for it.
+        except HTTPException as error:  # The body was too large or too slow, and the app has not caught it.
             if not started:
                 await _refusal(scope, error.status_code, error.detail)(scope, receive, sending)
         except Exception:  # noqa: BLE001 -- whatever fails, the client gets an answer, and the log the traceback
@@ -141,7 +141,7 @@ class RequestGuard:
         return host in self.hosts or (host in self.loopback and path.startswith(self.public))
 
     def _is_link(self, scope: Scope, headers: Headers) -> bool:
-        """Tell whether a person follows a link to a page without a session; another site's page only leads there."""
+        """Tell whether a request follows a link, possibly one of another site, to a page that needs no session."""
         opened = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
         below = tuple([path for path in self.linked if path.endswith("/")])
         named = scope["path"] in self.linked or scope["path"].startswith(below)

@@ -98,7 +98,7 @@ async def fork(site: Site, request: Request, who: Principal, form: FormFields) -
 
 
 async def undo(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Have everything undone that an execution did, once the box for that is ticked."""
+    """Undo all that an execution did, if the checkbox that confirms it is ticked."""
     run = request.path_params["run"]
     site.check_execute()
     if form.text("sure") != "yes":
@@ -108,7 +108,7 @@ async def undo(site: Site, request: Request, who: Principal, form: FormFields) -
 
 
 async def cancel(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Cancel a run, once the box for that is ticked."""
+    """Cancel a run, if the checkbox that confirms it is ticked."""
     del who
     run = request.path_params["run"]
     if form.text("sure") != "yes":

@@ -76,7 +76,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     parts = await site.parts.parts(shown)
     actions = tree_page(parts.tree.tree, row_number(request, "tree"), ROWS_MAX)
     questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
-    # A checklist says more than the lines do; with a question the page is about that.
+    # A checklist has all that the lines have. Beside a question, only what was found so far is shown.
     lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
     final = common is not None and common.finished is not None and common.finished.final
     interrupted, over = shown.status == "parked", shown.status == "finished"
@@ -139,7 +139,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
 
 
 def _asked(shown: ShownRun) -> dict[str, Any]:
-    """Return what the page begins with: what the run was asked for, with what, by whom, and what was said to it."""
+    """Return the first part of the page: the task, model and limits, who started the run, and the messages to it."""
     loaded, common = shown.loaded, shown.common
     asked = loaded.kind.views.asked(loaded.state) if loaded.started else AskedFor()
     model = loaded.kind.model(loaded.state) if loaded.started else None

@@ -50,7 +50,7 @@ class WorkflowExplained:
 
 @dataclass(frozen=True, slots=True)
 class StartCost:
-    """What a run can cost that the fields of a form describe."""
+    """The cost of the run that the fields of a form describe."""
 
     rows: tuple[tuple[str, str], ...] = ()
     """The model, and the calls and the money at worst, each with its name; none where there is trouble."""
@@ -68,7 +68,7 @@ async def show_cost(site: Site, request: Request, who: Principal) -> Response:
 
 
 def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
-    """Return what the run can cost that a form describes, whatever its text."""
+    """Return the cost of the run that a form describes; it does not depend on the form's text."""
     name = form.text("workflow") or WORKFLOW
     workflow = None
     try:
@@ -84,7 +84,7 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
 
 
 def models_named(site: Site) -> dict[str, str]:
-    """Return the label of each model that clients may order: its name, and the model that it stands for."""
+    """Return the label of each model that clients may order: its name, and the model's own where that differs."""
     labels = {}
     for name in site.offer.models:
         try:
@@ -101,7 +101,7 @@ def workflows_explained(site: Site) -> tuple[WorkflowExplained, ...]:
 
 
 def explained(site: Site, name: str) -> WorkflowExplained:
-    """Return one workflow. Raises `UsageProblem` for a name that stands for none."""
+    """Return one workflow. Raises `UsageProblem` for an unknown name."""
     path = site.offer.workflow_path(name)
     try:
         workflow, _, _ = read_workflow(path, site.offer.root)

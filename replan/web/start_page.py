@@ -32,11 +32,11 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "acquisition": ("profile", "goal", "documents", "given", "model", *LIMITS),
     "execution": ("plan_of", "tools", "model", *LIMITS),
 }
-"""The fields of the form of each kind that are shown again where it cannot be used."""
+"""The fields of the form of each kind that keep their values when the form is shown again with an error."""
 
 
 async def show_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that starts a planning run; the query may name a run that it is to be like."""
+    """Return the page that starts a planning run. The query may name a run to fill it in from."""
     return await _empty_form(site, request, who, "planning")
 
 
@@ -46,13 +46,13 @@ async def show_acquisition_form(site: Site, request: Request, who: Principal) ->
 
 
 async def show_execution_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that executes a plan; the query may name the run that made it, or one that it is to be like."""
+    """Return the page that executes a plan. The query may name the plan's run, or an execution to fill it in from."""
     site.check_execute()
     return await _empty_form(site, request, who, "execution", plan_of=request.query_params.get("plan_of", "")[:64])
 
 
 async def show_form_with_cost(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Return the form as it was filled, with what the run can cost: a browser without scripts asks so."""
+    """Return the form as it was filled, with the cost of the run, for browsers without scripts."""
     del request
     kind = form.text("kind")
     kind = kind if kind in FIELDS else "planning"

@@ -23,9 +23,9 @@ from runtime.journal.port import InboxItem
 from runtime.models.port import Fault, FaultKind, Reply
 
 _LATE = Reply(text="", usage=None, model="")
-"""Stands for a late reply, whose text is not recorded."""
+"""Used in place of a late reply, whose text is not recorded."""
 _UNSENT = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent")
-"""Stands for the fault of a withdrawn call that nothing was charged for."""
+"""Used in place of the fault of a withdrawn call that cost nothing; the fault is not recorded."""
 
 
 def may_come_from_outside(placed: PlacedEvent) -> bool:
@@ -64,11 +64,10 @@ def is_pause(event: Any) -> bool:
 def message_of(
     machine: Any, state: Any, placed: PlacedEvent, mail: Mapping[int, InboxItem], reserved: Mapping[str, Amount]
 ) -> Any:
-    """Return the message that a recorded fact came from; None where its records do not say it whole.
+    """Return the message that a recorded fact came from; None where the records lack a part of it.
 
-    `reserved` is what the recorded requests have reserved, by request id.
-
-    Such a fact is taken as it was recorded: a child run's end that came with its deadline.
+    `reserved` is what the recorded requests have reserved, by request id. A fact without a message is taken as it was
+    recorded, such as the end of a child run by its deadline.
     """
     event = placed.event
     if placed.inbox is not None:

@@ -89,7 +89,7 @@ class Placing:
     async def finish_ended(self) -> None:
         """Delete the jobs that have ended. Raises `JournalError`."""
         while self._ended:
-            job = self._ended.pop()  # At once, since another one may end meanwhile.
+            job = self._ended.pop()  # Before the call, during which another job may end.
             try:
                 await self._dispatcher.finish(job)
             except JournalError:
@@ -234,7 +234,7 @@ class Host:
     async def _poll(self) -> None:
         changed = Polling(self._journal, POLL_SECONDS)
         while True:
-            with suppress(JournalError):  # The look that follows meets it too, and handles it.
+            with suppress(JournalError):  # `due`, which is asked next, raises it too, and that is handled.
                 await changed()
             self.wake()
 
