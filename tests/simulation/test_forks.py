@@ -54,7 +54,7 @@ def played(seed):
 
 
 def forked(run, seq, before):
-    """Return the state of a fork after the shared records, after which it is `before`, and its own first one."""
+    """Return the state of a fork after its own first record; `before` is the state after the shared ones."""
     event = Forked(at=before.run.now, origin="other", seq=seq, hash="00", limits=run.events[0].limits)
     stored = CODEC.encode(event)
     assert CODEC.decode(stored.body, stored.texts) == event

@@ -2,7 +2,7 @@
 
     python -m tests.whatif.mutants [--seed N] [--count N] [--out FILE]        as `make whatif-mutants` does
 
-Planted are `--count` random mutants, and those that `make mutants` has published and whose code still stands. Each
+It plants `--count` random mutants, and those that `make mutants` has published, where the code is still the same. A
 mutant is one changed place (`tests.mutants.sites`) in a copy of the packages. The histories are recorded by the
 program as it is. In the copy, the true messages say which record of each history the mutant changes first, and
 `whatif` has to name that record from the records alone.
@@ -103,7 +103,7 @@ class Copy:
 
 
 def listed():
-    """Return the file and the place of each mutant that `make mutants` has published and whose code still stands."""
+    """Return the file and the place of each mutant that `make mutants` has published, where the code is the same."""
     published = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     rows = [row for sample in published["samples"] for row in sample["rows"] if row["room"] in ROOMS]
     places = []
