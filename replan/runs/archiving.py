@@ -3,7 +3,10 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import trio
 
 from actors.run.ending import FINAL
 from actors.run.ids import is_child
@@ -81,10 +84,15 @@ async def _delete(
         runs |= {run: last_seqs[run] for run in await family_of(engine, row.run, last_seqs, above) if run not in runs}
     folders = [] if keep_workspace else await made_folders(engine, rows)
     deleted, home = await engine.journal.delete(runs, dead=is_dead), locate_home(engine.environment).folder
-    for run in runs:
-        with suppress(OSError):  # Worktrees that a killed driver has left; a rest that cannot be removed does no harm.
-            remove_worktrees(home, run)
+    await trio.to_thread.run_sync(_remove_worktrees, home, runs)
     return DeletedRuns(deleted, await clear_folders(engine, folders, home))
+
+
+def _remove_worktrees(home: Path, runs: Iterable[str]) -> None:
+    """Remove what killed drivers have left of coding agents' work; what cannot be removed stays, and does no harm."""
+    for run in runs:
+        with suppress(OSError):
+            remove_worktrees(home, run)
 
 
 @dataclass(frozen=True, slots=True)
