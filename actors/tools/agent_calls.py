@@ -1,7 +1,7 @@
-"""Calls of coding agents: a program in a worktree of its own, with the prompt on its standard input.
+"""Calls of coding agents: each starts a program in a worktree of its own, with the prompt on its standard input.
 
-What it changes there is recorded afterwards (`worktree:diff`), checked, and merged (`workspace:merge`). A call that
-does not succeed leaves no worktree: what it has changed until then is kept as a commit.
+The changes of a successful call are recorded afterwards (`worktree:diff`), checked, and merged (`workspace:merge`).
+After any other call the worktree is removed, and its changes are kept as a commit.
 """
 
 import sys
@@ -47,17 +47,17 @@ from runtime.process.group import CHUNK_BYTES, CommandNotStarted, GatedProcess, 
 REPORT_BYTES_MAX = 16 * 1024 * 1024
 """Bytes of an agent's standard output that are kept: the last ones, since its result comes last."""
 ERROR_BYTES_MAX = 64 * 1024
-"""Bytes of its standard error that are kept, the last ones."""
+"""Bytes of an agent's standard error that are kept: the last ones."""
 DRAIN_SECONDS = 5.0
-"""How long its output is read after its end: a process that it has left may hold the pipes open."""
+"""The longest time for which output is read after an agent's end: a process that it started may hold the pipes open."""
 
 
 def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
-    """Return a coding agent as a tool. `outside` is the driver's environment, of which it sees what its file allows.
+    """Return a coding agent as a tool. `outside` is the driver's environment; its tools file lists what the agent sees.
 
-    A call is a success with exit code 0, if the agent reports no error and no more than the cost that is allowed. It is
-    a permanent failure where the program is missing or no worktree can be made, broken where a signal has ended it, and
-    else a failure.
+    A call succeeds with exit code 0, unless the agent reports an error or a cost above its limit. It is a permanent
+    failure if the program is missing or no worktree can be made, broken if a signal ended the agent, and otherwise a
+    failure.
     """
 
     @asynccontextmanager
@@ -71,7 +71,7 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
                     await ready(workspace)
                     program = "" if spec.mcp is not None else find_server(spec, outside)
                     with refused_by_git("no worktree can be made"):
-                        for earlier in earlier_attempts(name):  # Of which a person has said that they failed.
+                        for earlier in earlier_attempts(name):  # A person has said that they failed.
                             await trio.to_thread.run_sync(_throw_away, workspace, earlier, base, True)
                         await trio.to_thread.run_sync(make_worktree, workspace, base, folder)
                     prompt, before, files = str(arguments["prompt"]), _confined(spec, folder), workspace.lock.inherited
@@ -103,9 +103,10 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
 
 
 def _throw_away(workspace: Workspace, name: str, base: str, keep: bool) -> None:
-    """Remove the worktree of an attempt; where `keep` says so, what was changed in it is kept as a commit.
+    """Remove the worktree of an attempt; with `keep`, first record its changes as a commit.
 
-    Its parent is the attempt's own base, or else the one given. Where none can be made, the log says why.
+    The parent of that commit is the base that was recorded for the attempt, or else `base`. If the commit cannot be
+    made, the log says why.
     """
     folder = worktree_folder(workspace.home, workspace.run, name)
     if keep and folder.is_dir():
@@ -120,40 +121,46 @@ def _throw_away(workspace: Workspace, name: str, base: str, keep: bool) -> None:
 
 
 def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
-    """Remove the worktrees that killed drivers have left of a run's attempts that have ended; keep the work in commits.
+    """Remove the worktrees that killed drivers of a run have left, and keep their changes as commits.
 
-    `at_work` are the nodes of attempts that have not ended. Where no commit can be made, or nothing be removed, the log
-    says why.
+    The worktrees of `at_work`, the nodes of attempts that have not ended, are left alone. If a commit cannot be made or
+    a worktree cannot be removed, the log says why.
     """
+    logger = log.get_logger("tool")
     try:
         folders = [each for each in left_worktrees(workspace.home, workspace.run, but=at_work) if each.is_dir()]
-        if folders:
-            repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
-            refs = ref_of(workspace.run, "all").rpartition("/")[0]
-            for folder in folders:  # Its name, and that of the ref of its base, end with a hash of what they stand for.
-                base = f"{refs}/{folder.name.rpartition('-')[0]}-base-*"
-                for commit in repository.theirs.text("for-each-ref", "--format=%(objectname)", base).split()[:1]:
-                    commit_worktree(repository, folder, commit, workspace.run, f"{folder.name}.unfinished")
-    except (GitFailed, OSError) as error:
-        log.get_logger("tool").warning("agent.work_not_kept", run_id=workspace.run, attempt="", reason=str(error))
-    try:
+        for folder in folders:
+            try:
+                _keep_changes(workspace, folder)
+            except (GitFailed, OSError) as error:
+                logger.warning("agent.work_not_kept", run_id=workspace.run, attempt=folder.name, reason=str(error))
         remove_worktrees(workspace.home, workspace.run, kept=at_work)
     except OSError as error:
-        log.get_logger("tool").warning("agent.worktrees_left", run_id=workspace.run, reason=str(error))
+        logger.warning("agent.worktrees_left", run_id=workspace.run, reason=str(error))
+
+
+def _keep_changes(workspace: Workspace, folder: Path) -> None:
+    """Record the changes in a worktree as a commit, if a base was recorded for it. Raises `GitFailed`, `OSError`."""
+    repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
+    # The names of the folder and of the ref of its base each end with a hash of the full name.
+    refs = ref_of(workspace.run, "all").rpartition("/")[0]
+    base = f"{refs}/{folder.name.rpartition('-')[0]}-base-*"
+    for commit in repository.theirs.text("for-each-ref", "--format=%(objectname)", base).split()[:1]:
+        commit_worktree(repository, folder, commit, workspace.run, f"{folder.name}.unfinished")
 
 
 @dataclass(slots=True)
 class _AgentCall:
-    """A call of an agent, which waits behind its gate until the call is recorded."""
+    """A call of an agent that is a program; its process waits until the call is recorded."""
 
     spec: AgentSpec
     """The tool."""
     prompt: str
-    """What it is told."""
+    """The text for its standard input."""
     redactor: Redactor
-    """Takes secrets out of what it says."""
+    """Removes secrets from its output."""
     gated: GatedProcess
-    """The process that waits, and becomes the agent."""
+    """The waiting process, which then executes the agent."""
     begun: bool = False
     """Whether it has begun."""
     succeeded: bool = False
@@ -165,7 +172,7 @@ class _AgentCall:
         return self.gated.name
 
     async def run(self) -> ToolResult:
-        """Give it the prompt, and return what it reports once its whole group has ended."""
+        """Write the prompt to the agent, and return its result once its whole process group has ended."""
         process = self.gated.begin()
         self.begun = True
         output, errors = _Tail(REPORT_BYTES_MAX), _Tail(ERROR_BYTES_MAX)
@@ -197,7 +204,7 @@ class _AgentCall:
 
 @dataclass(slots=True)
 class _ServerCall:
-    """A call of an agent that is a tool of an MCP server. What it costs is not known."""
+    """A call of an agent that is a tool of an MCP server. Its cost is unknown."""
 
     call: PreparedCall
     """The call of the server's tool."""
@@ -220,7 +227,7 @@ class _ServerCall:
 
 
 def _confined(spec: AgentSpec, folder: Path) -> list[str]:
-    """Return what is put before a program so that it writes nothing but its worktree and what its file allows."""
+    """Return the words to put before a program so that it can write only to its worktree and its declared paths."""
     if spec.writable is None:
         return []
     paths = [str(folder), str(temporary_folder(folder)), *spec.writable]
@@ -228,7 +235,7 @@ def _confined(spec: AgentSpec, folder: Path) -> list[str]:
 
 
 class _Tail:
-    """The end of what a stream brings."""
+    """The last bytes of a stream."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max, self._data, self._is_cut = bytes_max, bytearray(), False
@@ -246,7 +253,10 @@ class _Tail:
 
     @property
     def text(self) -> str:
-        """The end, as text; where it was cut, from a line's start, if there is one: no part of a secret is left."""
+        """The last bytes as text.
+
+        If earlier bytes were dropped, the text begins with a whole line, if there is one: no part of a secret is left.
+        """
         data = bytes(self._data[-self._bytes_max :])
         if self._is_cut or len(self._data) > self._bytes_max:
             data = data.partition(b"\n")[2] or data
@@ -254,13 +264,13 @@ class _Tail:
 
 
 async def _give(stream: trio.abc.SendStream, data: bytes) -> None:
-    with suppress(trio.BrokenResourceError):  # It has not read all of it.
+    with suppress(trio.BrokenResourceError):  # The agent has not read all of it.
         await stream.send_all(data)
     await stream.aclose()
 
 
 def result_of(spec: AgentSpec, code: int, report: AgentReport, errors: str) -> ToolResult:
-    """Return what the end of an agent comes to, from its exit code, its report, and what it wrote as errors."""
+    """Return the result of an agent's call, from its exit code, its report and its standard error."""
     cost, said = report.cost, report.text or errors
     if code < 0:
         return ToolResult(ToolOutcome.BROKEN, said, f"ended by signal {-code}", cost)

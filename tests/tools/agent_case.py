@@ -63,9 +63,9 @@ class AgentCase:
         done = await self.bench.call(self.tools, snapshot_use("start"), seconds=60.0)
         return snapshot_taken(done.output).id
 
-    async def work(self, base, prompt="Do it.", seconds=60.0):
+    async def work(self, base, prompt="Do it.", seconds=60.0, name=NAME):
         """Have the agent work."""
-        arguments = canonical({"prompt": prompt, "base": base, "name": NAME})
+        arguments = canonical({"prompt": prompt, "base": base, "name": name})
         use = ToolUse(tool="t", arguments=arguments, repeatable=False, risky=False, timeout_seconds=seconds)
         return await self.bench.call(self.tools, use, seconds=seconds)
 

@@ -6,13 +6,21 @@ import sys
 import pytest
 
 from actors.run.tools import ToolOutcome
-from actors.tools import worktrees
+from actors.tools import agent_calls, worktrees
 from actors.tools.agent_calls import clear_worktrees
 from actors.tools.agent_work import AgentWork, diff_use
+from actors.tools.repository import GitFailed
 from actors.tools.snapshot_texts import snapshot_taken, snapshot_use
-from actors.tools.uses import ToolUse, canonical
+from actors.tools.uses import ToolUse
 from actors.tools.workspace import open_workspace
-from actors.tools.worktrees import DiffRecorder, check_git, remove_worktrees, temporary_folder, worktree_folder
+from actors.tools.worktrees import (
+    DiffRecorder,
+    check_git,
+    commit_worktree,
+    remove_worktrees,
+    temporary_folder,
+    worktree_folder,
+)
 from runtime.core.errors import UsageProblem
 from runtime.logs.redact import Redactor
 from tests.tools.agent_case import EDIT, NAME, Killed
@@ -150,7 +158,7 @@ async def test_the_record_of_another_base_and_of_no_worktree_is_refused(case):
     done = await case.record(work.commit)
     assert (done.outcome, done.reason) == (
         ToolOutcome.FAILED,
-        "this run has no worktree of the agent's work, which a fork does not copy",
+        "this run has no worktree of the agent's work; a fork does not copy it",
     )
 
 
@@ -212,15 +220,35 @@ async def test_what_a_killed_driver_has_left_of_an_ended_attempt_is_kept_as_a_co
     assert git(case.folder, "rev-parse", f"{ref}^").strip() == base
 
 
+async def test_the_work_of_an_attempt_is_kept_where_that_of_another_one_cannot_be(case, monkeypatch):
+    case.pin("open('c', 'w').write('an hour of work')")
+    for name in (NAME, f"other/{NAME}"):
+        taken = await case.bench.call(case.tools, snapshot_use(f"{name}.base", ""), seconds=60.0)
+        await case.work(snapshot_taken(taken.output).id, name=name)
+    seen = []
+
+    def fails_once(repository, folder, *rest):
+        seen.append(folder)
+        if len(seen) == 1:
+            raise GitFailed("the object is damaged")
+        return commit_worktree(repository, folder, *rest)
+
+    monkeypatch.setattr(agent_calls, "commit_worktree", fails_once)
+    with open_workspace(case.folder, case.bench.home, "r") as workspace:
+        clear_worktrees(workspace, [])
+    assert len(seen) == 2
+    assert not any(folder.exists() for folder in seen)
+    [ref] = git(case.folder, "for-each-ref", "--format=%(refname)", "refs/replan/r/*unfinished*").split()
+    assert git(case.folder, "show", f"{ref}:c") == "an hour of work"
+
+
 async def test_what_an_agent_left_that_a_person_said_has_failed_is_kept(case):
     case.pin("open('c', 'w').write('an hour of work')")
     base = await case.base()
     await case.work(base)
     (case.folder / "a.py").write_text("changed since\n")
     again = await case.base()
-    arguments = canonical({"prompt": "Do it.", "base": again, "name": NAME.replace("a1", "a2")})
-    use = ToolUse(tool="t", arguments=arguments, repeatable=False, risky=False, timeout_seconds=60.0)
-    assert (await case.bench.call(case.tools, use, seconds=60.0)).outcome is ToolOutcome.SUCCEEDED
+    assert (await case.work(again, name=NAME.replace("a1", "a2"))).outcome is ToolOutcome.SUCCEEDED
     assert not case.worktree.exists()
     [ref] = git(case.folder, "for-each-ref", "--format=%(refname)", "refs/replan/r/*unfinished*").split()
     assert git(case.folder, "show", f"{ref}:c") == "an hour of work"

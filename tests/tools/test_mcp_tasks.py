@@ -34,7 +34,7 @@ def tasks(bench, status):
         ("failed", ToolOutcome.BROKEN, "", "the server answered with an error: the tracker is closed"),
         ("cancelled", ToolOutcome.FAILED, "", "the server has cancelled the task"),
         ("input_required", ToolOutcome.FAILED, "", "the task asks for input, which no step can give"),
-        ("strange", ToolOutcome.FAILED, "", "the server tells a state of the task that the protocol does not have"),
+        ("strange", ToolOutcome.FAILED, "", "the server reports a task status that the protocol does not define"),
     ],
 )
 async def test_a_task_is_polled_to_its_end(bench, status, outcome, output, reason):
