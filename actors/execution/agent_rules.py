@@ -1,8 +1,8 @@
-"""Steps that a coding agent carries out: what it is told, what its work is, and where its calls work. Pure.
+"""Steps that a coding agent carries out: its prompt, the fields of its calls, and the commits of an attempt. Pure.
 
 Such an attempt records the workspace, has the agent work in a worktree of that commit, records its work as a commit,
-has the guard check that commit, and merges it. The commits stand in the journal, so nothing depends on a ref that a
-program could move.
+has the guard check that commit, and merges it. The commits are stored in the journal, so nothing depends on a ref that
+a program could move.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ from actors.values.findings import Finding
 
 
 def call_fields(state: State, attempt: Attempt, use: ToolUse) -> dict[str, Any]:
-    """Return the fields of the request for a phase's call that depend on the attempt: what a worktree needs."""
+    """Return the arguments of the call of an attempt's phase, and the commit or the reservation that it needs."""
     if use.agent is not None and attempt.phase is AttemptPhase.ACT:
         prompt = agent_prompt(state, attempt, use.agent)
         arguments = canonical({"prompt": prompt, "base": attempt.base, "name": attempt.node})
@@ -34,7 +34,7 @@ def call_fields(state: State, attempt: Attempt, use: ToolUse) -> dict[str, Any]:
 
 
 def agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
-    """Return what an agent is told: its instructions, the step, the problem, and why earlier work was rejected."""
+    """Return the prompt of an agent: its instructions, the step, the problem, and why earlier work was rejected."""
     step, run = state.plan.by_id[attempt.step], state.run
     parts = [terms.instructions, f"Step of the plan: {step.name or step.step_id}"]
     if step.description and step.description != step.name:
@@ -54,8 +54,8 @@ def agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
 def with_commit(state: State, before: Attempt, after: Attempt, event: ToolFinished) -> Attempt:
     """Return an attempt with the commit that its phase has made, of the workspace or of an agent's work.
 
-    Work that a requirement forbids fails the attempt before it is checked. An attempt after another phase is returned
-    as it is.
+    Work that a requirement forbids fails the attempt before it is checked. After another phase, the attempt is
+    returned unchanged.
     """
     if len(after.todo) == len(before.todo):
         return after
@@ -71,7 +71,7 @@ def with_commit(state: State, before: Attempt, after: Attempt, event: ToolFinish
             findings = _against_requirements(state, before, work.files)
             return failed(before, *findings) if findings else replace(after, work=work.commit)
     except ValidationError:
-        return failed(before, faults.permanent(before, "worktree:diff", "what it has recorded cannot be read"))
+        return failed(before, faults.permanent(before, "worktree:diff", "its output cannot be read"))
     return after
 
 

@@ -189,7 +189,7 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
             return failed(attempt, faults.rejected(attempt, use.tool, event))
         case ToolOutcome.PERMANENT:
             return failed(attempt, faults.permanent(attempt, use.tool, event.reason))
-        case ToolOutcome.TRANSIENT if use.repeatable or use.agent is not None:  # An agent's work is thrown away then.
+        case ToolOutcome.TRANSIENT if use.repeatable or use.agent is not None:  # An agent's work is not merged then.
             return failed(attempt, faults.transient(attempt, use.tool, event.reason))
         case ToolOutcome.BROKEN if use.repeatable or use.agent is not None:
             return failed(attempt, faults.broken(attempt, use.tool, event))

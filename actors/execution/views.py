@@ -92,10 +92,10 @@ def record_text(event: ExecutionEvent, state: State) -> str:
             return f"revision {event.revision} begins: {event.why}"
         case UndoDecided():
             return f"everything that was done is undone ({event.by}): {event.why}"
-        case ToolRequested() if (told := _told(event)) is not None:
+        case ToolRequested() if (given := _agent_arguments(event)) is not None:
             most = money(event.micro_usd_max / MICRO)
-            prompt = counted(len(told["prompt"]), "character")
-            place = f"a worktree of {told['base'][:16]}"
+            prompt = counted(len(given["prompt"]), "character")
+            place = f"a worktree of {given['base'][:16]}"
             return f"{event.request_id} calls {event.tool} in {place} with a prompt of {prompt}, for {most} at most"
         case ToolFinished() if (work := _work(event)) is not None:
             diff = f"git diff {work.base[:16]} {work.commit[:16]}"
@@ -135,7 +135,7 @@ def _finished_text(event: ToolFinished) -> str:
     return f"{parsed.name}: {what} {parsed.number} {event.outcome}{cost}{f': {output}' if output else ''}"
 
 
-def _told(event: ToolRequested) -> Mapping[str, str] | None:
+def _agent_arguments(event: ToolRequested) -> Mapping[str, str] | None:
     """Return the arguments of a call of a coding agent; None for any other call."""
     parsed = parse_node(event.node)
     if parsed is None or parsed.phase != AttemptPhase.ACT:

@@ -43,7 +43,7 @@ class ToolResult:
     reason: str = ""
     """The reason of a failure, in one line; empty after a success."""
     cost: ToolCost | None = None
-    """What it cost, where the tool reports that."""
+    """The cost that the tool reports; None for a tool that reports no costs."""
 
 
 class PreparedCall(Protocol):
@@ -72,7 +72,7 @@ class Tool:
     prepare: Prepare
     """Prepares one call without letting it begin."""
     at_commit: Callable[[str], Prepare] | None = None
-    """Prepares one call that works on the files of a commit, in a folder of its own; None where none can be made."""
+    """Returns what prepares one call on the files of a commit, in a folder made for it; None for a built-in tool."""
 
 
 ToolActor = Actor[ToolRequested | ToolCheckRequested, Ended | Checked | None]

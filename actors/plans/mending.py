@@ -120,10 +120,9 @@ def _note(where: str, text: str) -> Finding:
 def with_given(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     """Return a plan's JSON value with the given facts, and the keys whose value they replaced.
 
-    A key that the author left out is filled in, and is not among the replaced ones; so is, in a plan that undoes, what
-    the tools say of undoing a step. Requirements and invariants that
-    every plan keeps to are added: an author may leave them out. A value without a list of steps is returned as it is:
-    the guard rejects it.
+    A key that the author left out is filled in, and is not among the replaced ones. In a plan that undoes, steps that
+    name no undo get the one that their tools declare. Requirements and invariants that hold for every plan are added:
+    an author may leave them out. A value without a list of steps is returned unchanged: the guard rejects it.
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
         return plan, ()
@@ -152,7 +151,7 @@ def _without_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _with_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
-    """Return a plan that undoes with the `undo` that tools declare for the steps that say nothing of it."""
+    """Return a plan; if it undoes, its steps without an `undo` get the one that their tools declare."""
     steps = plan["steps"]
     if not any(isinstance(step, Mapping) and step.get("on_failure") == UNDO for step in steps):
         return plan
@@ -164,7 +163,7 @@ def _with_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
 
 
 def _declared_undo(step: Mapping[str, Any], given: Given) -> str:
-    """Return what tools declare of the undo of a step; empty where the step says it, or nothing is declared."""
+    """Return the undo that the tool of a step declares; empty if it declares none, or the step has its own."""
     if step.get("undo"):
         return ""
     names = [name for name in bound_names(str(step.get("step_id", ""))) if name in given.step_generators]

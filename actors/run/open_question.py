@@ -66,9 +66,9 @@ class OpenQuestion(TypedDict):
     until: NotRequired[str]
     """The time at which it expires, or at which the run ends, if that is earlier (ISO 8601, UTC)."""
     asked_people: NotRequired[list[str]]
-    """The names of the people who are asked by now; missing where everybody is who may answer."""
+    """The names of the people who are asked so far; missing if everybody who may answer is asked."""
     follows: NotRequired[list[FollowingStep]]
-    """What is done while nobody answers, and when; missing where nothing is."""
+    """The steps that follow while nobody answers; missing if there are none."""
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
     people_only: NotRequired[bool]
@@ -120,7 +120,7 @@ def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[Ope
         question, until = shown(run.run_id, run.questions[name]), answered_until(run, name)
         if until is not None:
             question["until"] = stamp(until)
-            if "follows" in question:  # What is due later is not done any more.
+            if "follows" in question:  # A step that is due later is never done.
                 left = [step for step in question.pop("follows") if step["at"] < question["until"]]
                 question.update({"follows": left} if left else {})
         questions.append(question)

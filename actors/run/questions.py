@@ -66,7 +66,7 @@ empty if it is not known."""
 VIAS: tuple[Via, ...] = get_args(Via)
 """All ways by which an answer can be given."""
 NAMED: tuple[Via, ...] = ("link", "email", "slack")
-"""The ways by which only a person answers whose name is known."""
+"""The ways by which only people with a known name answer."""
 PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", *NAMED)
 """The ways by which only a person answers; by the others a program may answer too."""
 WAYS: Mapping[Via, str] = {
@@ -81,7 +81,7 @@ WAYS: Mapping[Via, str] = {
     "email": " through a link in an e-mail",
     "slack": " through Slack",
 }
-"""Each way in words that follow "answered"."""
+"""The words for each way, as they follow "answered" in a sentence."""
 USER = "user"
 """The address of questions; a run that has only these open needs no process."""
 
@@ -104,7 +104,7 @@ class ClarificationRequested(AskedForm, Event):
     for_people: bool = False
     """Whether no program may answer it; see `people_only`."""
     reminders: Reminders | None = None
-    """Who is asked first, and what is done while nobody answers; None where nothing is."""
+    """Who is asked first, and what is done while nobody answers; None without reminders."""
 
     @property
     def step(self) -> str:
@@ -130,7 +130,7 @@ class ClarificationAnswered(TimedEvent):
     via: Via = ""
     """How it came."""
     person: str = ""
-    """The name of the person whose link or account it came through; empty for every other way."""
+    """The name of the person, if it came through a link or an account of theirs; else empty."""
 
 
 class ClarificationDeclined(TimedEvent):
@@ -143,7 +143,7 @@ class ClarificationDeclined(TimedEvent):
     via: Via = ""
     """How it came."""
     person: str = ""
-    """The name of the person whose link or account it came through; empty for every other way."""
+    """The name of the person, if it came through a link or an account of theirs; else empty."""
 
 
 class ClarificationWithdrawn(Event):
@@ -206,7 +206,7 @@ class Question:
     via: Via = ""
     """How the answer or the decline came."""
     person: str = ""
-    """The name of the person whose link or account it came through; empty for every other way."""
+    """The name of the person, if it came through a link or an account of theirs; else empty."""
     steps_done: int = 0
     """The number of steps of its reminders that are done."""
 

@@ -101,7 +101,7 @@ def _question_text(event: Any, state: Any) -> str:
 
 
 def _from(event: ClarificationAnswered | ClarificationDeclined) -> str:
-    """Return who answered or declined a question, and on which way, as far as the event says it."""
+    """Return who answered or declined a question, and by which way, if the event says so."""
     by = " by a program," if event.via in ("api", "mcp") else f" by {event.person}" if event.person else ""
     return f"{by}{WAYS[event.via]}"
 

@@ -5,8 +5,8 @@ from typing import Literal
 from runtime.core.events import Event, Seconds, Value
 
 ReminderScope = Literal["all", "approvals", "ordinary"]
-"""Which questions a rule is for. Approvals are those that no program may answer: also reviews, and what became of a
-tool's call."""
+"""The questions that a rule applies to. Approvals are those that no program may answer; they include reviews and
+questions about the outcome of a tool's call."""
 Ending = Literal["", "expiry", "deadline"]
 """What ends a question that nobody answers: its expiry, the run's deadline, or nothing."""
 
@@ -30,7 +30,7 @@ class Reminders(Value):
     until: Seconds | None = None
     """When it expires or the run ends, whichever is earlier, in UTC seconds since 1970; None where neither is set."""
     ending: Ending = ""
-    """Which of the two that is."""
+    """Whether `until` is the expiry or the deadline."""
 
     def people_after(self, steps_done: int) -> tuple[str, ...]:
         """Return the names of those who are asked after a number of steps; empty for everybody who may answer."""
@@ -44,7 +44,7 @@ class ReminderRule(Value):
     """What is done about some of a run's questions."""
 
     questions: ReminderScope = "all"
-    """Which questions it is for."""
+    """The questions that it applies to."""
     ask: tuple[str, ...] = ()
     """As in `Reminders`."""
     steps: tuple[ReminderStep, ...] = ()
@@ -69,7 +69,7 @@ class ReminderEvent(Event):
     until: Seconds | None = None
     """When the question expires or the run ends, in UTC seconds since 1970; None where neither is set."""
     ending: Ending = ""
-    """Which of the two that is."""
+    """Whether `until` is the expiry or the deadline."""
 
 
 class ClarificationReminded(ReminderEvent):

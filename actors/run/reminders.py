@@ -1,7 +1,7 @@
-"""When people are reminded of a question, and who is asked next: decided from the state alone. Pure.
+"""Decides from the state alone when people are reminded of a question, and who is asked next. Pure.
 
-What is done when is recorded with the question. A step that is due becomes an event, and the messages follow from that.
-Several steps that are due, as after a time without a driver, become one event, so that people get one message.
+The steps and their times are recorded with the question. A step that is due becomes an event, from which messages are
+made. Several steps that are due, such as after a time without a driver, become one event: people get one message.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from actors.values.format import stamp
 def with_reminders(
     event: ClarificationRequested, run: RunState[Any], expires_seconds: float | None
 ) -> ClarificationRequested:
-    """Return a question with the reminders of the first of the run's rules that is for it; as it is where none is."""
+    """Return a question with the reminders of the first rule of the run that applies to it; unchanged if none does."""
     rule = next((rule for rule in run.reminders if _is_for(rule, event)), None)
     if rule is None:
         return event
@@ -48,9 +48,9 @@ def _ended(deadline: float | None, expiry: float | None) -> tuple[float | None, 
 
 
 def remind(run: RunState[Any]) -> ReminderEvent | WaitRequested | None:
-    """Return the step of a question's reminders that is due, or else a request to wait until one is.
+    """Return the event of the steps of a question's reminders that are due, or else a request to wait for the next.
 
-    A step is due once its wait has ended, which an answer that was posted before is taken before.
+    A step is done after its wait has ended: an answer that was sent before the end of the wait is accepted first.
     """
     for name, question in run.questions.items():
         reminders = question.request.reminders
@@ -68,7 +68,7 @@ def remind(run: RunState[Any]) -> ReminderEvent | WaitRequested | None:
 
 
 def _event(run: RunState[Any], name: str, question: Question, due: Sequence[ReminderStep]) -> ReminderEvent:
-    """Return the event of the steps that are due: of one, or of several after a time without a driver."""
+    """Return the event for the steps that are due: one, or several after a time without a driver."""
     reminders = question.request.reminders
     assert reminders is not None
     done = question.steps_done + len(due)
@@ -118,7 +118,7 @@ def step_text(ask: Sequence[str]) -> str:
 
 
 def first_follows(reminders: Reminders, asked_at: float) -> str:
-    """Return in sentences what happens to a question that is asked now, without an answer."""
+    """Return in sentences what happens if nobody answers a question that is asked at this time."""
     step: ReminderStep | None = next(iter(reminders.steps), None)
     at = None if step is None else asked_at + step.after_seconds
     return what_follows(at, () if step is None else step.ask, reminders.until, reminders.ending)

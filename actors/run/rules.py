@@ -58,7 +58,7 @@ def take_over_tools(
 ) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | RunFinished | None:
     """Settle what an earlier driver's calls of tools have done before anything new is asked for.
 
-    The run ends where the money for a call that is to be made again cannot be reserved.
+    The run ends if its budget cannot pay for a call that is to be made again.
     """
     if not run.tools or run.parked:
         return None
@@ -86,7 +86,7 @@ def expire(state: Any) -> ClarificationExpired | WaitRequested | None:
 
 
 def remind(run: RunState[C]) -> ReminderEvent | WaitRequested | None:
-    """Remind people of a question, or ask further people; until then have the clock wait for that."""
+    """Remind people of a question or ask further people when that is due; until then, request a wait for it."""
     return reminders.remind(run) if run.questions else None
 
 

@@ -5,9 +5,9 @@ from runtime.core.ledger import Amount, Ledger
 
 
 def charged(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
-    """Return the ledger after an event about the calls that were open before it.
+    """Return the ledger after an event about a call; `tools` are the calls that were open before it.
 
-    A call that reports no cost is charged with its reservation, as unknown; one that was not begun costs nothing.
+    A call that reports no cost is charged with its reservation as unknown; one that was not begun costs nothing.
     """
     match event:
         case ToolRequested() if event.micro_usd_max:
@@ -23,7 +23,7 @@ def charged(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
 
 
 def released(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
-    """Return the ledger without the reservation of a call: it is charged as unknown, if the call was begun."""
+    """Return the ledger without the reservation of a call; it is charged as unknown if the call was begun."""
     if request_id not in ledger.reserved:
         return ledger
     tool = tools.get(request_id)

@@ -51,7 +51,7 @@ class ToolRequested(Event):
     try_number: int = 1
     """The number of this call for the node, from 1."""
     commit: str = Field(default="", exclude_if=operator.not_)
-    """The commit whose files it works on, in a folder made for the call; empty for the workspace."""
+    """The commit that it works on, in a folder made for the call; empty for the workspace."""
     micro_usd_max: int = Field(default=0, exclude_if=operator.not_)
     """Reserved micro-dollars: the most that the call may cost."""
 
@@ -62,7 +62,7 @@ class ToolRequested(Event):
 
     @property
     def reserve(self) -> Amount:
-        """The most that it may cost, which the ledger reserves."""
+        """The amount that the ledger reserves for it."""
         return Amount(micro_usd=self.micro_usd_max)
 
 
@@ -91,15 +91,15 @@ class ToolCost(Value):
     """What a call of a tool cost, as the tool reports it."""
 
     micro_usd: int | None = Field(default=None, ge=0)
-    """Micro-dollars; None where it does not say."""
+    """Micro-dollars; None if the tool does not report them."""
     input_tokens: int = Field(default=0, ge=0)
     """Tokens that its models read."""
     output_tokens: int = Field(default=0, ge=0)
-    """Tokens that they wrote."""
+    """Tokens that its models wrote."""
     turns: int = Field(default=0, ge=0)
-    """Turns of its conversation with a model; 0 where it does not say."""
+    """Turns of its conversation with a model; 0 if it does not report them."""
     session: str = ""
-    """The name that it gives its session; may be empty."""
+    """The id of its session; may be empty."""
 
 
 class ToolFinished(TimedEvent):
@@ -121,7 +121,7 @@ class ToolFinished(TimedEvent):
     question_id: str | None = None
     """The question by which a person reported the outcome."""
     cost: ToolCost | None = Field(default=None, exclude_if=operator.not_)
-    """What it cost, where the tool reports that."""
+    """The cost that the tool reports; None for a tool that reports no costs."""
 
 
 class ToolCheckRequested(Event):
@@ -192,7 +192,7 @@ class Ended(Message):
     reason: str = ""
     """The reason of a failure, in one line; empty after a success."""
     cost: ToolCost | None = None
-    """What it cost, where the tool reports that."""
+    """The cost that the tool reports; None for a tool that reports no costs."""
 
 
 @dataclass(frozen=True, slots=True)

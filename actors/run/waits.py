@@ -50,7 +50,7 @@ class Started(TimedEvent):
     shared: int = Field(default=0, exclude_if=lambda shared: not shared)
     """The number of its first records, this one included, that are copies of another run's; 0 for none."""
     reminders: tuple[ReminderRule, ...] = Field(default=(), exclude_if=lambda rules: not rules)
-    """What is done about questions that nobody answers; the first rule that is for a question counts."""
+    """What is done about questions that nobody answers; the first rule that applies to a question counts."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What a coding agent prints at the end of a call: its result, its cost and its turns, as far as it says them. Pure.
+"""Reads the report that a coding agent prints at the end of a call: its result, its cost and its turns. Pure.
 
-`claude -p --output-format json` prints one JSON object. `codex exec --json` prints an event a line, and tells tokens
-but no money. Fields that are not known here are left out, so that newer releases can be read too.
+`claude -p --output-format json` prints one JSON object. `codex exec --json` prints one event per line, with
+numbers of tokens and without a price. Unknown fields are ignored, so that newer releases can be read too.
 """
 
 import json
@@ -14,20 +14,20 @@ from actors.run.tools import ToolCost
 from runtime.core.ledger import MICRO
 
 COUNT_MAX = 10**12
-"""The largest number of tokens or turns, and of dollars, that is believed."""
+"""The largest number of tokens, turns or dollars that is accepted from a report."""
 _SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
 class AgentReport:
-    """What an agent says of its work."""
+    """What an agent reports about its work."""
 
     text: str
     """Its final text; empty where it has none."""
     cost: ToolCost
-    """What it says that the work cost."""
+    """The cost that it reports."""
     problem: str = ""
-    """Why it says that the work failed, or why its output cannot be read, in one line; empty for neither."""
+    """The failure that it reports, or why its output cannot be read, in one line; empty for neither."""
 
 
 def read_report(form: Literal["claude", "codex", "none"], output: str) -> AgentReport:
@@ -60,7 +60,8 @@ def _claude(output: str) -> AgentReport:
         return AgentReport(text, cost)
     errors = last.get("errors")
     said = text or "; ".join(map(_text, errors if isinstance(errors, list) else ()))
-    error = "an error" if subtype in ("", "success") else subtype  # A wrong key is an error of the subtype 'success'.
+    # A wrong API key is an error that is reported with the subtype 'success'.
+    error = "an error" if subtype in ("", "success") else subtype
     return AgentReport(text, cost, f"the agent reports {error}" + (f": {_line(said)}" if said else ""))
 
 
@@ -92,7 +93,7 @@ def _codex(output: str) -> AgentReport:
 
 
 def _objects(output: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of an output: one alone, those of one list, or one a line among other lines."""
+    """Yield the JSON objects of an output: the only one, those of one list, or one per line among other lines."""
     try:
         whole = json.loads(output)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What a coding agent has changed, as values: how it is asked for and merged, and what of it is refused. Pure."""
+"""The changes of a coding agent as values: the calls that record and merge them, and which are refused. Pure."""
 
 import posixpath
 from collections.abc import Collection, Mapping, Sequence
@@ -14,11 +14,11 @@ WORKTREE_DIFF = "worktree:diff"
 WORKSPACE_MERGE = "workspace:merge"
 """The built-in tool that merges what an agent has changed into the workspace."""
 GIT_SECONDS = 120.0
-"""The time limit of all commands of git together that make, record or merge a worktree."""
+"""The time limit of the git commands that make, record or merge a worktree, all together, in seconds."""
 CALL_SECONDS = 300.0
 """The time limit of a call of these tools, in seconds."""
 PATHS_SHOWN = 5
-"""The paths that a reason names."""
+"""The number of paths that a reason names."""
 LINK, SUBMODULE = "120000", "160000"
 """The modes of a symbolic link and of a submodule in a tree of git."""
 
@@ -29,7 +29,7 @@ class AgentWork(Value):
     base: str
     """The commit that the agent began with."""
     commit: str
-    """The commit of its files at its end."""
+    """The commit of the files after the agent's end."""
     files: tuple[str, ...]
     """The paths that it has added, changed or removed, sorted."""
     diff: str
@@ -42,33 +42,33 @@ class TreeChange(NamedTuple):
     path: bytes
     """The path."""
     old_mode: str
-    """Its mode before, such as `100644`; `000000` where it was not there."""
+    """The file mode before the change, such as `100644`; `000000` if the path did not exist."""
     new_mode: str
-    """Its mode afterwards."""
+    """The file mode after the change; `000000` if the path no longer exists."""
     old: str
-    """The id of its content before; zeros where it was not there."""
+    """The object id of the content before the change; zeros if the path did not exist."""
     new: str
-    """The id of its content afterwards."""
+    """The object id of the content after the change; zeros if the path no longer exists."""
 
     @property
     def removed(self) -> bool:
-        """Whether it is not there afterwards."""
+        """Whether the change removes the path."""
         return self.new_mode == "000000"
 
 
 def diff_use(name: str, base: str, files_max: int, diff_bytes_max: int) -> ToolUse:
-    """Return the call that records the work of an agent, which began with a commit in the worktree of this name."""
+    """Return the call that records what an agent has changed since `base` in the worktree of this name."""
     limits = {"files_max": files_max, "diff_bytes_max": diff_bytes_max}
     return _built_in(WORKTREE_DIFF, {"name": name, "base": base, **limits})
 
 
 def merge_use(name: str, base: str, commit: str) -> ToolUse:
-    """Return the call that merges the work of an agent, once, whatever happens in between; the name tells it again."""
+    """Return the call that merges the work of an agent; a second call with the same name and commit merges nothing."""
     return _built_in(WORKSPACE_MERGE, {"name": name, "base": base, "commit": commit})
 
 
 def earlier_attempts(name: str) -> tuple[str, ...]:
-    """Return the names of the attempts before one in its visit; the name ends with its number."""
+    """Return the names of the earlier attempts of the same visit; the name of an attempt ends with its number."""
     start = name.rstrip("0123456789")
     return tuple(f"{start}{number}" for number in range(1, int(name[len(start) :] or 1)))
 
@@ -119,14 +119,14 @@ def _path_refusal(raw: bytes, path: str) -> str:
 
 
 def _is_git(part: str) -> bool:
-    """Tell whether a file system may take a name for `.git`."""
+    """Tell whether a file system may treat a name as `.git`."""
     return part.casefold().rstrip(". ") == ".git" or part.casefold() == "git~1"
 
 
 def _leads_out(path: bytes, target: bytes) -> bool:
     """Tell whether a link's target is outside of the folder, or in `.git`.
 
-    A target with `..` after a name counts as outside: where that name is a link, its text does not say where it leads.
+    A target with `..` after a name counts as outside: if that name is a link, the text does not show where it leads.
     """
     text = target.decode("utf-8", "surrogateescape")
     parts = [part for part in text.split("/") if part not in ("", ".")]

@@ -33,7 +33,7 @@ class TokenValue(Config):
     """An argument that is the value of a token."""
 
     value: TokenName
-    """The token. A step before has read its value from an output."""
+    """The token; an earlier step has read its value from an output."""
 
 
 class OutputValue(Config):

@@ -139,7 +139,7 @@ def files_inside(folder: int, path: str) -> set[str] | None:
 
 
 def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | None:
-    """Return what is at a path below an open folder: its mode, as git names modes, and its content; None for nothing.
+    """Return the mode, as git writes it, and the content of a file or link below an open folder; None for nothing.
 
     Raises `OutOfBounds` for a folder, a device, and a path through a link; `TooLarge`, `OSError`.
     """

@@ -1,8 +1,8 @@
 """The workspace of a fork: a folder of its own, with the files that a snapshot of the other run shows.
 
 From a commit a git worktree is made, without hooks and filters. Of a folder that is no git repository only hashes are
-kept, so it is copied, and only while it is as the snapshot says. Neither changes the other run's workspace. With the
-fork the folder goes, while it is as the fork has left it.
+kept, so it is copied, and only while it is as the snapshot says. Neither changes the other run's workspace. When the
+fork is deleted, its folder is removed too, unless it has changed since the fork's last snapshot.
 """
 
 import os
@@ -125,21 +125,21 @@ def _listed(folder: Path, home: Path | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LeftFolder:
-    """What has become of the folder of a fork that is deleted."""
+    """The folder of a deleted fork, which is removed or kept."""
 
     folder: str
     """Its absolute path."""
     kept: str = ""
-    """Why it is kept, as a clause; empty where it is removed."""
+    """Why it is kept, as a clause; empty if it is removed."""
     ref: str = ""
-    """The ref that keeps the last commit made in it; empty where there is none, or another ref has it."""
+    """The new ref that keeps the last commit made in it; empty if there is none, or if another ref keeps it."""
 
 
 def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFolder | None:
-    """Remove the folder that `make_workspace` has made for a fork, while it is as the fork has left it.
+    """Remove the folder that `make_workspace` has made for a fork, unless it has changed since the last snapshot.
 
     `snapshot` is the id of the last snapshot in the fork's records, `run` the id of the fork. A folder that has changed
-    since, that was not made from this home, or that cannot be removed is kept. None where the folder is gone.
+    since, that was not made from this home, or that cannot be removed is kept. None if it does not exist.
     """
     if not os.path.lexists(folder):
         return None

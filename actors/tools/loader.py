@@ -203,7 +203,7 @@ def _writable(
     home = environment.get("HOME", "")
     if not home and any(each.startswith("~") for each in agent.writable):
         raise document.problem(
-            "the variable 'HOME' is not set, by which `~` is known", (*path, "writable"), "name absolute paths"
+            "the variable 'HOME' is not set, which `~` needs", (*path, "writable"), "name absolute paths"
         )
     return tuple(f"{home}{each[1:]}" if each.startswith("~") else each for each in agent.writable)
 
@@ -219,7 +219,7 @@ def _server(remote: RemoteTool, path: KeyPath, file: ToolsFile, document: Parsed
 
 
 class _McpCall(NamedTuple):
-    """What a tools file says of calls of a server's tool."""
+    """The settings in a tools file for calls of an MCP server's tool."""
 
     remote: RemoteTool
     parameters: Mapping[str, Parameter]

@@ -59,8 +59,8 @@ async def opened_call(
 ) -> AsyncIterator[PreparedCall]:
     """Yield a call with checked arguments; a server that is a program waits for its begin, in `folder`.
 
-    It inherits the open files `inherited`. `confined` are a program and arguments to put before it, `added` variables
-    beside those that its file allows. A call that cannot be made is refused when it runs.
+    It inherits the open files `inherited`. `confined` are a program and arguments to put before it, `added` further
+    environment variables. A call that cannot be made is refused when it runs.
     """
     async with AsyncExitStack() as stack:
         call: PreparedCall

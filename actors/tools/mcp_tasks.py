@@ -14,17 +14,17 @@ from mcp_types import INTERNAL_ERROR, CallToolResult, Request, RequestParams, Re
 from pydantic import ConfigDict, TypeAdapter
 
 POLL_SECONDS = (0.05, 30.0)
-"""The least and the most seconds between two polls, whatever the server wishes."""
+"""The shortest and the longest time between two polls, in seconds, whatever the server asks for."""
 SLOWER = 0.05
-"""The part of the time that a task has taken so far after which it is polled again."""
+"""The shortest time until the next poll, as a part of the time that the task has taken so far."""
 CANCEL_SECONDS = 2.0
-"""How long a server may take to answer that it cancels a task that asks for input."""
+"""The time limit, in seconds, for the answer to the request to cancel a task."""
 ANY: Any = TypeAdapter(dict[str, Any])
-"""What a server sends, as it is."""
+"""Accepts any JSON object, and returns it unchanged."""
 
 
 class StartedTask(Result):
-    """What a call comes back with that goes on as a task."""
+    """The result of a call that continues as a task."""
 
     model_config = ConfigDict(extra="allow")
     result_type: Literal["task"]
@@ -45,16 +45,16 @@ class _Cancel(Request[_TaskParams, Literal["tasks/cancel"]]):
 
 
 class TaskFailed(Exception):
-    """A task has ended without a result; the text is the cause, in half a sentence."""
+    """A task has ended without a result; the text is the cause, as a clause."""
 
 
 class TasksAccepted(ClientExtension):
-    """Tells servers that a call may come back with a task."""
+    """Declares to servers that they may answer a call with a task."""
 
     identifier = "io.modelcontextprotocol/tasks"
 
     def claims(self) -> list[ResultClaim[Any]]:
-        """Return the shape of a task. It is polled by `finished`, not by the SDK."""
+        """Return the type of a result that is a task. `finished` polls the task, not the SDK."""
         return [ResultClaim(result_type="task", model=StartedTask, resolve=_never)]
 
 
@@ -65,7 +65,7 @@ async def _never(task: StartedTask, context: ClaimContext) -> CallToolResult:
 async def finished(client: Client, started: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the result of a task once it has ended.
 
-    Raises `TaskFailed`, and `MCPError` where the server answers with an error, also in the name of the task.
+    Raises `TaskFailed`, and `MCPError` if the server answers a poll with an error or the task has failed with one.
     """
     task, begun, state = started.get("taskId"), trio.current_time(), started
     if not isinstance(task, str):
@@ -84,13 +84,13 @@ async def finished(client: Client, started: Mapping[str, Any]) -> Mapping[str, A
             case "cancelled":
                 raise TaskFailed("the server has cancelled the task")
             case _:
-                raise TaskFailed("the server tells a state of the task that the protocol does not have")
+                raise TaskFailed("the server reports a task status that the protocol does not define")
         poll = _Poll(method="tasks/get", params=_TaskParams(task_id=task))
         state = await client.session.send_request(poll, ANY)
 
 
 def _pause(wished_ms: Any, elapsed: float) -> float:
-    """Return the seconds until the next poll of a task that has taken so many so far."""
+    """Return the seconds until the next poll of a task; `elapsed` is how long it has taken so far, in seconds."""
     least, most = POLL_SECONDS
     wish = wished_ms / 1000 if isinstance(wished_ms, int | float) else least
     return min(max(least, wish, SLOWER * elapsed), most)
@@ -102,7 +102,7 @@ def _message(error: Any) -> str:
 
 
 async def _cancelled(client: Client, task: str) -> None:
-    """Have the server cancel a task. One that does not answer is left alone."""
+    """Ask the server to cancel a task. Errors are ignored, and so is a missing answer."""
     with trio.move_on_after(CANCEL_SECONDS):
         try:
             cancel = _Cancel(method="tasks/cancel", params=_TaskParams(task_id=task))

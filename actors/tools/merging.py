@@ -1,7 +1,7 @@
 """The built-in tool `workspace:merge`: it merges the work of an agent into the workspace, once.
 
 The files of the merge are recorded as a commit before the first of them is written. A call that is made again after a
-crash finds that commit by its name, and writes what is missing: each file is as before the merge, or as after it.
+crash finds that commit by its name, and writes the files that are still as they were before the merge.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ def _begun(repository: Repository, run: str, name: str, commit: str) -> str:
 def _merged(repository: Repository, ours: str, theirs: str) -> str:
     """Return the commit of the merge of two commits that have the same base. Raises `CallRefused` for a conflict."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
-    # A clean merge prints its tree alone. A conflict has an empty field and messages after its paths, or after none.
+    # A clean merge prints the tree alone. A conflict adds its paths, if it has any, an empty field, and messages.
     found, _, messages = repository.ours.run(*words, accepted=(0, 1)).partition(b"\0\0")
     tree, *paths = [each for each in found.split(b"\0") if each]
     if paths:
@@ -76,7 +76,10 @@ def _conflict(paths: Sequence[str], why: str) -> CallRefused:
 
 
 def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeChange]) -> None:
-    """Bring the workspace from before the merge, or from the midst of it, to after it."""
+    """Write the changes of a merge that are not in the workspace yet. Raises `CallRefused`, `GitFailed`, `OSError`.
+
+    Each file must be as before the merge or as after it, else no file is written.
+    """
     todo: list[TreeChange] = []
     strange: list[str] = []
     paths = {change.path.decode() for change in changes}
@@ -96,7 +99,7 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
         else:
             strange.append(path)
     if strange:
-        raise _conflict(strange, "changed in the workspace while the work was merged, or is not the agent's to change")
+        raise _conflict(strange, "changed in the workspace while the work was merged, or cannot be replaced")
     try:
         for change in todo:
             if change.removed:
@@ -115,9 +118,10 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
 
 
 def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str, bytes] | None:
-    """Return what is at the path of a change; `paths` are those of all changes. Raises `OutOfBounds`, `TooLarge`.
+    """Return the mode and the content at the path of a change; None for no file. Raises `OutOfBounds`, `TooLarge`.
 
-    Nothing is at a path below one that changes too, since a file is there, and at that of a folder whose files change.
+    `paths` are the paths of all changes. There is no file below a path that changes too, since that path is a file, and
+    none at the path of a folder if all files in it change.
     """
     try:
         return entry_inside(workspace.handle, path, FILE_BYTES_MAX)
@@ -132,6 +136,6 @@ def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str
 
 
 def _blob_id(content: bytes, length: int) -> str:
-    """Return the id that git gives a content, of this length in hex."""
+    """Return git's object id of a file's content; `length` is the length of an id in hex digits."""
     form = hashlib.sha1 if length == 40 else hashlib.sha256
     return form(b"blob %d\0" % len(content) + content).hexdigest()

@@ -192,7 +192,7 @@ class Repository:
         return commit, self.write_ref(run, name, commit), left_out
 
     def write_ref(self, run: str, name: str, commit: str) -> str:
-        """Have a ref of a run keep a commit, and return it. Raises `GitFailed`, `OSError`."""
+        """Write a ref of a run that keeps a commit, and return the ref. Raises `GitFailed`, `OSError`."""
         ref = ref_of(run, name)
         handle = os.open(self.common, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -204,7 +204,7 @@ class Repository:
         return ref
 
     def changed_since(self, commit: str) -> set[str]:
-        """Return the paths that differ from a commit's now, and those that a snapshot leaves out now.
+        """Return the paths that differ from a commit, and those that a snapshot of the workspace leaves out.
 
         Raises `GitFailed`, `OSError`.
         """
@@ -212,7 +212,7 @@ class Repository:
         return self.changed(commit, tree) | {*left_out}
 
     def keep_head(self, run: str) -> str:
-        """Make a ref for the commit of HEAD, unless another one has it, and return it; empty where there is no need.
+        """Make a ref that keeps the commit of HEAD, and return it; empty if another ref keeps the commit already.
 
         Raises `GitFailed`, `OSError`.
         """
@@ -222,7 +222,7 @@ class Repository:
         return self.write_ref(run, "head", commit)
 
     def remove_worktree(self) -> None:
-        """Remove the workspace, which is a worktree, and what the home has of it. Raises `GitFailed`, `OSError`."""
+        """Remove the workspace, which is a git worktree, and its data in the home. Raises `GitFailed`, `OSError`."""
         place = {"GIT_DIR": str(self.common)}
         git = Git(self.theirs.program, self.common, place, self.theirs.limit)
         git.run("worktree", "remove", "--force", str(self.workspace))
@@ -268,7 +268,7 @@ class Repository:
         for path in sorted(found):
             size = _size(os.fsencode(self.workspace), path, folders)
             if size is None and path in known and _is_real(os.fsencode(self.workspace), path, folders):
-                continue  # A folder is in the place of the file.
+                continue  # A folder has replaced the file.
             if size is None:
                 left_out.append(shown(path))
             elif size >= 0:

@@ -111,7 +111,7 @@ class AgentSpec(Value):
     micro_usd_max: int
     """The most micro-dollars of a call."""
     parameters: Mapping[str, Parameter] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The parameters by name: none."""
+    """Empty: an agent has no parameters."""
     output_bytes: int
     """Bytes of its result that are kept."""
 

@@ -48,10 +48,10 @@ WritablePath = Annotated[str, StringConstraints(pattern=r"^(/|~/)[^\x00]*$", max
 
 
 class _Called(Config):
-    """What every tool has whose calls have an effect."""
+    """The keys of every kind of tool but `human`."""
 
     risk: Literal["none", "risky"] = "risky"
-    """Whether a person approves each call under `--approve risky`: `risky`, also where nothing is said."""
+    """Whether a person approves each call under `--approve risky`; `none` means that nobody does."""
     pre_check: Bound | None = None
     """A command or Python tool that must succeed before each call."""
     undo: ToolName | None = None
@@ -59,7 +59,7 @@ class _Called(Config):
 
 
 class _Run(_Called):
-    """What a tool has that runs code."""
+    """The keys of every kind of tool that runs code."""
 
     parameters: dict[ParameterName, Parameter] = Field(default_factory=dict, max_length=50)
     """The values that bindings fill in, by name."""
@@ -188,7 +188,7 @@ class RemoteTool(Config):
 
 
 class McpTool(_Run):
-    """A tool of an MCP server. What the server says of it, such as that it changes nothing, is not relied on."""
+    """A tool of an MCP server. Replan does not rely on the server's hints about it, such as `readOnlyHint`."""
 
     mcp: RemoteTool
     """The server and its tool."""
@@ -255,15 +255,15 @@ class AgentCommand(Config):
     max_cost_usd: float = Field(ge=0, le=100_000, allow_inf_nan=False)
     """The most dollars of a call: they are reserved in the run's budget, and work that cost more is not merged."""
     timeout_seconds: float = Field(gt=0, le=86_400)
-    """The time limit of a call in seconds; then its processes are killed and its work is thrown away."""
+    """The time limit of a call in seconds; then its processes are killed and its work is not merged."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
     confined: bool = True
-    """Whether Linux confines what it writes to its worktree, a folder for temporary files, and `writable`."""
+    """Whether Linux lets it write only to its worktree, a folder for temporary files, and `writable`."""
     writable: tuple[WritablePath, ...] = Field(default=(), max_length=50)
     """Other files and folders that it may write, such as `~/.claude`."""
     repeatable: bool = False
-    """Whether it is called again after a crash without a person's word: its unfinished work is thrown away."""
+    """Whether it is called again after a crash without asking a person; its unfinished work is not merged."""
     max_files: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 200
     """The most files that it may change."""
     max_diff_bytes: Annotated[int, Field(strict=True, ge=1, le=OUTPUT_BYTES_MAX)] = 262_144
@@ -305,7 +305,7 @@ class AgentTool(_Called):
     """Work of a coding agent, which the step's guard checks before it is merged into the workspace."""
 
     agent: AgentCommand
-    """The program, what it is told, and its limits."""
+    """The program, its instructions and its limits."""
 
 
 class HumanTool(Config):

@@ -38,10 +38,10 @@ def canonical(arguments: Mapping[str, Any]) -> str:
 
 
 class AgentTerms(Value):
-    """What a coding agent is told in a call, and the limits of what it brings."""
+    """The instructions of a coding agent, and the limits of a call and of its changes."""
 
     instructions: str
-    """What it is told to do, from the tools file; the prompt adds the plan's step."""
+    """The instructions in the tools file; the prompt adds the plan's step."""
     micro_usd_max: int
     """The most micro-dollars of the call."""
     files_max: int
@@ -75,7 +75,7 @@ class ToolUse(Value):
     values: Mapping[str, ValueSource] = Field(default_factory=dict, exclude_if=operator.not_)
     """The tokens whose values are read from the output."""
     agent: AgentTerms | None = Field(default=None, exclude_if=operator.not_)
-    """What a coding agent is told; None for a tool that is none. Its work is merged into the workspace at the end."""
+    """The terms of a coding agent; None for any other tool. An agent's work is merged after it was checked."""
 
     @property
     def needs(self) -> frozenset[str]:
@@ -290,11 +290,11 @@ class ToolSet(Value):
         return {"undo": undo} if undo else {}
 
     def _undo_of(self, act: Use) -> str:
-        """Return what a tool declares of its undo; empty for nothing."""
+        """Return the undo that a tool declares; empty for none."""
         return self.undo_of.get(act.tool if isinstance(act, ToolUse) else act.name, "")
 
     def _undos(self, acts: Mapping[str, Use]) -> dict[str, str]:
-        """Return what the tools behind some names declare of their undo, by the names of those that do."""
+        """Return the undo that the tool of each name declares, by name; names without one are left out."""
         return {name: undo for name, act in sorted(acts.items()) if (undo := self._undo_of(act))}
 
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:

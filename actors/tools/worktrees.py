@@ -1,7 +1,7 @@
 """A worktree made for one call: the files of a commit in a folder of the home, with a repository of their own.
 
-That repository borrows the objects of the workspace's, and shares nothing else with it: what a program does there to
-branches, hooks and the configuration is thrown away with the folder. Replan reads only the files of a worktree.
+That repository reads the objects of the workspace's repository (git alternates) and shares nothing else with it:
+changes of branches, hooks and the configuration are deleted with the folder. Replan reads only a worktree's files.
 """
 
 import os
@@ -36,13 +36,13 @@ from runtime.logs.redact import Redactor
 GIT_VERSION = (2, 38)
 """The first release of git that merges trees without a working tree."""
 CONTENT_BYTES_MAX = 32 * 1024 * 1024
-"""Bytes of all contents together, before and afterwards, of which a diff is made."""
+"""The most bytes of all changed files together, before and after the change, for which a diff is made."""
 RAW = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
 """The command of git that lists the paths that differ between two trees."""
 
 
 def check_git(workspace: Path, agent: str) -> None:
-    """Raise `UsageProblem` where no worktree can be made of a workspace for an agent, and nothing merged into it."""
+    """Raise `UsageProblem` if git cannot make a worktree of a workspace for an agent, or merge into the workspace."""
     place = str(workspace)
     if not os.path.lexists(workspace / ".git"):
         hint = "make it one with `git init`, or name another folder with --workspace"
@@ -68,14 +68,14 @@ def worktree_folder(home: Path, run: str, name: str) -> Path:
 
 
 def temporary_folder(folder: Path) -> Path:
-    """Return the folder for temporary files of what works in a worktree; it is removed with it."""
+    """Return the folder for temporary files of a program in a worktree; it is removed with the worktree."""
     return folder.with_name(f"{folder.name}.tmp")
 
 
 def remove_worktree(folder: Path) -> None:
-    """Remove a worktree, as far as it is there. Raises `OSError`.
+    """Remove a worktree, if it is there. Raises `OSError`.
 
-    It is renamed first: what a killed driver has removed in part is never recorded as work.
+    It is renamed first, so that a worktree that a killed driver has removed in part is never recorded as work.
     """
     index, renamed = _index_of(folder), folder.with_name(f"{folder.name}.gone")
     for file in (index, index.with_name(f"{index.name}.lock")):
@@ -94,7 +94,7 @@ def _remove_folder(folder: Path) -> None:
 
 
 def _make_writable(folder: Path) -> None:
-    """Let the folders in a folder be changed, of which a program may have taken that right away."""
+    """Make a folder and the folders below it writable: a program may have removed that permission."""
     folder.chmod(0o700)
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -103,7 +103,7 @@ def _make_writable(folder: Path) -> None:
 
 
 def left_worktrees(home: Path, run: str, *, but: Collection[str] = ()) -> set[Path]:
-    """Return the folders of the worktrees of a run but those of some names. Raises `OSError`."""
+    """Return the folders of a run's worktrees, except those of some names. Raises `OSError`."""
     above = worktree_folder(home, run, "all").parent
     # Beside a worktree there are its index and its temporary files; no name of a worktree has a dot.
     found = {above / each.name.partition(".")[0] for each in above.iterdir()} if above.is_dir() else set()
@@ -111,7 +111,7 @@ def left_worktrees(home: Path, run: str, *, but: Collection[str] = ()) -> set[Pa
 
 
 def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> None:
-    """Remove the worktrees of a run but those of some names: a killed driver has left them. Raises `OSError`."""
+    """Remove the worktrees that killed drivers of a run have left, except those of some names. Raises `OSError`."""
     for folder in left_worktrees(home, run, but=kept):
         remove_worktree(folder)
     with suppress(OSError):  # It holds one that is kept, or is not there.
@@ -121,8 +121,8 @@ def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> Non
 def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:
     """Make a worktree in a folder, with the files of a commit of the workspace's repository.
 
-    What an earlier worktree has left in the folder is removed first. Raises `GitFailed` and `OSError`; the folder is
-    removed then.
+    Files that an earlier worktree has left in the folder are removed first. Raises `GitFailed` and `OSError`; then the
+    folder is removed too.
     """
     repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
     remove_worktree(folder)
@@ -156,7 +156,7 @@ def _index_of(folder: Path) -> Path:
 
 
 def _repository_in(repository: Repository, folder: Path) -> Repository:
-    """Return a workspace's repository with the files of a worktree. Nothing of the worktree's own `.git` is read."""
+    """Return the workspace's repository with a worktree as its working tree; the worktree's own `.git` is not read."""
     index = _index_of(folder)
     own = {**repository.ours.own, "GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(index)}
     git = replace(repository.ours, workspace=folder, own=own)
@@ -164,13 +164,13 @@ def _repository_in(repository: Repository, folder: Path) -> Repository:
 
 
 def commit_worktree(repository: Repository, folder: Path, base: str, run: str, name: str) -> list[str]:
-    """Record the files of a worktree as a commit after its base, kept by a ref, and return what is left out of it.
+    """Record the files of a worktree as a commit with its base as parent, kept by a ref; return the paths left out.
 
     Raises `GitFailed`, `OSError`.
     """
     own = _repository_in(repository, folder)
     own.index.unlink(missing_ok=True)
-    own.ours.run("read-tree", base)  # So that files of the base that are ignored are compared too.
+    own.ours.run("read-tree", base)  # So that files of the base are compared even if git ignores them.
     return own.commit(run, name, base)[2]
 
 
@@ -179,7 +179,7 @@ class DiffRecorder:
     """Does the work of `worktree:diff`."""
 
     redactor: Redactor
-    """Takes secrets out of the diff that is stored."""
+    """Removes secrets from the stored diff."""
 
     def __call__(self, workspace: Workspace, arguments: Mapping[str, Any]) -> str:
         """Record the work of an agent, remove its worktree, and return an `AgentWork` as JSON. Raises `CallRefused`."""
@@ -190,7 +190,7 @@ class DiffRecorder:
             repository = known_repository(workspace.folder, workspace.home, limit)
             if folder.is_dir():
                 left_out = commit_worktree(repository, folder, base, workspace.run, f"{name}.work")
-                with suppress(OSError):  # A process that it has left may write on; the next driver removes the rest.
+                with suppress(OSError):  # A process that the agent started may still write; the next driver removes it.
                     remove_worktree(folder)
                 if left_out:
                     what = f"{shown_paths(sorted(left_out))} is a repository of its own, too large, or no file"
@@ -198,7 +198,7 @@ class DiffRecorder:
             commit = repository.commit_at(workspace.run, f"{name}.work")
             if not commit or repository.parents(commit) != [base]:
                 raise CallRefused(
-                    ToolOutcome.FAILED, "this run has no worktree of the agent's work, which a fork does not copy"
+                    ToolOutcome.FAILED, "this run has no worktree of the agent's work; a fork does not copy it"
                 )
             return self._work(repository, base, commit, int(arguments["files_max"]), int(arguments["diff_bytes_max"]))
 
@@ -215,7 +215,8 @@ class DiffRecorder:
             data = repository.ours.run("diff-tree", "-p", "--binary", *RAW[5:], "--no-textconv", base, commit)
             if len(data) > bytes_max:
                 problem = problem or f"its diff has {len(data):,} bytes, and may have {bytes_max:,} (max_diff_bytes)"
-            shown_diff = self.redactor.text(data.decode(errors="replace"))  # Before it is cut: no part of one is left.
+            # Secrets are removed before the diff is cut, so that no part of one is left.
+            shown_diff = self.redactor.text(data.decode(errors="replace"))
             diff = shown_diff.encode()[:bytes_max].decode(errors="ignore")
         if problem:
             raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {problem}", diff)
@@ -261,9 +262,9 @@ def refused_by_git(doing: str) -> Iterator[None]:
 
 
 def at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
-    """Return what prepares calls of a tool on the files of a commit, in a worktree that is removed after each call.
+    """Return what prepares a tool's calls on the files of a commit, each in a worktree that is removed afterwards.
 
-    `opened` returns the tool as it works in a workspace.
+    `opened` returns the tool for a workspace.
     """
 
     def prepare_at(commit: str) -> Prepare:
@@ -284,7 +285,7 @@ def at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Call
                     yield call
             finally:
                 os.close(handle)
-                with trio.CancelScope(shield=True), suppress(OSError):  # A process that it has left may write on.
+                with trio.CancelScope(shield=True), suppress(OSError):  # A process of the call may still write.
                     await trio.to_thread.run_sync(remove_worktree, folder)
 
         return prepare

@@ -1,8 +1,8 @@
 """Confines the files that a program may write (Landlock, Linux 5.13 or newer). It is run by path; Replan imports `abi`.
 
-`write_confinement.py COUNT PATH ... PROGRAM [ARGUMENT ...]`: becomes the program, which may write, make and remove
-files below the COUNT paths alone, and so may all that it starts. It reads everything that its user may read. Paths that
-are not there are left out.
+`write_confinement.py COUNT PATH ... PROGRAM [ARGUMENT ...]`: executes the program. It and all programs that it
+starts can write, create and remove files only below the COUNT paths; they can read what their user may read. Paths that
+do not exist are left out.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ import struct
 import sys
 
 CANNOT = 125
-"""The exit code where the program cannot be confined or executed."""
+"""The exit code if the program cannot be confined or executed."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
 """The devices that every program may write."""
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
@@ -57,7 +57,7 @@ def _checked(result: int) -> int:
 
 
 def main() -> None:
-    """Confine this process, and become the program."""
+    """Confine this process, and execute the program in it."""
     count = int(sys.argv[1])
     paths, program = sys.argv[2 : 2 + count], sys.argv[2 + count :]
     try:
