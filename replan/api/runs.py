@@ -335,7 +335,7 @@ def _prepared_for_pddl(
 
 
 def prepared_for_goal(goal: TokenGoal, options: RunOptions, model: str | None, how: Driving) -> RunRequest:
-    """Prepare a run for a goal, but for its tools. Raises `UsageProblem`, whose place is the keyword."""
+    """Prepare a run for a goal, without its tools. Raises `UsageProblem`, whose place is the keyword."""
     if options.workflow == RunOptions().workflow:
         options = replace(options, workflow=workflow_for_goal())
     return prepared_run(goal.problem, options, model or MODEL, tuple, how)

@@ -102,7 +102,7 @@ class _Junit:
 
 
 def output_of(form: str, *, single: bool) -> CheckOutput:
-    """Return what prints in a form; `single` says that one plan is checked, of which JSON is no array."""
+    """Return what prints in a format; `single` says that one plan is checked, whose JSON is an object and no array."""
     match form:
         case "json" if not single:
             return _Array()

@@ -70,7 +70,7 @@ def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
 
 
 def _gap(count: int, *, as_json: bool) -> str:
-    """Return the line that stands for notices that were left out."""
+    """Return the line that says how many notices were left out."""
     text = f"{count} {'notice was' if count == 1 else 'notices were'} left out: nobody read the output"
     if as_json:
         return json.dumps({"at": stamp(time.time()), "event": "left_out", "text": text})

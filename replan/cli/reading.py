@@ -70,7 +70,7 @@ def reading_run(
 
 
 def archive_named(name: str) -> tuple[Path, str] | None:
-    """Return the file that a name stands for, and the run in it: `FILE` or `FILE#RUN`; None for the name of a run.
+    """Return the file that a name refers to, and the run in it: `FILE` or `FILE#RUN`; None for the name of a run.
 
     A run of the home may have a name that ends as a file's; then it is a file only where there is one.
     """

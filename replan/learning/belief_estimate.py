@@ -38,7 +38,7 @@ class Accepted:
 class TrainingCase:
     """What a belief learns from a run: its decided rejections and its accepted leaves, oldest first.
 
-    Runs that went alike are equal cases, so that a home with many runs needs little memory.
+    Runs that took the same course are equal cases, so that a home with many runs needs little memory.
     """
 
     shape: str
@@ -111,7 +111,7 @@ def scores(cases: Iterable[TrainingCase], table: BeliefTable) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What runs that went alike say about their cause, or about their kind of author."""
+    """What runs that took the same course tell about their cause, or about their kind of author."""
 
     likelihoods: tuple[tuple[str, float], ...]
     """For each possible cause or kind its key and the likelihood of a run, up to a common factor. Two steps of the same

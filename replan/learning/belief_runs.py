@@ -94,7 +94,7 @@ def recorded(events: Iterable[PlanningEvent], policy: Policy) -> Recorded | str:
 
 
 def _numbered(items: Iterable[Past | Accepted]) -> tuple[Past | Accepted, ...]:
-    """Return the items with numbers for the signatures, so that runs that went alike are equal."""
+    """Return the items with numbers for the signatures, so that runs that took the same course are equal."""
     numbers: dict[Signature, str] = {}
     numbered: list[Past | Accepted] = []
     for item in items:

@@ -52,7 +52,7 @@ class ToolCall:
         """Whether the client shows its user forms, and may answer for them."""
         known = self.context.session.client_capabilities
         offered = None if known is None else known.elicitation
-        # An empty capability stands for forms: that is how it began.
+        # An empty capability means forms, as in the first version of the protocol that had it.
         return self.who.may("answer") and offered is not None and (offered.form is not None or offered.url is None)
 
     @property

@@ -109,6 +109,6 @@ async def _tell(call: ToolCall, task: str, last: _Followed, meta: Mapping[str, A
 
 
 async def _send(call: ToolCall, notification: Notification[Any, Any]) -> None:
-    # The SDK's type lists the notifications of the core protocol; it sends those of extensions alike.
+    # The SDK's type has only the notifications of the core protocol, but the SDK sends those of extensions too.
     sent = cast("ServerNotification", notification)
     await call.context.session.send_notification(sent, related_request_id=call.context.request_id)

@@ -64,7 +64,7 @@ def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
 
 
 def replayed(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) -> tuple[Any, list[Append]]:
-    """Return the state after the records, and the appends, whose last records `ends` names."""
+    """Return the state after the records, and the appends; `ends` are the numbers of the last records of these."""
     state, appends = kind.machine.initial(), list[Append]()
     for record in records:
         state = kind.machine.evolve(state, record.event)

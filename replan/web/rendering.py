@@ -38,7 +38,7 @@ def render(template: str, values: Mapping[str, Any], status: int = 200) -> HTMLR
 
 
 PARTS = "<!-- main -->"
-"""Where the layout's own part ends, and where what a page says begins."""
+"""The comment in the layout at which the content of a page begins."""
 
 
 class PageInParts(Response):
@@ -47,7 +47,7 @@ class PageInParts(Response):
     media_type = "text/html"
 
     def __init__(self, beginning: Response, whole: Callable[[], Awaitable[Response]]) -> None:
-        """Take a page, of which all is sent but the end of the layout, and what returns the page that follows it."""
+        """Take the first page, which is sent up to `PARTS`, and the function that returns the whole page."""
         super().__init__()
         del self.headers["content-length"]
         self._beginning, self._whole = bytes(beginning.body), whole

@@ -33,7 +33,7 @@ def as_http(refused: RequestRefused) -> HTTPException:
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
 """Answers a GET of a browser that is signed in."""
 Write = Callable[[Site, Request, Principal, "FormFields"], Awaitable[Response]]
-"""Answers a POST of one, whose form has the session's token."""
+"""Answers a POST of a form with the session's token, of a browser that is signed in."""
 
 FIELDS_MAX, FILES_MAX, FIELD_BYTES_MAX = 60, 20, 1_100_000
 

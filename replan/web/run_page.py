@@ -49,7 +49,7 @@ LISTS = ("tree", "steps", "calls", "times", "outputs", "lines")
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of a run; that of a long one, of which little is known yet, begins with what its row says."""
+    """Return the page of a run. For a long run that is not in memory, the part that its row tells is sent first."""
     row = await site.engine.journal.row(request.path_params["run"])
     for name in LISTS:
         row_number(request, name)  # What is no number is refused before anything is sent.

@@ -91,7 +91,7 @@ class Site(Service):
         return self.sessions.whose(session, self.now()) if session else None
 
     def visitor_ended(self, who: Principal) -> bool:
-        """Tell whether the session or the token, of which a stream is open, has ended since."""
+        """Tell whether the session or the token with which a stream was opened has ended since."""
         if self.proxy is not None and who.session:
             return False  # The proxy decides, with the next request.
         if who.session:

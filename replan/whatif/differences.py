@@ -91,7 +91,7 @@ def agrees(then: Any, now: Any, *, in_every_field: bool) -> bool:
 
 
 def reason_of(then: Any, now: Any) -> str:
-    """Return the cause of a difference in a few words that many runs may share; None stands for no decision."""
+    """Return the cause of a difference in a few words that many runs may share; None means no decision."""
     match then, now:
         case None, _:
             return f"decides more: {_sort(now)}"

@@ -170,7 +170,7 @@ class Fold:
         return self._differs(None, more)
 
     def _differs(self, then: Any, now: Any) -> RunComparison:
-        """Return the difference at the record in hand; None stands for no decision."""
+        """Return the difference at the record in hand; None means no decision."""
         state, following = self._followed(now)
         asked = [call for each in following if (call := call_in(each)) is not None]
         open_call = next((call for call in asked if not self._has_reply(call)), None)

@@ -199,7 +199,7 @@ def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
 
 
 def print_table(rows: Iterable[Line]) -> None:
-    """Print lines on stdout, of which one that is too long for a terminal ends in an ellipsis; thousands are quick."""
+    """Print lines on stdout; on a terminal, a line that is too long ends in an ellipsis. Thousands are quick."""
     if not sys.stdout.isatty():
         print_lines(rows)
         return
