@@ -203,6 +203,6 @@ def rested(state: State) -> State:
 
 
 def effect_settled(state: State, event: EffectSettled) -> State:
-    """Return the state after what has become of an effect was recorded; the next effect is undone then."""
+    """Return the state after the end of an effect was recorded; the next effect is undone then."""
     assert state.undoing is not None, "an effect is settled while everything is undone"
     return changed(state, ends={**state.ends, event.node: event.end}, undoing=Undoing(state.undoing.why))

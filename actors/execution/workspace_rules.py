@@ -90,7 +90,7 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
         *outside_scope(kept, paths, attempt.step),
         *too_many_files(kept, state.touched, paths, attempt.step),
     )
-    # Beside another step at work it is not known what has changed the paths.
+    # While another step is at work, nobody knows which of them has changed the paths.
     if attempt.phase is AttemptPhase.COMPARE and paths and len(state.active) == 1:
         check = state.plan.by_id[attempt.step].guard
         by_check = changed_by_check(check, paths, attempt.step)

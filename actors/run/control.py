@@ -21,7 +21,7 @@ ControlEvent = InboxEvent | RunParked | RunResumed | WaitEnded | WaitRequested |
 def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
     """Return the event that follows from a message of the shell, or None for a duplicate.
 
-    A run whose end is final takes none; but it is taken over while a tool of it may be at work.
+    A run with a final end accepts none, except a takeover while one of its tools may be at work.
     """
     if run.finished is not None:
         return _after_end(run, run.finished, message)
@@ -47,7 +47,7 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
 
 
 def _after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlEvent | None:
-    """Return what can still be said to a run that has ended: where that is not final, it may go on."""
+    """Return the event of a message to a run that has ended; a run may go on if its end is not final."""
     match message:
         case Mailed() if not end.final:
             return _mailed(run, message)

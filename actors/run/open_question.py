@@ -26,7 +26,7 @@ class AnswerChoice(TypedDict):
 
 
 class FollowingStep(TypedDict):
-    """What is done about a question that nobody answers."""
+    """A step that follows while nobody answers a question."""
 
     at: str
     """When (ISO 8601, UTC)."""
@@ -66,7 +66,7 @@ class OpenQuestion(TypedDict):
     until: NotRequired[str]
     """The time at which it expires, or at which the run ends, if that is earlier (ISO 8601, UTC)."""
     asked_people: NotRequired[list[str]]
-    """The names of the people who are asked so far; missing if everybody who may answer is asked."""
+    """The names of the people who have been asked so far; missing if everybody who may answer is asked."""
     follows: NotRequired[list[FollowingStep]]
     """The steps that follow while nobody answers; missing if there are none."""
     node: NotRequired[str]
@@ -182,7 +182,7 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
 
 
 def reminder_lines(question: Mapping[str, Any]) -> list[str]:
-    """Return who is asked an open question by now, and what is done while nobody answers; nothing without reminders."""
+    """Return lines about who has been asked a question and what follows if nobody answers; none without reminders."""
     asked, follows = question.get("asked_people") or [], question.get("follows") or []
     lines = [f"Asked: {', '.join(asked)}."] if asked else []
     return lines + [f"Unless it is answered by {each['at']}, {step_text(each['ask'])}." for each in follows]

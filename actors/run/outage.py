@@ -29,11 +29,11 @@ BAD_REPLIES_MAX = 2
 BACKOFF_FIRST = 1.0
 """Seconds before the second try; doubles with each, times 0.5 to 1.5 by a hash of the request's id."""
 STAYING_SECONDS = 60.0
-"""The longest pause of somebody who stays for a provider; to ask it costs nothing."""
+"""The longest pause of a process that waits for a provider; to ask the provider costs nothing."""
 LEFT_SECONDS = 3600.0
-"""Seconds before the next try once nobody stays for the provider: a host tries at most so often."""
+"""Seconds before the next try once no process waits for the provider."""
 PAUSE_MAX = 86_400.0
-"""The longest pause in seconds, also where a server asks for a longer one."""
+"""The longest pause in seconds, even if a server asks for a longer one."""
 TIMEOUT_GROWN_MAX = 3600.0
 """The longest time limit in seconds that a call gets because an earlier try of it took too long."""
 
@@ -114,7 +114,7 @@ def _still_waited(name: str, until: float, fault: Fault, asked_at: float) -> Wai
 
 
 def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:
-    """Return the wait for the provider from a time on: within the patience somebody stays, else nobody does."""
+    """Return the wait for the provider from a time on; a process waits for it only within the patience."""
     left, pause = patience_of(run) - tries.waited, min(_doubled(tries), STAYING_SECONDS)
     if fault.retry_after is not None:  # A server that asks for no pause at all must not be asked without end.
         pause = max(pause, min(fault.retry_after, PAUSE_MAX))

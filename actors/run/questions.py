@@ -217,11 +217,11 @@ class Question:
 
     @property
     def asked_people(self) -> tuple[str, ...]:
-        """The names of the people who are asked by now; empty for everybody who may answer."""
+        """The names of the people who have been asked so far; empty for everybody who may answer."""
         return () if self.request.reminders is None else self.request.reminders.people_after(self.steps_done)
 
     def asks(self, person: str) -> bool:
-        """Tell whether a person is asked by now."""
+        """Tell whether a person has been asked so far."""
         return not self.asked_people or person in self.asked_people
 
     def can(self, kind: str) -> bool:

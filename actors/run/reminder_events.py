@@ -57,9 +57,9 @@ class ReminderEvent(Event):
     question_id: str
     """The id of the question."""
     steps_done: int
-    """The number of the question's steps that are done by now."""
+    """The number of the question's steps that have been done so far."""
     asked: tuple[str, ...] = ()
-    """The names of all who are asked by now; empty for everybody who may answer."""
+    """The names of all who have been asked so far; empty for everybody who may answer."""
     for_people: bool = False
     """Whether no program may answer the question."""
     next_at: Seconds | None = None

@@ -26,7 +26,7 @@ TokenName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 OutcomeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 """The name of an outcome of a step."""
 OutcomePattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
-"""A regular expression, in which `{token}` stands for the value of a token."""
+"""A regular expression; `{token}` in it is replaced by the value of the token."""
 
 
 class TokenValue(Config):
@@ -50,7 +50,7 @@ StepToken = Annotated[str, StringConstraints(min_length=1, max_length=200, patte
 
 
 class OutcomeTokens(Config):
-    """What one outcome of a step changes, beside what each of them does."""
+    """The changes of one outcome of a step, in addition to those of every outcome."""
 
     effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that it adds."""
@@ -59,20 +59,20 @@ class OutcomeTokens(Config):
 
 
 class StepTokens(Config):
-    """The step of a plan that a generator carries out, as far as planning without a model has to know it."""
+    """What planning without a model must know about the steps of a generator."""
 
     preconditions: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that must hold before it; those whose values the call uses are among them anyway."""
+    """The tokens that must hold before it; tokens with values that the call uses are added."""
     effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that its success adds."""
     delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that its success deletes, before tokens are added."""
     outcomes: dict[OutcomeName, OutcomeTokens] = Field(default_factory=dict, max_length=50)
-    """What outcomes add and delete, by their names in the binding; the others change nothing more."""
+    """The changes of outcomes, by their names in the binding; other outcomes change nothing more."""
     guard: PlanName | None = None
     """The name under `guards` that checks the step; null for none."""
     retry_budget: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 3
-    """Attempts, the first included."""
+    """The most attempts, the first included."""
 
 
 class Binding(Config):
@@ -83,15 +83,15 @@ class Binding(Config):
     with_: dict[ParameterName, str | int | TokenValue] = Field(
         default_factory=dict, validation_alias=AliasChoices("with")
     )
-    """The arguments by parameter, each a value or `{value: TOKEN}`; those that are not given have their default."""
+    """The arguments by parameter, each a value or `{value: TOKEN}`; the others have their defaults."""
     expect: Expected = "success"
-    """How a call must end: with `failure` it has done its work where it fails, as a test that must fail."""
+    """How a call must end; `failure` is for a call that does its work by failing, such as a test that must fail."""
     outcomes: dict[OutcomeName, OutcomePattern] = Field(default_factory=dict, max_length=50)
-    """The outcomes of a generator's steps, by name; the first whose pattern matches in a line of the output counts."""
+    """The outcomes of a generator's steps, by name; the first with a pattern that matches an output line counts."""
     values: dict[TokenName, OutputValue] = Field(default_factory=dict, max_length=50)
-    """The tokens whose values are read from a generator's output, each with `{after, pattern}`."""
+    """The tokens with values that are read from a generator's output, each with `{after, pattern}`."""
     step: StepTokens | None = None
-    """What a generator's step needs and does, by which `run --goal` plans without a model; null: it does not use it."""
+    """What a generator's step needs and does, for `run --goal`, which plans without a model; null: it is not used."""
 
     @field_validator("outcomes")
     @classmethod

@@ -1,4 +1,4 @@
-"""The words of commands in a tools file: which of them a program can be given, since no shell reads them. Pure."""
+"""Checks of the words of commands in a tools file: a word that only a shell could read is refused. Pure."""
 
 import itertools
 import re
@@ -16,11 +16,11 @@ _IN_A_PROGRAM = re.compile(r"[\s|&;<>()$`\"'*?\[\]]")
 _CODE_OPTION = re.compile(r"-[a-z]*c[a-z]*|/[cC]|-Command", re.IGNORECASE)
 
 USE_A_SCRIPT = "put it into a script beside this file, and name the script"
-"""The next step for what only a shell can do."""
+"""The hint for a command that needs a shell."""
 
 
 def as_list(line: str) -> str:
-    """Return the list that a command written as one line stands for, as YAML; empty where that cannot be told."""
+    """Return a command that was written as one line as a YAML list; empty if its words are not certain."""
     try:
         words = shlex.split(line)
     except ValueError:
@@ -29,7 +29,7 @@ def as_list(line: str) -> str:
 
 
 def word_problem(word: str) -> str:
-    """Return why an argument cannot be given to a program as it stands, as half a sentence; empty where it can."""
+    """Return why a program cannot get an argument as it is written, as a clause; empty if it can."""
     if not word.isprintable() and any(character in word for character in "\0\n\r"):
         return "holds a line end or a NUL character"
     if _OPERATOR.fullmatch(word):
@@ -44,7 +44,7 @@ def word_problem(word: str) -> str:
 
 
 def program_problem(program: str) -> str:
-    """Return why a text cannot name a program, as half a sentence; empty where it can."""
+    """Return why a text cannot name a program, as a clause; empty if it can."""
     if not program:
         return "names no program"
     if found := _IN_A_PROGRAM.search(program):
@@ -53,7 +53,7 @@ def program_problem(program: str) -> str:
 
 
 def shell_code(words: Sequence[str]) -> int | None:
-    """Return the position of the option by which a shell runs the next word as code, as in `sh -c CODE`; or None."""
+    """Return the position of an option by which a shell runs the next word as code, as in `sh -c CODE`; else None."""
     for position, (word, option) in enumerate(itertools.pairwise(words)):
         name = word.rpartition("/")[2].removesuffix(".exe")
         if name in _SHELLS and _CODE_OPTION.fullmatch(option):
@@ -62,7 +62,7 @@ def shell_code(words: Sequence[str]) -> int | None:
 
 
 def check_fixed_words(words: Sequence[str], key: str) -> None:
-    """Raise where the words under a key are no program and arguments that take no parameters."""
+    """Raise if the words under a key are not a program and its arguments without parameters."""
     for position, word in enumerate(words):
         cause = program_problem(word) if not position else ""
         if cause := cause or word_problem(word) or ("takes no parameters" if parameters_in(word) else ""):
@@ -70,7 +70,7 @@ def check_fixed_words(words: Sequence[str], key: str) -> None:
 
 
 def not_a_line(value: Any) -> Any:
-    """Return a command as it was given. Raises where it is one line, which only a shell could read."""
+    """Return a command unchanged. Raises if it is one line, which only a shell could read."""
     if isinstance(value, str):
         words = as_list(value)
         hint = f"write {words}" if words else USE_A_SCRIPT

@@ -1,8 +1,8 @@
-"""The workspace of a fork: a folder of its own, with the files that a snapshot of the other run shows.
+"""The workspace of a fork: a folder of its own, with the files of a snapshot of the other run.
 
-From a commit a git worktree is made, without hooks and filters. Of a folder that is no git repository only hashes are
-kept, so it is copied, and only while it is as the snapshot says. Neither changes the other run's workspace. When the
-fork is deleted, its folder is removed too, unless it has changed since the fork's last snapshot.
+For a commit, a git worktree is made, without hooks and filters. For a folder that is no git repository, a snapshot has
+only hashes: the folder is copied, if it has not changed since the snapshot. Neither changes the other run's workspace.
+When the fork is deleted, its folder is removed too, unless it has changed since the fork's last snapshot.
 """
 
 import os
@@ -26,7 +26,7 @@ from actors.tools.workspace import WorkspaceLock, check_workspace, ensure_free, 
 from runtime.core.errors import UsageProblem
 
 SECONDS = 120.0
-"""The time limit of all commands of git together that make a worktree."""
+"""The time limit of the git commands that make a worktree, all together, in seconds."""
 ANOTHER = "name another folder with --workspace"
 
 
@@ -49,7 +49,7 @@ def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: s
 
 
 def remove_workspace(source: Path, snapshot: str, target: Path, home: Path) -> None:
-    """Remove what `make_workspace` has made, as far as it has."""
+    """Remove what `make_workspace` has made so far."""
     if not snapshot.startswith(PREFIX):
         with suppress(GitFailed, OSError):
             repository = known_repository(source, home, TimeLimit(SECONDS))
@@ -58,7 +58,7 @@ def remove_workspace(source: Path, snapshot: str, target: Path, home: Path) -> N
 
 
 def free_folder(target: Path, home: Path) -> Path:
-    """Return the absolute path of a folder that can be made. Raises `UsageProblem` for one that is there, too."""
+    """Return the absolute path of a folder that can be made. Raises `UsageProblem`, also if it exists already."""
     try:
         above = target.expanduser().absolute().parent.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -75,7 +75,7 @@ def free_folder(target: Path, home: Path) -> Path:
 
 
 def _worktree(source: Path, commit: str, target: Path, home: Path, run: str) -> None:
-    """Make a worktree at a commit, on no branch, byte for byte as the snapshot has it."""
+    """Make a worktree at a commit, on no branch, with exactly the bytes of the snapshot."""
     try:
         repository = known_repository(source, home, TimeLimit(SECONDS))
         repository.theirs.run("rev-parse", "-q", "--verify", f"{commit}^{{commit}}")
@@ -92,7 +92,7 @@ def _worktree(source: Path, commit: str, target: Path, home: Path, run: str) -> 
 
 
 def _copy(source: Path, snapshot: str, target: Path, home: Path) -> None:
-    """Copy a folder that is as the snapshot says, but for what is named `.git`."""
+    """Copy a folder that has not changed since the snapshot, without everything that is named `.git`."""
     ensure_free(source, home)
     if _listed(source) != snapshot:
         cause = "the workspace is no git repository, and has changed since the place of the fork"
@@ -108,7 +108,7 @@ def _copy(source: Path, snapshot: str, target: Path, home: Path) -> None:
 
 
 def _listed(folder: Path, home: Path | None = None) -> str:
-    """Return the id of the listing of a folder's files now, which is kept in the home, if one is given."""
+    """Return the id of a listing of a folder's files; with `home`, the listing is kept there."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""One talk with an MCP server: it lists its tools, ours is compared with what it lists, and called."""
+"""One session with an MCP server: the tool is compared with the server's list of tools, and called."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -31,21 +31,21 @@ from actors.tools.specs import McpSpec
 from runtime.core.errors import root_cause
 
 PAGES_MAX = 20
-"""Pages of a server's list of tools that are read."""
+"""The most pages of a server's list of tools that are read."""
 
 
 @dataclass(slots=True)
 class TalkEnd:
-    """How a talk ended."""
+    """How a session ended."""
 
     result: ToolResult
-    """What it came to."""
+    """The result of the call."""
     sent: bool = False
     """Whether the call itself was made, so that the tool may have done something."""
 
 
 async def called(spec: McpSpec, arguments: Mapping[str, Any], streams: AbstractAsyncContextManager[Streams]) -> TalkEnd:
-    """Return what a call came to. Never raises, but for cancellation."""
+    """Return the result of a call. Raises nothing but cancellation."""
     end = TalkEnd(ToolResult(ToolOutcome.BROKEN))
     try:
         async with Client(streams, cache=None, extensions=[TasksAccepted()]) as client:
@@ -65,7 +65,7 @@ async def called(spec: McpSpec, arguments: Mapping[str, Any], streams: AbstractA
 
 
 async def listed(client: Client, name: str) -> ListedTool | None:
-    """Return a tool as a server lists it; None where it lists none of this name."""
+    """Return a tool as a server lists it; None if it lists no tool of this name."""
     cursor: str | None = None
     for _ in range(PAGES_MAX):
         # The session's own method would have it check results against the server's schemas later.
@@ -116,7 +116,7 @@ def _text(block: ContentBlock) -> str:
 
 
 def _break(end: TalkEnd, error: BaseException) -> None:
-    """Note that a talk broke off, unless it had come to something. The reason is one line, with the library's text."""
+    """Set the result to broken, unless there is one. The reason is one line, with the library's text."""
     if end.result.outcome is not ToolOutcome.BROKEN or end.result.reason:
         return
     words = str(error) if isinstance(error, MCPError) else f"{type(error).__name__}: {error}"

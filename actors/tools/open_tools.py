@@ -36,7 +36,7 @@ def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str,
 
 
 def _with_checkouts(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, str]) -> Tool:
-    """Return a tool that can also work on the files of a commit."""
+    """Return a tool that can work in the workspace and on the files of a commit."""
     opened = partial(_opened, spec, environment=environment)
     return replace(opened(workspace), at_commit=at_commit(workspace, opened))
 

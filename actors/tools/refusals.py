@@ -1,4 +1,4 @@
-"""Calls that cannot begin: their outcome is known before anything is done."""
+"""Calls that cannot begin, and the outcomes that they have instead."""
 
 import errno
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from actors.tools.programs import ProgramMissing
 _PASSING = frozenset({errno.EAGAIN, errno.EBUSY, errno.EDQUOT, errno.EINTR, errno.EIO, errno.EMFILE, errno.ENFILE}) | {
     *(errno.ENOMEM, errno.ENOSPC, errno.ESTALE, errno.ETIMEDOUT, errno.ETXTBSY),
 }
-"""The system's errors that may pass, such as a full disk."""
+"""The errors of the operating system that may be temporary, such as a full disk."""
 
 
 class CallRefused(Exception):
@@ -46,7 +46,7 @@ def refused_by_system(error: OSError, doing: str) -> CallRefused:
 
 
 def refused_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> RefusedCall:
-    """Return the call that an error keeps from its beginning; `doing` is as in `refused_by_system`."""
+    """Return a call that cannot begin because of an error; `doing` is as in `refused_by_system`."""
     match error:
         case CallRefused():
             return RefusedCall(error.result)

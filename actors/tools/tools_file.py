@@ -23,17 +23,17 @@ from runtime.core.errors import UsageProblem
 from runtime.models.base_url import check_base_url
 
 TIMEOUT_SECONDS = 300.0
-"""The time limit of a call where the tools file names none, in seconds."""
+"""The default time limit of a call, in seconds."""
 OUTPUT_BYTES = 65_536
-"""Bytes of a call's output that are kept where the tools file says nothing."""
+"""The default number of bytes of a call's output that are kept."""
 OUTPUT_BYTES_MAX = 1024 * 1024
 """The most bytes of output that a tools file may ask for."""
 FILE_BYTES = 65_536
-"""The most bytes of the files that a model reads or writes where the tools file says nothing."""
+"""The default limit, in bytes, of the files that a model reads or writes."""
 FILE_BYTES_MAX = 262_144
 """The most bytes of files that a tools file may ask for."""
 ENVIRONMENT = ("PATH", "HOME", "LANG")
-"""The environment variables that a command sees where the tools file says nothing."""
+"""The environment variables that a command sees by default."""
 
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$", max_length=4_000)]
 """An environment variable: `NAME` is passed on from Replan's own environment, `NAME=value` is set."""
@@ -55,7 +55,7 @@ class _Called(Config):
     pre_check: Bound | None = None
     """A command or Python tool that must succeed before each call."""
     undo: ToolName | None = None
-    """The tool that undoes one successful call, `nothing`, or `irreversible`, for steps that do not say it."""
+    """The tool that undoes one successful call, `nothing`, or `irreversible`; it holds for steps that name none."""
 
 
 class _Run(_Called):
@@ -183,7 +183,7 @@ class RemoteTool(Config):
     tool: Annotated[str, Field(min_length=1, max_length=200)]
     """The tool's name at the server."""
     arguments: dict[Annotated[str, Field(max_length=200)], Any] | None = Field(default=None, max_length=100)
-    """The arguments for the server; `{name}` in a text stands for a parameter, and a text that is nothing else becomes
+    """The arguments for the server; `{name}` in a text stands for a parameter, and a text with nothing else becomes
     its value. Without them, each parameter is the argument of its name."""
 
 
@@ -218,7 +218,7 @@ class ModelFile(Config):
     context_files: tuple[str, ...] = Field(default=(), max_length=50)
     """Paths of other files below the workspace that the model is shown."""
     missing: Literal["empty", "failure"] = "failure"
-    """What a context file that is not there counts as: an empty one, or a failure of the step."""
+    """Whether a context file that does not exist counts as empty or fails the step."""
     file_bytes: int = Field(default=FILE_BYTES, ge=1, le=FILE_BYTES_MAX)
     """The most bytes of the file written, and of all files read together."""
 
@@ -339,7 +339,7 @@ AnyTool = Annotated[
         custom_error_context={"path": (), "hint": ""},
     ),
 ]
-"""A tool: its one key `command`, `python`, `mcp`, `model`, `agent` or `human` says of which kind."""
+"""A tool; it has exactly one of the keys `command`, `python`, `mcp`, `model`, `agent` and `human`, for its kind."""
 
 
 class ToolsFile(Config):
@@ -350,8 +350,8 @@ class ToolsFile(Config):
     mcp_servers: dict[ToolName, McpServer] = Field(default_factory=dict, max_length=50)
     """The MCP servers by name, for tools with the key `mcp`."""
     generators: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
-    """The tool that executes the steps with a generator of this name: a tool's name, or `{tool, with}`."""
+    """The tools that execute the steps of each generator, by its name: a tool's name, or `{tool, with}`."""
     guards: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
-    """The tool that checks the steps with a guard of this name. A name here means nothing under `generators`."""
+    """The tools that check the steps of each guard, by its name, which has no meaning under `generators`."""
     steps: dict[PlanName, StepBinding] = Field(default_factory=dict, max_length=1_000)
     """The tools of single steps, by a step's id: `{generator, guard}`. They come before the two above."""

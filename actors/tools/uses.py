@@ -1,7 +1,7 @@
-"""What the names of a plan stand for: the uses that a tools file binds generators and guards to, as a run pins them.
+"""The uses to which a tools file binds the generators, guards and steps of a plan, as a run pins them. Pure.
 
-Pure. The closed union `Use`: a call of a tool, a file that a model writes, or work of a person. A plan's own texts are
-in none of them: all arguments come from the tools file.
+A `Use` is a call of a tool, a file that a model writes, or work of a person. It holds no text of the plan: all
+arguments come from the tools file.
 """
 
 import json
@@ -67,27 +67,27 @@ class ToolUse(Value):
     pre_check: Union["ToolUse", None] = None
     """The call that must succeed before this one; None for none. It has no such call itself."""
     expect: Literal["success", "failure"] = "success"
-    """How the call must end: where it is to fail, a failure has done the work, and a success has not."""
+    """How the call must end; with `failure`, a failure counts as done work, and a success as a failure."""
     takes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The tokens whose values are arguments, by parameter."""
+    """The tokens that give arguments their values, by parameter."""
     outcomes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The outcomes of a step, each with the pattern that its output matches."""
+    """The outcomes of a step, each with the pattern that the output must match."""
     values: Mapping[str, ValueSource] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The tokens whose values are read from the output."""
+    """The tokens with values that are read from the output, each with the place of its value."""
     agent: AgentTerms | None = Field(default=None, exclude_if=operator.not_)
     """The terms of a coding agent; None for any other tool. An agent's work is merged after it was checked."""
 
     @property
     def needs(self) -> frozenset[str]:
-        """The tokens whose values the call uses: for its arguments, or to tell its outcome."""
+        """The tokens with values that the call uses, in its arguments or in the patterns of its outcomes."""
         before = self.pre_check.needs if self.pre_check is not None else frozenset()
         return before.union(self.takes.values(), *(values_in(pattern) for pattern in self.outcomes.values()))
 
 
 class ModelUse(Value):
-    """A file of the workspace that a model writes: three requests, of which the second is a call of the model.
+    """A file of the workspace that a model writes.
 
-    `reading` is the first, `writing` the third.
+    It takes three requests: the call `reading`, a call of the model, and the call `writing`.
     """
 
     kind: Literal["model"] = "model"
@@ -100,7 +100,7 @@ class ModelUse(Value):
     context_files: tuple[str, ...]
     """Paths of other files that the model is shown; the file itself is always shown."""
     missing: Literal["empty", "failure"]
-    """What a file that is not there counts as: an empty one, or a failure of the step. `file` itself may be missing."""
+    """Whether a context file that does not exist counts as empty or fails the step. `file` itself may be missing."""
     file_bytes_max: int
     """The most bytes of the file written, and of all files read together."""
     repeatable: Literal[True] = True
@@ -142,20 +142,20 @@ def is_agent(use: object) -> TypeGuard[ToolUse]:
 
 
 Use = Annotated[ToolUse | ModelUse | PersonUse, Field(discriminator="kind")]
-"""What a generator or a guard of a plan stands for."""
+"""What executes or checks a step."""
 
 
 class StepUses(Value):
-    """What a tools file binds one step of a plan to."""
+    """The uses to which a tools file binds one step of a plan."""
 
     generator: Use | None = None
-    """What executes it; None for what its generator stands for."""
+    """The use that executes it; None for that of its generator."""
     guard: Use | None = None
-    """What checks it; None for what its guard stands for."""
+    """The use that checks it; None for that of its guard."""
 
 
 class ToolSet(Value):
-    """A tools file as a run pins it: its tools, and what a plan's names stand for."""
+    """A tools file as a run pins it: its tools, and the uses of the names in a plan."""
 
     source: str
     """The path of the tools file, as the user wrote it; empty where there is none."""
@@ -164,44 +164,44 @@ class ToolSet(Value):
     tools: Mapping[str, ToolSpec]
     """The tools that have actors, by name; the built-in ones are not among them."""
     generators: Mapping[str, Use]
-    """What each generator's name stands for."""
+    """The use of each generator, by its name."""
     guards: Mapping[str, Use]
-    """What each guard's name stands for; a name here means nothing among the generators."""
+    """The use of each guard, by its name. A guard and a generator of the same name have nothing in common."""
     steps: Mapping[str, StepUses] = {}
-    """What single steps are bound to, by their ids (`bound_names`)."""
+    """The uses of single steps, by their ids (`bound_names`)."""
     undos: Mapping[str, Annotated[ToolUse | PersonUse, Field(discriminator="kind")]] = Field(
         default_factory=dict, exclude_if=operator.not_
     )
     """The tools that may undo a call, by their names; each call has the defaults of its parameters as arguments."""
     undo_of: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """What tools say of the undoing of their calls, by their names, for steps that do not say it."""
+    """The undo that tools declare, by their names; it holds for steps that name none."""
     declared: tuple[DeclaredStep, ...] = Field(default=(), exclude_if=operator.not_)
     """The steps that generators declare, from which plans are made without a model."""
 
     def generator_use(self, step: Step) -> Use:
-        """Return what executes a step. Raises `KeyError` where its generator is not bound, which `unbound` reports."""
+        """Return the use that executes a step. Raises `KeyError` for a generator that `unbound` reports."""
         own = self._own(step, "generator")
         return own or self.generators[step.generator]
 
     def guard_use(self, step: Step) -> Use | None:
-        """Return what checks a step; None for a step without a guard. Raises `KeyError` as `generator_use` does."""
+        """Return the use that checks a step; None if it has no guard. Raises `KeyError` like `generator_use`."""
         own = self._own(step, "guard")
         return own or (self.guards[step.guard] if step.guard else None)
 
     def _own(self, step: Step, what: Literal["generator", "guard"]) -> Use | None:
-        """Return what a step is bound to by its own names; None where it is not."""
+        """Return the use that is bound to a step itself; None if there is none."""
         if not self.steps:
             return None
         uses = (getattr(self.steps[name], what) for name in bound_names(step.step_id) if name in self.steps)
         return next((use for use in uses if use is not None), None)
 
     def step_names(self, what: Literal["generator", "guard"]) -> tuple[str, ...]:
-        """Return the names of steps that a generator, or a guard, is bound to, sorted."""
+        """Return the names of the steps to which a generator, or a guard, is bound, sorted."""
         return tuple(sorted(name for name, uses in self.steps.items() if getattr(uses, what) is not None))
 
     @property
     def names_given(self) -> Mapping[str, Any]:
-        """What an author of plans is told, as fields of `Given`: the names bound here, and what their results tell."""
+        """The fields of `Given` for an author of plans: the bound names, and what their tools read and declare."""
         acts = {name: uses.generator for name, uses in self.steps.items() if uses.generator is not None}
         checks = {name: use.needs for name, use in self.guards.items() if isinstance(use, ToolUse)}
         return {
@@ -217,9 +217,9 @@ class ToolSet(Value):
         }
 
     def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
-        """Return what of a plan no binding implements or reads, such as `guard 'all_tests_pass'`, sorted, each once.
+        """Return the names in a plan that no binding implements or reads, such as `guard 'all_tests_pass'`, sorted.
 
-        `known` are the tokens that hold at the start and whose value is known then.
+        `known` are the tokens that hold at the start with a known value.
         """
         return self.unbound_names(plan) or tuple(sorted({*self._not_read(plan, known), *self._undo_lacks(plan, known)}))
 
@@ -243,10 +243,10 @@ class ToolSet(Value):
         return (*sorted(generators), *sorted(guards), *sorted(undos))
 
     def _undo_lacks(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
-        """Yield the parameters of undo tools for which there is no argument. Every name of the plan is bound.
+        """Yield the parameters of undo tools that get no argument. Every name of the plan is bound.
 
-        A parameter has the argument of the same name in the call that is undone, or the value of the token of the same
-        name, which every success of the step reads or needs, or its default.
+        A parameter gets the argument of the same name in the call that is undone; or the value of the token of that
+        name, if every success of the step reads or needs it; or its default.
         """
         for step in plan.steps:
             undo = self.undos.get(step.undo)
@@ -275,7 +275,7 @@ class ToolSet(Value):
                 yield token
 
     def with_undo(self, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a plan's JSON, read already, in which steps say of their undo what their tools say of it."""
+        """Return the JSON of a plan that can be read; steps that name no undo get the one that their tools declare."""
         if not self.undo_of:
             return plan
         draft, _ = read_draft(dict(plan))
@@ -284,7 +284,7 @@ class ToolSet(Value):
         return {**plan, "steps": steps}
 
     def _declared(self, step: Step) -> dict[str, str]:
-        """Return the field `undo` that the tool of a step declares; empty for a step that has one, or for none."""
+        """Return the field `undo` that the tool of a step declares; empty if the step has one or there is none."""
         act = self._own(step, "generator") or self.generators.get(step.generator)
         undo = "" if act is None or step.undo else self._undo_of(act)
         return {"undo": undo} if undo else {}
@@ -298,9 +298,9 @@ class ToolSet(Value):
         return {name: undo for name, act in sorted(acts.items()) if (undo := self._undo_of(act))}
 
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
-        """Return the arguments of the call of an undo tool, as canonical text; None where one is not known.
+        """Return the arguments of the call of an undo tool, as canonical text; None if one is not known.
 
-        `call` is the arguments of the call that is undone, `values` those of the tokens that were known after it.
+        `call` is the arguments of the call that is undone, `values` the values of tokens that were known after it.
         """
         undo, spec = self.undos[tool], self.tools.get(tool)
         parameters = {} if spec is None else spec.parameters
@@ -311,7 +311,7 @@ class ToolSet(Value):
         return canonical(arguments) if parameters.keys() <= arguments.keys() else None
 
     def _not_read(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
-        """Yield the outcomes and the values of a plan that no binding reads. Every name of the plan is bound.
+        """Yield the outcomes and values in a plan that no binding reads. Every name of the plan is bound.
 
         If a binding uses the value of a token, every success that adds the token must read the value. So the proof of
         a step's preconditions also proves that the values it uses are known.
@@ -347,7 +347,7 @@ class ToolSet(Value):
 
     @property
     def names(self) -> frozenset[str]:
-        """All names that a person may call a tool by: those of tools, and of the generators and guards they serve."""
+        """All names by which people may call a tool: those of tools, and of the generators and guards that use them."""
         bound = {name.tool if isinstance(name, ToolUse) else name.name for name in self._uses()}
         return frozenset((*self.tools, *self.generators, *self.guards, *self.undos, *bound))
 
@@ -372,7 +372,7 @@ def read_stored(text: str) -> ToolSet:
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
-    """Return what the results of calls tell, by the names of those that tell or use something, sorted."""
+    """Return what the results of calls tell, by name and sorted; names that tell and use nothing are left out."""
     results = {
         name: ReadableResult(
             outcomes=tuple(use.outcomes), values=tuple(sorted(use.values)), uses=tuple(sorted(use.needs))
