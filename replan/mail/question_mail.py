@@ -1,6 +1,7 @@
-"""Makes the e-mail that tells one person of a question, with a link that answers it. Pure; the same record, same bytes.
+"""Makes the e-mail to one person about a question, with a link that answers it. Pure: the same record, the same bytes.
 
-A message has a plain text and the same as HTML. No text of a question, a model or a tool is sent: only the run's title.
+An e-mail has the same content as plain text and as HTML. It contains the run's title, and no text of the question, of a
+model or of a tool.
 """
 
 from collections.abc import Mapping
@@ -17,64 +18,65 @@ from replan.relay.message_sender import About, OutgoingMessage
 from replan.setup.mail import MailEntry
 from replan.setup.people import Answering, PersonEntry
 from replan.webhooks.answer_links import AnswerLink
-from replan.webhooks.messages import answer_address, message_id, shown_title, told_of, until_of
+from replan.webhooks.messages import answer_address, link_expiry, message_id, notification_of, shown_title
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 
 FORM = policy.SMTP.clone(cte_type="7bit")
-"""How messages are written: CRLF, lines of 78 characters, nothing but ASCII on the wire."""
+"""How e-mails are written: lines of at most 78 characters that end with CRLF, and ASCII only."""
 NO_REPLY = "Nobody reads replies to this e-mail. Opening the link changes nothing: the answer is given on its page."
 
 
 @dataclass(frozen=True, slots=True)
-class MailTo:
-    """One person with the settings by which e-mail is sent."""
+class MailRecipient:
+    """One person who gets e-mail, with the settings for it."""
 
     name: str
     """The person's name in the settings."""
     person: PersonEntry
-    """The person's settings, with an address."""
+    """The person's settings, which have an e-mail address."""
     answering: Answering
-    """What signs the links."""
+    """The key that signs the links."""
     mail: MailEntry
-    """The server, with the sender's address."""
+    """The mail server, and the sender's address."""
 
 
-def mail_about(record: Record[Any], about: About, to: MailTo, redactor: Redactor) -> OutgoingMessage | None:
-    """Return the e-mail about a record; None for one that this person is not told about, or may not answer."""
-    told = told_of(record.event, about.run, record.at)
-    if told is None or told.asking is None or not to.person.may_answer(people_only=told.people_only):
+def mail_about(record: Record[Any], about: About, to: MailRecipient, redactor: Redactor) -> OutgoingMessage | None:
+    """Return the e-mail about a record; None where this person is not asked, or may not answer."""
+    found = notification_of(record.event, about.run, record.at)
+    if found is None or found.asking is None or not to.person.may_answer(people_only=found.people_only):
         return None
-    if told.asked_people and to.name not in told.asked_people:
+    if found.asked_people and to.name not in found.asked_people:
         return None
-    until = until_of(to.answering, record.at)
-    link = AnswerLink(to.name, told.data["question"], until, "email")
+    until = link_expiry(to.answering, record.at)
+    link = AnswerLink(to.name, found.data["question"], until, "email")
     name = message_id(f"{to.name} {about.run}", record.seq)
     title = printable(shown_title(about, redactor))
     facts = {
-        "sentence": told.sentence,
+        "sentence": found.sentence,
         "title": title,
         "address": answer_address(to.answering, to.mail.page, link),
-        "follows": told.follows,
+        "follows": found.follows,
         "until": f"{moment(until):%Y-%m-%d %H:%M} UTC",
     }
     message = EmailMessage(FORM)
     message["From"] = _address("Replan", to.mail.sender)
     message["To"] = _address("", to.person.email)
-    message["Subject"] = f"{told.sentence}: {title}"
+    message["Subject"] = f"{found.sentence}: {title}"
     message["Date"] = format_datetime(moment(record.at))
     message["Message-ID"] = f"<{name}@{to.mail.sender.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(_text(facts))
     message.add_alternative(_html(facts), subtype="html")
-    message.set_boundary(name)  # In place of a random one: a repetition has the same bytes.
+    message.set_boundary(name)  # Not a random one, so that a repetition has the same bytes.
     return OutgoingMessage(name, record.seq, record.at, message.as_bytes())
 
 
 def printable(text: str) -> str:
-    """Return a text in one line, without characters that end a header, move a cursor, or turn the text's direction.
+    """Return a text as one line of printable characters: nothing in it ends a header or changes the text's direction.
 
-    An encoded word of RFC 2047 is broken up: `EmailMessage` would decode it, and write the line break that it may hold.
+    Encoded words of RFC 2047 are made invalid: `EmailMessage` would decode them, and a decoded line break would end a
+    header.
     """
     return " ".join("".join(each if each.isprintable() else " " for each in text).split()).replace("=?", "= ?")
 

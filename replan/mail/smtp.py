@@ -1,7 +1,7 @@
-"""Sends one e-mail through a server, by `smtplib` in a worker thread, and says what became of it.
+"""Sends one e-mail through a mail server, with `smtplib` in a worker thread, and returns the result.
 
-A certificate is checked for the server's name, and the password is sent over TLS alone. What a server says is neither
-kept nor logged, only its code, and what it may say is bounded.
+The server's certificate is checked, and a password is sent over TLS only. Of the server's replies only the status code
+is kept and logged, and their length is limited.
 """
 
 import smtplib
@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import trio
 
-from replan.mail.question_mail import MailTo, mail_about
+from replan.mail.question_mail import MailRecipient, mail_about
 from replan.relay.message_sender import AT_ONCE_MAX, About, OutgoingMessage, Send, SendResult
 from replan.setup.mail import MailEntry
 from replan.webhooks.messages import without_closed
@@ -24,17 +24,17 @@ from runtime.core.events import Record
 from runtime.logs.redact import Redactor, secrets_in
 
 STEP_SECONDS = 15.0
-"""How long the server may take for one step, such as connecting or an answer."""
+"""The time limit of one step, such as the connection or a reply."""
 SEND_SECONDS = 60.0
-"""How long one try may take in all."""
+"""The time limit of one try."""
 REPLY_BYTES_MAX = 64 * 1024
-"""The most bytes that a server may say over one connection."""
-SIGNING_IN = frozenset({530, 534, 535, 538})
-"""The permanent errors that are about the sign-in: not the message is wrong, but the settings or the server."""
+"""The most bytes of a server's replies over one connection."""
+SIGN_IN_CODES = frozenset({530, 534, 535, 538})
+"""The 5xx codes about signing in: the settings or the server are wrong, and not the message."""
 
 
 class _Replies:
-    """What a server says, until it has said too much."""
+    """A file with a server's replies. It raises `OSError` after `left` bytes."""
 
     def __init__(self, file: IO[bytes], left: int) -> None:
         self._file, self._left = file, left
@@ -43,7 +43,7 @@ class _Replies:
         line = self._file.readline(min(size, self._left + 1))
         self._left -= len(line)
         if self._left < 0:
-            raise OSError("the server says too much")
+            raise OSError("the server's replies are too long")
         return line
 
     def close(self) -> None:
@@ -51,14 +51,14 @@ class _Replies:
 
 
 class _Bounded(smtplib.SMTP):
-    """`smtplib.SMTP`, which would keep an endless reply; it says when it begins to connect."""
+    """`smtplib.SMTP` with a limit for the length of replies. It calls `before_connect` with itself."""
 
-    def __init__(self, *, begun: Callable[[smtplib.SMTP], None], **options: Any) -> None:
-        self._begun = begun
+    def __init__(self, *, before_connect: Callable[[smtplib.SMTP], None], **options: Any) -> None:
+        self._before_connect = before_connect
         super().__init__(**options)
 
     def connect(self, *arguments: Any, **options: Any) -> tuple[int, bytes]:
-        self._begun(self)
+        self._before_connect(self)
         return super().connect(*arguments, **options)
 
     def getreply(self) -> tuple[int, bytes]:
@@ -68,28 +68,28 @@ class _Bounded(smtplib.SMTP):
 
 
 class _BoundedTls(_Bounded, smtplib.SMTP_SSL):
-    """The same over TLS from the beginning."""
+    """The same with TLS from the beginning."""
 
 
 class MailConnection:
-    """A connection to a server of e-mail in a worker thread, which another thread can cut."""
+    """A connection to a mail server for use in a worker thread. Another thread can abort it."""
 
     def __init__(self, mail: MailEntry, password: str) -> None:
-        """Set the server, and the password of its user; this connects to nothing."""
+        """Set the server and the password of its user; `send` and `check` connect."""
         self._mail, self._password = mail, password
         self._client: smtplib.SMTP | None = None
-        self._is_cut = False
+        self._is_aborted = False
 
     def send(self, to: str, message: bytes) -> SendResult:
-        """Send a message to one address; its failures are returned. It blocks."""
+        """Send a message to one address. This blocks. Failures are returned, not raised."""
         try:
             client = self._open()
             try:
-                if self._is_cut:  # While it connected.
-                    return SendResult("cut")
+                if self._is_aborted:  # While it connected.
+                    return SendResult("aborted")
                 client.sendmail(self._mail.sender, [to], message)
             finally:
-                _leave(client)
+                _close(client)
         except smtplib.SMTPRecipientsRefused as error:
             return _refusal(error.recipients[to][0])
         except (smtplib.SMTPSenderRefused, smtplib.SMTPDataError) as error:
@@ -99,24 +99,24 @@ class MailConnection:
         return SendResult()
 
     def check(self) -> None:
-        """Connect and sign in, as before a message. Raises `smtplib.SMTPException`, `OSError`."""
-        _leave(self._open())
+        """Connect, sign in and disconnect. Raises `smtplib.SMTPException` and `OSError`."""
+        _close(self._open())
 
-    def cut(self) -> None:
-        """End the connection from another thread, so that its own thread ends."""
-        self._is_cut = True
+    def abort(self) -> None:
+        """Shut the connection down from another thread, so that the worker thread ends."""
+        self._is_aborted = True
         open_socket = None if self._client is None else self._client.sock
         if open_socket is not None:
-            with suppress(OSError):  # Another's `close` may have been faster.
+            with suppress(OSError):  # The worker thread may have closed it.
                 socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
 
-    def _begin(self, client: smtplib.SMTP) -> None:
+    def _keep(self, client: smtplib.SMTP) -> None:
         self._client = client
 
     def _open(self) -> smtplib.SMTP:
         """Return a client that has connected and signed in."""
         context, (host, port) = ssl.create_default_context(), self._mail.address
-        options: dict[str, Any] = {"host": host, "port": port, "timeout": STEP_SECONDS, "begun": self._begin}
+        options: dict[str, Any] = {"host": host, "port": port, "timeout": STEP_SECONDS, "before_connect": self._keep}
         is_tls = self._mail.security == "tls"
         client = _BoundedTls(context=context, **options) if is_tls else _Bounded(**options)
         try:
@@ -132,15 +132,15 @@ class MailConnection:
         return client
 
 
-def _leave(client: smtplib.SMTP) -> None:
-    """End a connection. Whether the server says goodbye changes nothing of what it has taken."""
+def _close(client: smtplib.SMTP) -> None:
+    """Close a connection. An error is ignored: the result of the message is known before."""
     with suppress(SMTPException, OSError, ValueError):
         client.quit()
     client.close()
 
 
 def problem_of(error: Exception) -> str:
-    """Return what failed, without what the server has said: its code, or the name of the error."""
+    """Return the cause of a failure, without the text of the server's reply: its code, or the name of the error."""
     if isinstance(error, smtplib.SMTPResponseException):
         return f"status {error.smtp_code} ({type(error).__name__})"
     if isinstance(error, smtplib.SMTPNotSupportedError):
@@ -151,29 +151,29 @@ def problem_of(error: Exception) -> str:
 
 
 def _refusal(code: int) -> SendResult:
-    """Return the result of a message that was refused: for good after 5xx, but for the sign-in."""
-    return SendResult(f"status {code}", refused=code // 100 == 5 and code not in SIGNING_IN)
+    """Return the result for the code of a refusal: 5xx refuses the message for good, except for `SIGN_IN_CODES`."""
+    return SendResult(f"status {code}", refused=code // 100 == 5 and code not in SIGN_IN_CODES)
 
 
 class MailChannel:
-    """One person's address as a channel of messages."""
+    """A channel that sends messages to one person by e-mail."""
 
     topic = "mail"
 
-    def __init__(self, to: MailTo, environment: Mapping[str, str], threads: trio.CapacityLimiter) -> None:
-        """Set the person, the environment with the password, and what limits the threads that send."""
+    def __init__(self, to: MailRecipient, environment: Mapping[str, str], threads: trio.CapacityLimiter) -> None:
+        """Set the person, the environment with the password, and the limit of threads that send at the same time."""
         self.name, self._to, self._environment, self._threads = to.name, to, environment, threads
         self._redactor = Redactor(secrets_in(environment))
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[Send]:
-        """Yield what sends a message; each one has a connection of its own."""
+        """Yield the function that sends a message, each over a connection of its own."""
         yield self._send
 
     def messages_about(self, records: Sequence[Record[Any]], about: About) -> list[OutgoingMessage]:
-        """Return the e-mail about new records of a run, without those that this person is not told about."""
-        told = [mail_about(record, about, self._to, self._redactor) for record in without_closed(records)]
-        return [message for message in told if message is not None]
+        """Return the e-mails to this person about new records of a run, in their order."""
+        found = [mail_about(record, about, self._to, self._redactor) for record in without_closed(records)]
+        return [message for message in found if message is not None]
 
     async def _send(self, message: OutgoingMessage, _: float) -> SendResult:
         try:
@@ -185,10 +185,10 @@ class MailChannel:
             with trio.move_on_after(SEND_SECONDS):
                 return await trio.to_thread.run_sync(send, abandon_on_cancel=True, limiter=self._threads)
         finally:
-            connection.cut()
+            connection.abort()
         return SendResult(f"not sent in {SEND_SECONDS:g} s")
 
 
 def mail_threads() -> trio.CapacityLimiter:
-    """Return what limits the connections to the server of e-mail, of all people together."""
+    """Return the limit of threads that send e-mail at the same time, for all people together."""
     return trio.CapacityLimiter(AT_ONCE_MAX)

@@ -1,8 +1,8 @@
-"""Sending messages on one channel: from the journal, at least once, in the order of each run's records.
+"""Sends messages about records of the journal on one channel: at least once, in the order of each run's records.
 
-A cursor in the journal says which records of each run were told. A receiver that is down delays messages and nothing
-else. One process of a journal sends on a channel at a time; what it had sent and not noted when it died is sent again,
-with the same id.
+A cursor in the journal has, for each run, the last record for which nothing is left to send. A receiver that is down
+delays messages and nothing else. One process of a journal sends on a channel at a time. If it dies between sending a
+message and moving the cursor, the message is sent again, with the same id.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -27,18 +27,18 @@ class OutgoingMessage:
     """A message about one record."""
 
     id: str
-    """Its id, made of the run's id and the record's number: a repetition has the same one."""
+    """Its id, made from the run's id and the record's number; a repetition has the same id."""
     seq: int
     """The number of the record."""
     at: float
     """When the record was appended (UTC seconds since 1970)."""
     body: bytes
-    """What is sent; a repetition has the same bytes."""
+    """The content; a repetition has the same bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What messages say about a run."""
+    """The facts about a run that messages contain."""
 
     run: str
     """Its id."""
@@ -53,17 +53,17 @@ class SendResult:
     """The result of one try."""
 
     problem: str = ""
-    """Why the message was not taken, without a text that the receiver chose; empty where it was."""
+    """Why the message was not accepted, without any text of the receiver; empty where it was accepted."""
     refused: bool = False
-    """Whether the receiver will never take this message, so that it is left out."""
+    """Whether the receiver refused this message for good, so that it is not tried again."""
     gone: bool = False
     """Whether the receiver wants no more messages at all."""
     after: float = 0.0
-    """The pause that the answer asks for, in seconds."""
+    """The pause before the next try that the receiver asks for, in seconds."""
 
 
 Send = Callable[[OutgoingMessage, float], Awaitable[SendResult]]
-"""Sends a message at a time in UTC seconds since 1970. Its failures are returned, and not raised."""
+"""Sends a message; the number is the time now, in UTC seconds since 1970. Failures are returned, not raised."""
 
 
 class Channel(Protocol):
@@ -71,7 +71,7 @@ class Channel(Protocol):
 
     @property
     def topic(self) -> str:
-        """The sort of channel, such as `webhook`: it names the cursor, the logger and the events of the log."""
+        """The type of channel, such as `webhook`, in the names of the cursor, the logger and the log's events."""
         ...
 
     @property
@@ -80,7 +80,7 @@ class Channel(Protocol):
         ...
 
     def opened(self) -> AbstractAsyncContextManager[Send]:
-        """Return a context that gives what sends. Entering it may raise for settings that cannot be used."""
+        """Return a context manager for the function that sends. It may raise where settings cannot be used."""
         ...
 
     def messages_about(self, records: Sequence[Record[Any]], about: About) -> list[OutgoingMessage]:
@@ -89,24 +89,24 @@ class Channel(Protocol):
 
 
 LOOK_SECONDS = 1.0
-"""How often the journal is looked at; where nothing has changed, that costs microseconds."""
+"""The time between two looks at the journal; a look takes microseconds where nothing has changed."""
 ASK_SECONDS = 5.0
-"""How often a process that does not hold the cursor asks for it."""
+"""The time between two tries of a process to hold a cursor that another process holds."""
 AT_ONCE_MAX = 4
-"""How many messages are on their way on one channel."""
+"""The most messages that are sent on one channel at the same time."""
 PAUSES = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
 """The seconds before each further try of a message; the last one repeats."""
 GIVE_UP_SECONDS = 3 * 86_400.0
-"""How old a message may be when a further try is made; an older one that was tried is left out."""
+"""The age at which a message is not tried again; each message is tried once, however old it is."""
 EVERYTHING = frozenset({"running", "waiting", "parked", "finished"})
-"""What a new channel is not told: all that happened before."""
+"""The statuses of the runs that a new channel begins behind: it gets no messages about earlier records."""
 
 
 class Sender:
     """Sends on one channel of a home."""
 
     def __init__(self, journal: Journal[Any], channel: Channel) -> None:
-        """Set the journal with the records, and the channel."""
+        """Set the journal that has the records, and the channel."""
         self._journal, self._channel, self._topic, self._name = journal, channel, channel.topic, channel.name
         self._cursor = HeldCursor(
             journal, f"{self._topic}:{self._name}", passed=EVERYTHING, topic=self._topic, ask_seconds=ASK_SECONDS
@@ -119,11 +119,11 @@ class Sender:
         self._failing, self._gone = False, False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Send until cancelled. It raises nothing else: no run may fail for a message."""
+        """Send until cancelled. This raises no error: no run may fail because of a message."""
         async with AsyncExitStack() as stack:
             try:
                 send = await stack.enter_async_context(self._channel.opened())
-            except Exception as error:  # noqa: BLE001 -- such as for a proxy variable that is no address
+            except Exception as error:  # noqa: BLE001 -- such as for a proxy variable that is not an address
                 self._fail(type(error).__name__, None)
                 task_status.started()
                 return
@@ -143,7 +143,7 @@ class Sender:
                     await trio.sleep(LOOK_SECONDS)
 
     async def _look(self, send: Send, nursery: trio.Nursery) -> None:
-        """Begin to deliver what is new or due again. Raises `JournalError`."""
+        """Begin to deliver messages about new records, and those that are tried again now. Raises `JournalError`."""
         if not await self._cursor.hold():
             self._version = -1
             return
@@ -152,7 +152,7 @@ class Sender:
         due = {run for run, at in self._again.items() if at <= now}
         if version == self._version and not due:
             return
-        # What ends from here on is looked at again: the rows that follow may be older than the end of a delivery.
+        # A delivery that ends from here on causes another look: the rows below may have been read before its end.
         self._version, busy = version, self._busy.copy()
         passed, gone = dict[str, int](), set(self._again)
         async with aclosing(self._cursor.behind()) as rows:
@@ -166,7 +166,7 @@ class Sender:
                     nursery.start_soon(partial(self._deliver, send, row.run, messages, last))
                 elif last:
                     passed[row.run] = last
-        for run in gone:  # They were deleted.
+        for run in gone:  # These runs were deleted.
             self._failures.pop(run, None)
             self._again.pop(run, None)
         if passed:
@@ -175,7 +175,7 @@ class Sender:
     async def _read(self, row: Behind) -> tuple[list[OutgoingMessage], int]:
         """Return the messages about a run's new records, and the number of the last record; 0 where it is unreadable.
 
-        What happens in a step of another run is that run's affair.
+        A run that is a step of another run has no messages of its own.
         """
         if is_child(row.run):
             return [], row.last_seq
@@ -185,13 +185,13 @@ class Sender:
         except UNREADABLE as error:
             self._cursor.leave_out(row.run, error)
             return [], 0
-        # What a fork shares with the run that it comes from was told about that run.
+        # For the records that a fork shares with its original, messages were sent about the original.
         shared = getattr(records[0].event, "shared", 0) if records and records[0].seq == 1 else 0
         own = [record for record in records if record.seq > shared]
         return self._channel.messages_about(own, about), records[-1].seq if records else 0
 
     async def _deliver(self, send: Send, run: str, messages: Sequence[OutgoingMessage], last: int) -> None:
-        """Send the messages about a run in their order, and move the cursor behind each that was taken."""
+        """Send the messages about a run in their order, and move the cursor behind each that was accepted."""
         try:
             async with self._limiter:
                 for message in messages:
@@ -210,7 +210,7 @@ class Sender:
             self._version = -1
 
     async def _passed(self, run: str, seq: int) -> bool:
-        """Note that what a record says was told; return False where another process sends by now."""
+        """Move the cursor behind a record; return False where another process holds it now."""
         self._failures.pop(run, None)
         self._again.pop(run, None)
         if not await self._cursor.move({run: seq}):
@@ -221,7 +221,7 @@ class Sender:
         return True
 
     def _gives_up(self, run: str, message: OutgoingMessage, result: SendResult) -> bool:
-        """Tell whether a message that was not taken is left out for good: refused, or old and tried before."""
+        """Tell whether a message that was not accepted is given up: it was refused, or is old and was tried before."""
         is_old = bool(self._failures.get(run)) and self._journal.now() - message.at >= GIVE_UP_SECONDS
         if result.refused:
             self._log().error(f"{self._topic}.refused", run_id=run, message=message.id, problem=result.problem)
@@ -234,7 +234,7 @@ class Sender:
         return log.get_logger(self._topic).bind(**{self._topic: self._name})
 
     def _try_again(self, run: str, result: SendResult, error: Exception | None = None) -> None:
-        """Have the run's messages tried again later; a receiver that is gone gets none any more."""
+        """Schedule another try for the run's messages; stop for good where the receiver wants no more messages."""
         failures = self._failures[run] = self._failures.get(run, 0) + 1
         pause = PAUSES[min(failures, len(PAUSES)) - 1]
         self._again[run] = trio.current_time() + max(pause, result.after)

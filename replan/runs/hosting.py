@@ -34,26 +34,26 @@ class Notifier:
 
     def __init__(self, hook: Hook, tasks: trio.Nursery, title: str) -> None:
         self._hook, self._tasks, self._title = hook, tasks, title
-        self._news: dict[str, list[str]] = {}
+        self._questions: dict[str, list[str]] = {}
 
     def take(self, event: object) -> None:
-        """Note a question, or a step of its reminders, if the event is one."""
+        """Keep the question of an event that asks it, reminds of it, or asks further people."""
         match event:
             case ClarificationRequested():
-                self._news.setdefault("waiting", []).append(event.question_id)
+                self._questions.setdefault("waiting", []).append(event.question_id)
             case ClarificationReminded():
-                self._news.setdefault("reminder", []).append(event.question_id)
+                self._questions.setdefault("reminder", []).append(event.question_id)
             case ClarificationEscalated():
-                self._news.setdefault("escalation", []).append(event.question_id)
+                self._questions.setdefault("escalation", []).append(event.question_id)
             case _:
                 pass
 
     def tell(self, result: RunResult) -> None:
-        """Call the hook if the run has asked or reminded of something since the last call, and waits for an answer."""
+        """Call the hook for the questions and reminders since the last call, if the run waits for an answer."""
         if result.question is None:
             return
-        news, self._news = self._news, {}
-        for event, names in news.items():
+        questions, self._questions = self._questions, {}
+        for event, names in questions.items():
             ids = [f"{result.run_id}/{name}" for name in names]
             message = {"event": event, "run_id": result.run_id, "title": self._title, "questions": ids}
             self._tasks.start_soon(self._hook.call, message)
@@ -103,17 +103,19 @@ async def host(
 
 
 def senders_of(engine: Engine) -> list[Sender]:
-    """Return what sends the messages of a home: one sender for each webhook, and for each person's address."""
+    """Return the senders of a home's messages: one for each webhook, and one for each person with an e-mail address."""
     environment, answering = engine.environment, engine.answering
     webhooks = [WebhookChannel(name, entry, environment, answering) for name, entry in engine.webhooks.items()]
     senders = [Sender(engine.journal, channel) for channel in webhooks]
     if answering is None or answering.mail is None:
         return senders
-    from replan.mail.question_mail import MailTo  # noqa: PLC0415 -- `email`, for homes that send some
-    from replan.mail.smtp import MailChannel, mail_threads  # noqa: PLC0415 -- likewise
+    from replan.mail.question_mail import MailRecipient  # noqa: PLC0415 -- loads `email`, for homes that send e-mail
+    from replan.mail.smtp import MailChannel, mail_threads  # noqa: PLC0415 -- as above
 
     threads = mail_threads()
-    people = [MailTo(name, each, answering, answering.mail) for name, each in answering.people.items() if each.email]
+    people = [
+        MailRecipient(name, each, answering, answering.mail) for name, each in answering.people.items() if each.email
+    ]
     return senders + [Sender(engine.journal, MailChannel(to, environment, threads)) for to in people]
 
 

@@ -1,4 +1,4 @@
-"""The open question that a signed link or button answers, and why it cannot be answered any more."""
+"""Finds the open question that a signed link or button answers, or says why it cannot be answered."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -18,7 +18,7 @@ UNCHANGED = "Nothing was changed."
 async def open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
     """Return the question that a verified link answers, as plain data.
 
-    Raises `LinkRefused` where its person may not answer it, and `HTTPException` if the question is not open.
+    Raises `LinkRefused` where the link's person may not answer it, and `HTTPException` where the question is not open.
     """
     assert site.answering is not None  # Else nothing verifies a link.
     run, name = split(link.question)
@@ -40,7 +40,7 @@ async def open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
 
 
 def closed_because(question: Question | None) -> str:
-    """Return a sentence that says why a question is not open any more."""
+    """Return why a question is not open any more, in sentences."""
     if question is None or question.status in (Status.WITHDRAWN, Status.ASKED):
         return "Nobody needs an answer to this question any more."
     if question.status is Status.EXPIRED:

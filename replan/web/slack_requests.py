@@ -1,8 +1,8 @@
-"""Answers the requests that Slack sends when somebody presses a button of a message.
+"""Handles the requests that Slack sends when somebody presses a button of a message.
 
-Slack's signature is verified before anything is read. An answer is posted before the request is acknowledged; what came
-of it is told to the person alone, at the address that Slack gives for that. An approval is never given here: the person
-gets a link to the page, where it is confirmed.
+Slack's signature is verified before anything else is read. An answer is posted to the run before the request is
+acknowledged. The result is sent to the request's `response_url`, and only the person sees it. A button never gives an
+approval: the person gets a link to the page, and confirms the approval there.
 """
 
 from dataclasses import dataclass
@@ -29,30 +29,30 @@ from runtime.logs import log
 BODY_MAX = 128 * 1024
 """The most bytes of a request; a payload repeats the message, which is much shorter."""
 ANSWER_SECONDS = 2.5
-"""How long posting an answer may take: Slack waits for 3 seconds."""
+"""The time limit for posting an answer; Slack waits for 3 seconds."""
 REPLY_SECONDS = 10.0
-"""How long the reply to the person may take."""
+"""The time limit for sending the reply to the person."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClickReply:
-    """What the person is told who has pressed a button."""
+    """The reply to the person who pressed a button."""
 
     text: str
-    """The sentences."""
+    """Its text, in sentences."""
     address: str = ""
-    """The address of the page that is to be opened; empty for none."""
+    """The address of a page to open; empty for none."""
 
 
 async def answer_slack(site: Site, request: Request) -> Response:
-    """Take what somebody has pressed, and acknowledge it; what is not signed by Slack is refused with 403."""
+    """Handle a request about a button that somebody pressed; one that Slack has not signed is refused with 403."""
     body = await _body(request)
     slack = None if site.answering is None else site.answering.slack
     if slack is None:
         return _plain(403, "no Slack app is set in config.yaml")
     stamp, signature = (request.headers.getlist(f"x-slack-{name}") for name in ("request-timestamp", "signature"))
     if len(stamp) != 1 or len(signature) != 1 or not is_signed(slack, stamp[0], signature[0], body, site.now()):
-        return _plain(403, "Slack has not signed this request, or not in the last five minutes")
+        return _plain(403, "the signature of this request is wrong, or older than five minutes")
     payload = _payload(body)
     if payload is None or payload.type != "block_actions":
         return _plain(400, "not a block_actions payload")
@@ -74,7 +74,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _payload(body: bytes) -> SlackPayload | None:
-    """Return the payload in a form; None where it is none, or not the only field."""
+    """Return the payload in a form; None where the form does not have exactly one valid payload."""
     try:
         fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=10, errors="strict")
     except ValueError:
@@ -84,7 +84,7 @@ def _payload(body: bytes) -> SlackPayload | None:
 
 
 async def _reply(site: Site, payload: SlackPayload) -> ClickReply | None:
-    """Do what was pressed, and return what the person is told; None for a button that only opens an address."""
+    """Carry out the action of a button, and return the reply to the person; None for one that only opens an address."""
     values = [action.value for action in payload.actions if action.type == "button" and action.value]
     if not values:
         return None
@@ -100,7 +100,11 @@ async def _reply(site: Site, payload: SlackPayload) -> ClickReply | None:
 
 
 async def _press(site: Site, payload: SlackPayload, value: str) -> ClickReply:
-    """Post the answer of a button, or return the way to the page. Raises as `open_question` does, and `ReplanError`."""
+    """Post the answer of a button, or return a reply with a link to the page.
+
+    Raises `HTTPException` where the question is not open, `LinkRefused` where this person may not answer it through
+    this button, and other `ReplanError`s.
+    """
     answering = site.answering
     assert answering is not None
     assert answering.slack is not None
@@ -126,7 +130,7 @@ async def _press(site: Site, payload: SlackPayload, value: str) -> ClickReply:
 
 
 async def _tell(site: Site, address: str, reply: ClickReply) -> None:
-    """Send a reply to the address that Slack has given, which has to be where messages are sent to."""
+    """Send a reply to the `response_url` of a request, if a webhook for Slack has the same scheme, host and port."""
     from replan.webhooks.http_channel import open_client  # noqa: PLC0415 -- 0.1 s, for a click
 
     entries = [each for each in site.engine.webhooks.values() if each.format == "slack"]
@@ -140,14 +144,14 @@ async def _tell(site: Site, address: str, reply: ClickReply) -> None:
             message = slack_reply(reply.text, reply.address)
             async with open_client(entry) as client, client.stream("POST", address, json=message) as response:
                 problem = "" if response.status_code // 100 == 2 else f"status {response.status_code}"
-    except Exception as error:  # noqa: BLE001 -- the answer is posted, whatever the reply meets
+    except Exception as error:  # noqa: BLE001 -- the answer counts, also where the reply fails
         problem = type(error).__name__
     if problem:
         log.get_logger("slack").warning("slack.not_told", problem=problem)
 
 
 def _origin(address: str) -> Any:
-    """Return the scheme, the host and the port of an address; None for a text that is none."""
+    """Return the scheme, the host and the port of an address; None for a text that is not an address."""
     try:
         parts = urlsplit(address)
         origin = (parts.scheme, parts.hostname, parts.port)

@@ -9,9 +9,9 @@ import binascii
 import hashlib
 import hmac
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from replan.setup.people import Answering
 from runtime.core.errors import ReplanError
@@ -31,6 +31,7 @@ class LinkUnknown(LinkRefused):
 
 
 LinkVia = Literal["link", "email", "slack"]
+"""The channel that a link was sent through: a webhook, e-mail, or a reply to a button in Slack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,13 @@ class AnswerLink:
     until: int
     """When it ends, in UTC seconds since 1970."""
     via: LinkVia = "link"
-    """How an answer that uses it came, as its record says: `link` for a link that was sent through a webhook."""
+    """The channel that it was sent through, which is recorded with the answer; `link` for a webhook."""
 
 
 def signed_link(answering: Answering, link: AnswerLink) -> str:
     """Return the signed token of a link. Equal links have equal tokens, as long as the key stays."""
     more = [] if link.via == "link" else [link.via]
-    said = json.dumps([link.person, link.question, link.until, *more], separators=(",", ":")).encode()
-    return signed_text(answering, "answer link", said)
+    return signed_values(answering, "answer link", [link.person, link.question, link.until, *more])
 
 
 def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink:
@@ -59,32 +59,36 @@ def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink
 
     `now` is in UTC seconds since 1970.
     """
-    said = None if answering is None or len(token) > TOKEN_MAX else verified_text(answering, "answer link", token)
-    if said is None:
+    values = None if answering is None or len(token) > TOKEN_MAX else verified_values(answering, "answer link", token)
+    if values is None:
         raise LinkUnknown("this link was not made by this server, or was changed on its way")
-    person, question, until, *more = json.loads(said)  # Whoever has the key wrote it.
+    person, question, until, *more = values
     if now >= until:
         raise LinkRefused("this link has expired")
     return AnswerLink(person, question, until, *more)
 
 
-def signed_text(answering: Answering, use: str, said: bytes) -> str:
-    """Return bytes with their signature for one use, as text for an address or a form."""
-    return f"{_text(said)}.{_text(_mac(answering.keys[0], use, said))}"
+def signed_values(answering: Answering, use: str, values: Sequence[str | int | None]) -> str:
+    """Return values with their signature for one use, as text for an address or a form."""
+    payload = json.dumps(values, separators=(",", ":")).encode()
+    return f"{_text(payload)}.{_text(_mac(answering.keys[0], use, payload))}"
 
 
-def verified_text(answering: Answering, use: str, text: str) -> bytes | None:
-    """Return the bytes in a text of `signed_text` for the same use; None for every other text."""
-    payload, dot, signature = text.partition(".")
-    said, mac = _bytes(payload), _bytes(signature)
+def verified_values(answering: Answering, use: str, text: str) -> list[Any] | None:
+    """Return the values in a text of `signed_values` for the same use; None for every other text."""
+    encoded, dot, signature = text.partition(".")
+    payload, mac = _bytes(encoded), _bytes(signature)
     keys = answering.keys if dot else ()
-    return said if any(hmac.compare_digest(_mac(key, use, said), mac) for key in keys) else None
+    if not any(hmac.compare_digest(_mac(key, use, payload), mac) for key in keys):
+        return None
+    values: list[Any] = json.loads(payload)  # `signed_values` wrote it: the signature is valid.
+    return values
 
 
 def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, asked: Collection[str] = ()) -> None:
-    """Raise `LinkRefused` where the settings do not let the link's person answer a question (any more).
+    """Raise `LinkRefused` where the link's person may not answer a question (any more).
 
-    `asked` are the names of those who are asked by now, empty for everybody.
+    `asked` has the names of the people who have been asked so far; it is empty where everybody is asked.
     """
     person = answering.people.get(link.person)
     if person is None or not person.may_answer(people_only=people_only):
@@ -112,9 +116,9 @@ def _confirmed(until: int, token: str, answer: str) -> bytes:
     return json.dumps([until, token, answer]).encode()
 
 
-def _mac(key: bytes, use: str, said: bytes) -> bytes:
+def _mac(key: bytes, use: str, payload: bytes) -> bytes:
     """Return the signature of bytes for one use; a signature for another use, such as a webhook's, does not match."""
-    return hmac.new(key, f"replan {use}\n".encode() + said, hashlib.sha256).digest()
+    return hmac.new(key, f"replan {use}\n".encode() + payload, hashlib.sha256).digest()
 
 
 def _text(data: bytes) -> str:

@@ -4,7 +4,8 @@ Slack takes Block Kit at an incoming webhook, Teams an Adaptive Card at the webh
 page of a link, on which the answer is given. Buttons of Slack that send an answer are in `slack_buttons.py`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, Literal
 
 from replan.setup.webhook import WebhookEvent
@@ -15,37 +16,61 @@ HAPPENED: Mapping[WebhookEvent, str] = {
     "finished": "A run has finished",
 }
 Asking = Literal["asked", "reminder", "escalation"]
-"""Why people are told of a question: it was asked, nobody has answered it yet, or others are asked in addition."""
+"""The reason for a message about a question: it was asked, nobody has answered it yet, or further people are asked."""
 ASKED: Mapping[Asking, str] = {
     "asked": HAPPENED["waiting"],
     "reminder": "A run still waits for an answer",
     "escalation": "A run still waits for an answer, and further people are asked",
 }
 BUTTONS_MAX = 5
-"""The most buttons: a card of Teams shows six actions, and one of them opens the inbox."""
+"""The most buttons for people: a card of Teams shows six actions, and one of them opens the inbox."""
+LABEL_MAX = 75
+"""The most characters of the label of a button in Slack."""
 
 
-def slack_message(sentence: str, title: str, buttons: Mapping[str, str], follows: str = "") -> dict[str, Any]:
-    """Return a message with blocks; `buttons` has the links by their labels. No text is read as markup.
+def slack_message(
+    sentence: str, title: str, buttons: Sequence[Mapping[str, Any]], texts: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return a message for Slack: a sentence with a title, further texts, and buttons of `slack_button`.
 
-    `follows` says what happens without an answer.
+    Empty texts are left out, and no text is read as markup.
     """
-    escaped = title.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    text = {"type": "plain_text", "text": f"{sentence}: {title}", "emoji": False}
-    blocks: list[dict[str, Any]] = [{"type": "section", "text": text}]
-    if follows:
-        blocks.append({"type": "section", "text": {"type": "plain_text", "text": follows, "emoji": False}})
-    elements = [
-        {"type": "button", "text": {"type": "plain_text", "text": label[:75], "emoji": False}, "url": link}
-        for label, link in buttons.items()
-    ]
-    if elements:
-        blocks.append({"type": "actions", "elements": elements})
-    return {"text": f"{sentence}: {escaped}", "unfurl_links": False, "unfurl_media": False, "blocks": blocks}
+    text = f"{sentence}: {title}"
+    blocks = [slack_section(text), *(slack_section(each) for each in texts if each)]
+    if buttons:
+        blocks.append({"type": "actions", "elements": [*buttons]})
+    return {"text": slack_escape(text), "unfurl_links": False, "unfurl_media": False, "blocks": blocks}
+
+
+def slack_section(text: str) -> dict[str, Any]:
+    """Return a block of Slack with a text, which is not read as markup."""
+    return {"type": "section", "text": _plain_text(text)}
+
+
+def slack_button(label: str, **more: str) -> dict[str, Any]:
+    """Return a button of Slack with the `url` that it opens, or the `value` that it sends."""
+    return {"type": "button", "text": _plain_text(label[:LABEL_MAX]), **more}
+
+
+def slack_link_buttons(links: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return buttons of Slack that open links; `links` has the addresses by their labels."""
+    return [slack_button(label, url=link) for label, link in links.items()]
+
+
+def slack_escape(text: str) -> str:
+    """Return a text as the `text` of a message of Slack, where `&`, `<` and `>` are markup."""
+    return escape(text, quote=False)
+
+
+def _plain_text(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": False}
 
 
 def teams_message(sentence: str, title: str, buttons: Mapping[str, str], follows: str = "") -> dict[str, Any]:
-    """Return a message with an Adaptive Card 1.2. A rich text block shows a title without reading it as Markdown."""
+    """Return a message for Teams with an Adaptive Card 1.2; `buttons` has the links by their labels.
+
+    `follows` says what happens without an answer. A rich text block shows a text without reading it as Markdown.
+    """
     runs = [{"type": "TextRun", "text": f"{sentence}: ", "weight": "Bolder"}, {"type": "TextRun", "text": title}]
     body = [{"type": "RichTextBlock", "inlines": runs}]
     if follows:

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     import httpx2
 
 
+POST_SECONDS = 15.0
+"""The time limit of one try; Standard Webhooks advises 15 to 30 seconds."""
+RETRY_AFTER_MAX = 3600.0
+"""The longest pause in seconds that a response may ask for."""
+GONE = 410
+"""The status code of a receiver that wants no more messages."""
+
+
 def signatures(keys: Iterable[bytes], message_id: str, timestamp: int, body: bytes) -> str:
     """Return the value of `webhook-signature`: one signature for each key, so that either of two secrets verifies."""
     signed = f"{message_id}.{timestamp}.".encode() + body
@@ -31,17 +39,9 @@ def signatures(keys: Iterable[bytes], message_id: str, timestamp: int, body: byt
     return " ".join(f"v1,{base64.b64encode(digest).decode()}" for digest in digests)
 
 
-POST_SECONDS = 15.0
-"""How long one try may take in all, as Standard Webhooks advises 15 to 30 seconds."""
-RETRY_AFTER_MAX = 3600.0
-"""The longest pause that an answer may ask for."""
-GONE = 410
-"""The status by which a receiver says that it wants no more messages."""
-
-
 def open_client(entry: WebhookEntry) -> "httpx2.AsyncClient":
-    """Return a client for one receiver. Proxies of the environment are used, but not to this machine."""
-    import httpx2  # noqa: PLC0415 -- as above
+    """Return a client for one receiver. Proxies of the environment are used, except for an address on this machine."""
+    import httpx2  # noqa: PLC0415 -- 0.1 s, for homes with a webhook
 
     local = is_loopback(urlsplit(entry.url).hostname or "")
     return httpx2.AsyncClient(follow_redirects=False, trust_env=not local, timeout=httpx2.Timeout(POST_SECONDS))
@@ -53,8 +53,8 @@ async def post(
     message: OutgoingMessage,
     now: float,
 ) -> SendResult:
-    """Post a message at a time in UTC seconds since 1970. Its failures are returned, and not raised."""
-    import httpx2  # noqa: PLC0415 -- 0.1 s, for homes with a webhook
+    """Post a message. Failures are returned, not raised. `now` is in UTC seconds since 1970."""
+    import httpx2  # noqa: PLC0415 -- as above
 
     keys = [key for secret in entry.secrets if (key := key_of(secret)) is not None]
     timestamp = int(now)
@@ -80,14 +80,14 @@ async def post(
 
 
 class WebhookChannel:
-    """One webhook as a channel of messages."""
+    """A channel that posts messages to one webhook."""
 
     topic = "webhook"
 
     def __init__(
         self, name: str, entry: WebhookEntry, environment: Mapping[str, str], answering: Answering | None = None
     ) -> None:
-        """Set its name in the settings, the webhook, the environment, and whose links the messages have.
+        """Set the webhook with its name in the settings, the environment, and the people who get links in its messages.
 
         No message contains a secret of the environment.
         """
@@ -97,12 +97,12 @@ class WebhookChannel:
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[Send]:
-        """Yield what posts a message. Raises for a proxy variable that is no address."""
+        """Yield the function that posts a message. Raises where a proxy variable is not an address."""
         async with open_client(self._entry) as client:
             yield partial(post, client, self._entry)
 
     def messages_about(self, records: Sequence[Record[Any]], about: About) -> list[OutgoingMessage]:
-        """Return the messages about new records of a run, without those that this webhook is not told about."""
+        """Return the messages of this webhook about new records of a run, in their order."""
         options = (about, self._entry, self._redactor, self._addressees)
-        told = [message_about(record, *options) for record in without_closed(records)]
-        return [message for message in told if message is not None]
+        found = [message_about(record, *options) for record in without_closed(records)]
+        return [message for message in found if message is not None]

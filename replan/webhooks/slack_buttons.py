@@ -1,14 +1,14 @@
-"""Buttons of Slack that send what is pressed to Replan: messages with them, and the requests that Slack signs. Pure.
+"""Buttons in Slack that answer a question: their signed values, and the requests by which Slack sends them. Pure.
 
-A button names its question, and the answer that it gives or none; it is signed as links are. Who has pressed it is what
-Slack says, in a request that Slack signs (`v0`, HMAC-SHA256).
+The value of a button names the question and the answer, and is signed as links are. The request that Slack sends when
+somebody presses a button names the account, and is signed by Slack (`v0`, HMAC-SHA256).
 """
 
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -18,67 +18,66 @@ from actors.run.words import question_in_words
 from actors.values.answers import answer_form, options_of
 from replan.setup.people import Answering, PersonEntry
 from replan.setup.slack import SlackEntry
-from replan.webhooks.answer_links import LinkRefused, LinkUnknown, signed_text, verified_text
+from replan.webhooks.answer_links import LinkRefused, LinkUnknown, signed_values, verified_values
+from replan.webhooks.chat_messages import LABEL_MAX, slack_button, slack_escape, slack_link_buttons, slack_section
 
 REQUEST_SECONDS = 300
-"""How old or how far ahead the time of a request may be, as Slack advises against replays."""
-LABEL_MAX = 75
-"""The most characters of a button's label; an answer that is longer has no button."""
+"""The largest difference between the time of a request and now, as Slack advises against replays."""
 CHOICES_MAX = 20
 """The most answers with buttons; an actions block has at most 25 elements."""
 QUESTION_MAX = 2000
-"""The most characters that a message shows of a question and of what it is about; a text of Slack has at most 3,000."""
+"""The most characters of a question that a message shows; a text of Slack has at most 3,000."""
 USE = "slack button"
-"""What the signature of a button is for: that of a link is none."""
+"""The use that the signature of a button is for; the signature of a link is not valid for it."""
 
 
 @dataclass(frozen=True, slots=True)
-class PressedButton:
-    """What a button stands for."""
+class AnswerButton:
+    """A button of a message in Slack that answers a question, or asks for a link to the page of the question."""
 
     webhook: str
-    """The webhook whose message has it."""
+    """The name of the webhook that the message was sent to."""
     question: str
     """The question, `RUN/ID`."""
     until: int
-    """When it ends, in UTC seconds since 1970."""
+    """When the button expires, in UTC seconds since 1970."""
     answer: str | None = None
-    """The answer that it gives; None for the button that leads to the page."""
+    """The answer; None for the button that asks for a link."""
 
 
-class _Named(BaseModel):
+class _Identified(BaseModel):
     model_config = ConfigDict(frozen=True)
     id: str = Field(max_length=64)
 
 
 class SlackAction(BaseModel):
-    """One element that was used."""
+    """One element of a message that somebody used."""
 
     model_config = ConfigDict(frozen=True)
     type: str = Field(max_length=64)
-    """The sort of element, such as `button`."""
+    """The type of the element, such as `button`."""
     value: str = Field(default="", max_length=2000)
-    """The value of a button; one that opens an address has none."""
+    """The value of a button; empty for a button that opens an address."""
 
 
 class SlackPayload(BaseModel):
-    """The parts of a `block_actions` payload that are read; Slack adds others at will."""
+    """The parts of a `block_actions` payload that are read; other keys are ignored."""
 
     model_config = ConfigDict(frozen=True)
     type: str = Field(max_length=64)
-    """The sort of interaction."""
-    user: _Named
-    """Whose account it was."""
-    team: _Named | None = None
-    """The workspace of the app; none for an app of a whole organization."""
+    """The type of the interaction."""
+    user: _Identified
+    """The account of the person."""
+    team: _Identified | None = None
+    """The workspace of the app; None for an app of a whole organization."""
     actions: tuple[SlackAction, ...] = Field(default=(), max_length=10)
-    """What was used."""
+    """The elements that were used."""
     response_url: str = Field(default="", max_length=500)
-    """The address that takes replies to the click."""
+    """The address to which a reply to the person is posted."""
 
 
 def is_signed(slack: SlackEntry, timestamp: str, signature: str, body: bytes, now: float) -> bool:
-    """Tell whether Slack has signed a request with one of the secrets, and not long ago."""
+    """Tell whether a request is signed with one of the app's secrets, at a time within `REQUEST_SECONDS` of now."""
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 12):
         return False
     if abs(now - int(timestamp)) > REQUEST_SECONDS:
@@ -94,7 +93,7 @@ def slack_signature(key: bytes, timestamp: str, body: bytes) -> str:
 
 
 def read_payload(text: str) -> SlackPayload | None:
-    """Return a payload; None for a text that is none."""
+    """Return the payload in a JSON text; None where the text is not a payload."""
     try:
         return SlackPayload.model_validate(json.loads(text))
     except (ValueError, ValidationError, RecursionError):
@@ -102,7 +101,7 @@ def read_payload(text: str) -> SlackPayload | None:
 
 
 def person_of(answering: Answering, slack: SlackEntry, payload: SlackPayload) -> tuple[str, PersonEntry]:
-    """Return the person whose account has pressed a button. Raises `LinkRefused` for an unknown one."""
+    """Return the name and the settings of the person with the payload's account. Raises `LinkRefused` for nobody."""
     if payload.team is None or payload.team.id != slack.team:
         raise LinkRefused("this workspace answers no questions here")
     for name, person in answering.people.items():
@@ -111,27 +110,30 @@ def person_of(answering: Answering, slack: SlackEntry, payload: SlackPayload) ->
     raise LinkRefused("the settings of this server name nobody with your Slack account")
 
 
-def button_value(answering: Answering, button: PressedButton) -> str:
-    """Return the value of a button, signed; the same button has the same one."""
-    said = json.dumps([button.webhook, button.question, button.until, button.answer], separators=(",", ":"))
-    return signed_text(answering, USE, said.encode())
+def button_value(answering: Answering, button: AnswerButton) -> str:
+    """Return the signed value of a button. Equal buttons have equal values, as long as the key stays."""
+    return signed_values(answering, USE, [button.webhook, button.question, button.until, button.answer])
 
 
-def read_button(answering: Answering, value: str, now: float) -> PressedButton:
-    """Return what a button stands for. Raises `LinkUnknown` for one that was not signed here, else `LinkRefused`."""
-    said = verified_text(answering, USE, value)
-    if said is None:
+def read_button(answering: Answering, value: str, now: float) -> AnswerButton:
+    """Return the button that has a value.
+
+    `now` is in UTC seconds since 1970. Raises `LinkUnknown` where this server has not signed the value, and
+    `LinkRefused` where the button has expired.
+    """
+    values = verified_values(answering, USE, value)
+    if values is None:
         raise LinkUnknown("this button was not made by this server")
-    button = PressedButton(*json.loads(said))  # Whoever has the key wrote it.
+    button = AnswerButton(*values)
     if now >= button.until:
         raise LinkRefused("this button has expired")
     return button
 
 
 def answers_of(request: ClarificationRequested | None) -> Sequence[str]:
-    """Return the answers that have buttons: all that the question offers, or none.
+    """Return the answers that get buttons: all that the question offers, or none where these are too many or too long.
 
-    A question that only a person may answer has none: its answer is confirmed on the page.
+    A question that no program may answer has none: its answer is confirmed on the page.
     """
     if request is None or request.people_only:
         return ()
@@ -146,43 +148,27 @@ def answers_of(request: ClarificationRequested | None) -> Sequence[str]:
     return found if fits else ()
 
 
-def slack_question(
-    message: Mapping[str, Any],
-    answering: Answering,
-    button: PressedButton,
-    request: ClarificationRequested | None,
-    answers: Sequence[str],
-) -> dict[str, Any]:
-    """Return a message of Slack with the question, and with buttons that send what is pressed to Replan.
-
-    `message` is that of `slack_message` without buttons for people, `button` says which question it is about, and
-    `answers` are those that have a button.
-    """
-    blocks = [*message["blocks"]]
-    if request is not None:
-        text = "\n".join([question_in_words(request.text), request.shown]).strip()
-        shown = text if len(text) <= QUESTION_MAX else f"{text[:QUESTION_MAX]}…"
-        blocks.insert(1, {"type": "section", "text": {"type": "plain_text", "text": shown, "emoji": False}})
-    labels: dict[str, str | None] = {answer: answer for answer in answers}
-    pressed = [
-        _button(label, button_value(answering, PressedButton(button.webhook, button.question, button.until, answer)))
-        for label, answer in [*labels.items(), ("Answer on the page", None)]
+def answer_buttons(answering: Answering, page_button: AnswerButton, answers: Sequence[str]) -> list[dict[str, Any]]:
+    """Return a button for each answer to a question, and `page_button`, which asks for a link to its page."""
+    buttons = [
+        *((answer, replace(page_button, answer=answer)) for answer in answers),
+        ("Answer on the page", page_button),
     ]
-    elements = [{**each, "action_id": f"answer{number}"} for number, each in enumerate(pressed)]
-    links = [element for block in blocks if block["type"] == "actions" for element in block["elements"]]
-    rest = [block for block in blocks if block["type"] != "actions"]
-    return {**message, "blocks": [*rest, {"type": "actions", "elements": [*elements, *links]}]}
+    return [
+        slack_button(label, value=button_value(answering, button), action_id=f"answer{number}")
+        for number, (label, button) in enumerate(buttons)
+    ]
 
 
-def _button(label: str, value: str) -> dict[str, Any]:
-    return {"type": "button", "text": {"type": "plain_text", "text": label, "emoji": False}, "value": value}
+def question_text(text: str, shown: str) -> str:
+    """Return the text of a question and what it is about, cut to `QUESTION_MAX` characters."""
+    whole = f"{question_in_words(text)}\n{shown}".strip()
+    return whole if len(whole) <= QUESTION_MAX else f"{whole[:QUESTION_MAX]}…"
 
 
 def slack_reply(text: str, address: str = "") -> dict[str, Any]:
-    """Return a reply that only the person sees who has pressed; with an address, it has a button that opens it."""
-    blocks: list[dict[str, Any]] = [{"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}}]
+    """Return a reply that only the person who pressed a button sees; with an address, a button opens it."""
+    blocks = [slack_section(text)]
     if address:
-        label = {"type": "plain_text", "text": "Open the page", "emoji": False}
-        blocks.append({"type": "actions", "elements": [{"type": "button", "text": label, "url": address}]})
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return {"response_type": "ephemeral", "replace_original": False, "text": escaped, "blocks": blocks}
+        blocks.append({"type": "actions", "elements": slack_link_buttons({"Open the page": address})})
+    return {"response_type": "ephemeral", "replace_original": False, "text": slack_escape(text), "blocks": blocks}

@@ -25,7 +25,7 @@ from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
 from replan.webhooks.answer_links import AnswerLink, signed_link
-from replan.webhooks.slack_buttons import PressedButton, button_value, slack_signature
+from replan.webhooks.slack_buttons import AnswerButton, button_value, slack_signature
 from tests.web.test_inbox import field
 from tests.web.world import lasting_port, use_home
 from tests.webhooks.conftest import secret
@@ -116,7 +116,7 @@ class Clicks:
 
     async def press(self, client, text):
         """Press a button as bob in Slack. What became of it is told to Slack, which is not there: nobody knows."""
-        button = button_value(self.answering, PressedButton("ops", f"{self.run}/q1", self.until, text))
+        button = button_value(self.answering, AnswerButton("ops", f"{self.run}/q1", self.until, text))
         payload = {"type": "block_actions", "team": {"id": SLACK["team"]}, "user": {"id": "U0BOB"}}
         payload |= {"actions": [{"type": "button", "value": button}]}
         body, stamp = urlencode({"payload": json.dumps(payload)}).encode(), str(int(time.time()))

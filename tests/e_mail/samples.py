@@ -1,6 +1,6 @@
 """Settings and records for tests of e-mail."""
 
-from replan.mail.question_mail import MailTo
+from replan.mail.question_mail import MailRecipient
 from replan.relay.message_sender import About
 from replan.setup.settings import UserConfig
 from runtime.core.events import Record
@@ -20,7 +20,7 @@ def settings(port, **mail):
 def addressee(name="ana", port=25, **mail):
     """Return a person with the settings by which e-mail is sent."""
     answering = UserConfig.model_validate(settings(port, **mail)).answering
-    return MailTo(name, answering.people[name], answering, answering.mail)
+    return MailRecipient(name, answering.people[name], answering, answering.mail)
 
 
 def about(title="Make it better, please."):

@@ -11,7 +11,7 @@ from actors.run.reminder_events import ClarificationEscalated, ClarificationRemi
 from replan.mail.question_mail import mail_about
 from replan.webhooks.answer_links import AnswerLink, read_link
 from replan.webhooks.chat_messages import ASKED
-from replan.webhooks.messages import TITLE_MAX, Told
+from replan.webhooks.messages import TITLE_MAX, Notification
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 from tests.e_mail.samples import PAGE, about, addressee, record
@@ -80,7 +80,7 @@ def test_a_reminder_and_an_escalation_go_to_those_who_are_asked_and_say_what_fol
 
 
 def test_each_reason_to_write_has_a_sentence_of_its_own():
-    assert len({Told("waiting", {}, asking).sentence for asking in ASKED}) == len(ASKED) == 3
+    assert len({Notification("waiting", {}, asking).sentence for asking in ASKED}) == len(ASKED) == 3
 
 
 HOSTILE = [

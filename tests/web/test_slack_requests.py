@@ -12,7 +12,7 @@ import trio
 
 from replan.setup.settings import UserConfig, read_user_config
 from replan.web import slack_requests
-from replan.webhooks.slack_buttons import PressedButton, button_value, slack_signature
+from replan.webhooks.slack_buttons import AnswerButton, button_value, slack_signature
 from runtime.core.errors import UsageProblem
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM
 from tests.support.receiver import receiving
@@ -206,11 +206,11 @@ async def test_a_click_that_is_forged_late_or_of_somebody_else_changes_nothing(t
             assert await slack.send("", body=body) == (400, None), body
         assert (await slack.send("", body=b"x" * (slack_requests.BODY_MAX + 1)))[0] == 413
         assert await slack.send("") == (200, None)  # A button that opens an address.
-        late = button_value(answering(), PressedButton("ops", f"{run}/q1", int(now) - 1, "Postgres"))
+        late = button_value(answering(), AnswerButton("ops", f"{run}/q1", int(now) - 1, "Postgres"))
         assert await slack.told(late) == "This button has expired. Nothing was changed."
-        unknown = button_value(answering(), PressedButton("ops", f"{run}/q9", int(now) + 60, "Postgres"))
+        unknown = button_value(answering(), AnswerButton("ops", f"{run}/q9", int(now) + 60, "Postgres"))
         assert "Nobody needs an answer to this question any more." in await slack.told(unknown)
-        wrong = button_value(answering(), PressedButton("ops", f"{run}/q1", int(now) + 60, "Oracle"))
+        wrong = button_value(answering(), AnswerButton("ops", f"{run}/q1", int(now) + 60, "Oracle"))
         assert "Nothing was changed." in await slack.told(wrong)
         assert await web.engine.journal.inbox(run) == []
 

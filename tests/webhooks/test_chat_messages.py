@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from replan.setup.webhook import WebhookEntry
-from replan.webhooks.chat_messages import buttons_of, slack_message, teams_message
+from replan.webhooks.chat_messages import buttons_of, slack_link_buttons, slack_message, teams_message
 from tests.support.receiver import receiving
 from tests.web.world import served
 from tests.webhooks.conftest import secret
@@ -17,7 +17,8 @@ HOSTILE = "<!channel> [click](https://evil.example) & <https://evil.example|here
 
 
 def test_slack_gets_blocks_whose_texts_are_plain():
-    message = slack_message("A run waits for an answer", HOSTILE, buttons_of("https://replan.example.org/open", LINKS))
+    buttons = slack_link_buttons(buttons_of("https://replan.example.org/open", LINKS))
+    message = slack_message("A run waits for an answer", HOSTILE, buttons)
     section, actions = message["blocks"]
     assert section["text"] == {
         "type": "plain_text",
@@ -29,7 +30,7 @@ def test_slack_gets_blocks_whose_texts_are_plain():
         ("button", "Open Replan", "https://replan.example.org/open"),
     ]
     assert "<" not in message["text"]
-    assert len(slack_message("A run was parked", "x", {})["blocks"]) == 1
+    assert len(slack_message("A run was parked", "x", [], [""])["blocks"]) == 1
 
 
 def test_teams_gets_a_card_whose_title_is_no_markdown():

@@ -8,19 +8,16 @@ import pytest
 from actors.values.answers import YES_NO, choice
 from replan.setup.settings import UserConfig
 from replan.webhooks.answer_links import AnswerLink, LinkRefused, read_link, signed_link
-from replan.webhooks.chat_messages import HAPPENED, slack_message, teams_message
+from replan.webhooks.chat_messages import HAPPENED, LABEL_MAX, teams_message
 from replan.webhooks.messages import About, Addressees, message_about
 from replan.webhooks.slack_buttons import (
-    LABEL_MAX,
     QUESTION_MAX,
-    PressedButton,
-    answers_of,
+    AnswerButton,
     button_value,
     is_signed,
     person_of,
     read_button,
     read_payload,
-    slack_question,
     slack_reply,
 )
 from runtime.core.events import Record
@@ -32,22 +29,24 @@ DATA = Path(__file__).parent / "data"
 SIGNED = json.loads((DATA / "slack_signature.json").read_text())
 PAYLOAD = json.loads((DATA / "slack_block_actions.json").read_text())["payload"]
 TEAMS = json.loads((DATA / "teams_adaptive_card.json").read_text())
-BUTTON = PressedButton("ops", "abcd2345/q1", 1000, "yes")
+BUTTON = AnswerButton("ops", "abcd2345/q1", 1000, "yes")
 HOSTILE = "<!channel> [click](https://evil.example) & <https://evil.example|here>"
 
 
 HOOK = {"url": "https://hooks.slack.com/services/T/B/x", "format": "slack", "page": "https://replan.example.org"}
 
 
-def settings(*secrets, **person):
-    return UserConfig.model_validate(
-        {
-            "webhooks": {"ops": {**HOOK, "buttons": True}},
-            "people": {"ana": {"webhooks": ["ops"], "slack": "UA8RXUSPL", **person}, "bob": {"webhooks": ["ops"]}},
-            "answer_links": {"secrets": [secret(2)]},
-            "slack": {"signing_secrets": secrets or [SIGNED["signing_secret"]], "team": "T9TK3CUKW"},
-        }
-    ).answering
+CONFIG = {
+    "webhooks": {"ops": {**HOOK, "buttons": True}},
+    "people": {"ana": {"webhooks": ["ops"], "slack": "UA8RXUSPL"}, "bob": {"webhooks": ["ops"]}},
+    "answer_links": {"secrets": [secret(2)]},
+    "slack": {"signing_secrets": [SIGNED["signing_secret"]], "team": "T9TK3CUKW"},
+}
+
+
+def settings(*secrets):
+    slack = {**CONFIG["slack"], **({"signing_secrets": secrets} if secrets else {})}
+    return UserConfig.model_validate({**CONFIG, "slack": slack}).answering
 
 
 def signed(now=0.0, *, timestamp=SIGNED["timestamp"], signature=SIGNED["signature"], body=SIGNED["body"], secrets=()):
@@ -114,13 +113,7 @@ def test_a_button_is_read_back_until_it_ends_and_no_other_text_passes_for_one():
 
 
 def test_a_question_with_a_secret_among_its_answers_has_no_buttons_for_them():
-    config = {
-        "webhooks": {"ops": {**HOOK, "buttons": True}},
-        "people": {"ana": {"webhooks": ["ops"], "slack": "UA8RXUSPL"}},
-        "answer_links": {"secrets": [secret(2)]},
-        "slack": {"signing_secrets": [SIGNED["signing_secret"]], "team": "T9TK3CUKW"},
-    }
-    entries = UserConfig.model_validate(config)
+    entries = UserConfig.model_validate(CONFIG)
     told = {}
     for answers in (("hunter2-token-0123456789", "none"), ("some", "none")):
         asked = question_asked(text=f"Is {answers[0]} meant?", **choices(*answers))
@@ -136,9 +129,11 @@ def test_a_question_with_a_secret_among_its_answers_has_no_buttons_for_them():
 
 def buttons(**fields):
     request = question_asked(**fields)
-    message = slack_message(HAPPENED["waiting"], "title", {"Open Replan": "https://replan.example.org/open"})
-    asked = slack_question(message, settings(), PressedButton("ops", "abcd2345/q1", 1000), request, answers_of(request))
-    *texts, actions = asked["blocks"]
+    config = UserConfig.model_validate(CONFIG)
+    record = Record("abcd2345", 1, 0.0, 1, request, "")
+    about, addressees = About("abcd2345", "title", "planning"), Addressees("ops", config.answering)
+    message = message_about(record, about, config.webhooks["ops"], Redactor(()), addressees)
+    *texts, actions = json.loads(message.body)["blocks"]
     return texts, actions["elements"]
 
 
