@@ -1,1 +1,1 @@
-"""E-mail to people: makes messages from records, and delivers each to a mail server at least once."""
+"""E-mail to people: makes messages from records, and delivers each to an SMTP server at least once."""

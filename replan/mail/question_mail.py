@@ -38,7 +38,7 @@ class MailRecipient:
     answering: Answering
     """The key that signs the links."""
     mail: MailEntry
-    """The mail server, and the sender's address."""
+    """The SMTP server, and the sender's address."""
 
 
 def mail_about(record: Record[Any], about: About, to: MailRecipient, redactor: Redactor) -> OutgoingMessage | None:

@@ -1,4 +1,4 @@
-"""Sends one e-mail through a mail server, with `smtplib` in a worker thread, and returns the result.
+"""Sends one e-mail through an SMTP server, with `smtplib` in a worker thread, and returns the result.
 
 The server's certificate is checked, and a password is sent over TLS only. Of the server's replies only the status code
 is kept and logged, and their length is limited.
@@ -72,7 +72,7 @@ class _BoundedTls(_Bounded, smtplib.SMTP_SSL):
 
 
 class MailConnection:
-    """A connection to a mail server for use in a worker thread. Another thread can abort it."""
+    """A connection to an SMTP server for use in a worker thread. Another thread can abort it."""
 
     def __init__(self, mail: MailEntry, password: str) -> None:
         """Set the server and the password of its user; `send` and `check` connect."""
