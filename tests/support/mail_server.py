@@ -1,8 +1,8 @@
-"""A mail server on the loopback interface, with or without TLS, which can refuse, be slow or say too much.
+"""An SMTP server on the loopback interface, with or without TLS. Tests can replace its replies.
 
-`behave` is called with the number of a connection, from 1, and returns the replies by which commands are answered in
-place of the usual ones: by the command's first word, or `DONE` for the end of a message. A reply is a line, or a
-function of the handler that answers by itself.
+`behave` is called with the number of a connection, from 1. It returns the replies that replace the usual ones, by the
+command's first word; `GREETING` is the first reply of a connection, and `DONE` the reply to the end of a message. A
+reply is a line, or a function that is called with the session and writes the reply by itself.
 """
 
 import base64
@@ -30,7 +30,7 @@ Reply = "str | Callable[[Any], None]"
 
 @dataclass
 class Taken:
-    """One message that the server has taken."""
+    """One message that the server accepted."""
 
     sender: str
     to: list[str]
@@ -59,7 +59,7 @@ class Taken:
 
 @dataclass
 class MailServer:
-    """A server and what it got."""
+    """A server, and the messages and connections that it received."""
 
     port: int
     messages: list[Taken] = field(default_factory=list)
@@ -100,7 +100,7 @@ class _Session(socketserver.StreamRequestHandler):
     server: Any
 
     def handle(self) -> None:
-        with suppress(OSError, ValueError):  # The client may have left.
+        with suppress(OSError, ValueError):  # The client may have disconnected.
             self._handle()
         self.connection.close()
 
@@ -117,11 +117,11 @@ class _Session(socketserver.StreamRequestHandler):
                 return
 
     def leave(self) -> None:
-        """End the connection without a word."""
+        """Shut the connection down without sending a reply."""
         self.connection.shutdown(socket.SHUT_RDWR)
 
     def say(self, word: str, usual: str) -> bool:
-        """Answer a command; return whether that was the usual reply."""
+        """Send the reply to a command; return whether it was the usual one."""
         own = self.own.get(word, usual)
         if callable(own):
             own(self)

@@ -10,7 +10,8 @@ from actors.run.questions import (
 )
 from actors.run.reminder_events import ClarificationEscalated, ReminderEvent
 from replan.webhooks.messages import message_id
-from tests.webhooks.answer_world import APPROVERS, CALM, HOOKS, HORIZON, PEOPLE, START
+from tests.webhooks.answer_people import APPROVERS, PEOPLE
+from tests.webhooks.answer_world import CALM, HOOKS, HORIZON, START
 
 SLACK = 90.0
 """The virtual seconds in which a server that is not killed does what is due, also where a killed one holds a lease."""

@@ -1,14 +1,12 @@
 """A simulated home whose server is killed again and again while its people answer, or do not: all from one seed.
 
 Everything runs in this process on a virtual clock: the host, the senders of messages, the pages behind links, and the
-journal in memory, which alone outlives a kill. People get messages at channels that are down at times, and use their
-links and buttons late, twice or never; others forge links and requests of Slack, use what is not theirs, or answer on
-other ways.
+journal in memory, which alone outlives a kill. Messages go to channels that are down at times; what people do with them
+is in `answer_people.py`.
 """
 
 import json
-import re
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +14,6 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
-from urllib.parse import urlencode
 
 import httpx2
 import trio
@@ -25,10 +22,7 @@ from actors.handlers.agents import AgentTask, PreparedAgent, agent_kind
 from actors.handlers.registry import Registry
 from actors.run.agent import AgentSettings, Ask, End
 from actors.run.questions import (
-    FAILED,
-    NOT_RUN,
     OUTCOME_SCHEMA,
-    SUCCEEDED,
     ClarificationAnswered,
     ClarificationDeclined,
     ClarificationExpired,
@@ -36,23 +30,19 @@ from actors.run.questions import (
 from actors.values.answers import TEXT, choice
 from replan.runs.engine import Engine
 from replan.runs.hosting import host
-from replan.runs.inbox import questions_of
 from replan.service.live import Hub
 from replan.service.store import Store
 from replan.setup.kinds import Kinds
 from replan.setup.settings import UserConfig
-from replan.views.question_forms import version_of
 from replan.web.app import make_app
 from replan.web.health import Health
 from replan.web.site import Site
-from replan.webhooks.answer_links import AnswerLink, signed_link
-from replan.webhooks.slack_buttons import read_button, slack_signature
 from runtime.core.clock import TrioClock
-from runtime.core.errors import ReplanError
 from runtime.core.ledger import Limits
 from runtime.drive.options import Stop
 from runtime.journal.memory import MemoryStore, open_memory
 from tests.support import deterministic
+from tests.webhooks.answer_people import APPROVERS, KEY, PAGE, PEOPLE, TEAM, TEXTS, Cut, People
 from tests.webhooks.conftest import secret
 
 HORIZON = 1_500.0
@@ -62,21 +52,10 @@ CALM = 400.0
 STEPS_MAX = 2_000_000
 START = 1_700_000_000.0
 """When the virtual clock begins, in UTC seconds since 1970."""
-PAGE = "http://127.0.0.1:8430"
 HOOKS = ("ops", "boss", "log", "room")
 """Channels: of ana and bob, of bob and cy, of nobody, and of ana and cy with buttons."""
-PEOPLE = {
-    "ana": {"webhooks": ["ops", "room"], "slack": "UANA"},
-    "bob": {"webhooks": ["ops", "boss"], "slack": "UBOB", "may": "approve"},
-    "cy": {"webhooks": ["boss", "room"], "slack": "UCY", "may": "approve"},
-}
-ACCOUNTS = {**{name: person["slack"] for name, person in PEOPLE.items()}, "eve": "UEVE"}
-TEAM, KEY = "T0HOME", "0123456789abcdef0123456789abcdef"
-APPROVERS = ("bob", "cy")
 QUESTIONS = ("ordinary", "approval", "colour")
 TASKS = (*QUESTIONS, *(f"{question} and more" for question in QUESTIONS))
-CHOICES = (SUCCEEDED, FAILED, NOT_RUN)
-TEXTS = ("red", "green", "blue")
 CLOSING = (ClarificationAnswered, ClarificationDeclined, ClarificationExpired)
 
 current: ContextVar["Life | None"] = ContextVar("life", default=None)
@@ -85,10 +64,6 @@ current: ContextVar["Life | None"] = ContextVar("life", default=None)
 
 class ProcessKilled(BaseException):
     """The simulated server is killed. A `BaseException`, so that nobody reports it as a bug."""
-
-
-class Cut(Exception):
-    """The server did not answer: it is down, or was killed meanwhile."""
 
 
 class Asker:
@@ -113,7 +88,7 @@ KIND = agent_kind("asker", Asker())
 
 @dataclass
 class Delivery:
-    """A message that a channel has got."""
+    """A message that a channel received."""
 
     hook: str
     id: str
@@ -174,18 +149,30 @@ class Life:
             self.client = world.client_class(transport=transport, base_url=PAGE, headers={"origin": PAGE})
             await host(engine, runs_max=10, stop=self.stop, report=lambda _: None)
 
+    async def answer(self, method, path, form=None, **more):
+        """Answer a request. Raises `Cut`."""
+        answered, got = trio.Event(), []
+        if self.nursery is None or self.dead:
+            raise Cut
 
-@dataclass
-class Sent:
-    """What somebody tried, and what came of it: `taken`, `refused` or `cut`."""
+        async def handle():
+            current.set(self)
+            got.append(await self.client.request(method, path, data=form, **more))
+            await trio.sleep(self.world.dice.choice((0.0, 0.0, 0.5)))
+            answered.set()
 
-    run: str
-    who: str
-    how: str
-    answer: str | None
-    at: float
-    result: str = "cut"
-    status: int = 0
+        async def watch():
+            await self.ended.wait()
+            nursery.cancel_scope.cancel()
+
+        self.nursery.start_soon(handle)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watch)
+            await answered.wait()
+            nursery.cancel_scope.cancel()
+        if not answered.is_set():
+            raise Cut
+        return got[0]
 
 
 class AnswerWorld:
@@ -195,7 +182,7 @@ class AnswerWorld:
         self.seed, self.dice = seed, Random(f"answers:{seed}")
         dice = self.dice
         self.store, self.lives, self.deliveries, self.sent = MemoryStore(), [], [], []
-        self.replies, self.signed = {}, iter(range(1_000_000))
+        self.replies, self.people = {}, People(self)
         self.life, self.over, self.kinds = None, False, Kinds([KIND])
         self.commit_kills = dice.choice((0.0, 0.002, 0.02))
         self.knows_deaths = dice.random() < 0.7
@@ -241,11 +228,11 @@ class AnswerWorld:
         )  # fmt: skip
 
     def is_dead(self, owner):
-        """Tell whether the server of an owner is certainly dead."""
+        """Tell whether the server that is this owner is known to be dead."""
         return self.knows_deaths and any(life.name == owner and life.ended.is_set() for life in self.lives)
 
     def receive(self, request):
-        """Take a message at a channel, or fail."""
+        """Receive a message at a channel, or fail; receive a reply to a button."""
         hook, body = request.url.path.rpartition("/")[2], json.loads(request.content)
         if "/reply/" in request.url.path:
             self.replies[hook] = body
@@ -259,7 +246,7 @@ class AnswerWorld:
         known = any(message.id == other.id and hook == other.hook for other in self.deliveries)
         self.deliveries.append(message)
         if not known:
-            self.people.start_soon(self._read, message)
+            self.people.nursery.start_soon(self.people.read, message)
         return httpx2.Response(204 if acknowledged else 500)
 
     # The simulation.
@@ -298,15 +285,15 @@ class AnswerWorld:
             async with trio.open_nursery() as servers:
                 servers.start_soon(self._serve)
                 with trio.move_on_after(HORIZON):
-                    async with trio.open_nursery() as self.people:
+                    async with trio.open_nursery() as self.people.nursery:
                         self.runs = [await self._begin(task) for task in self.tasks]
                         for run in self.runs:
-                            self.people.start_soon(self._disturb, run)
+                            self.people.nursery.start_soon(self.people.disturb, run)
                         await trio.sleep_forever()
                 self.over = True
-                async with trio.open_nursery() as self.people:
+                async with trio.open_nursery() as self.people.nursery:
                     await trio.sleep(CALM)
-                    self.people.cancel_scope.cancel()
+                    self.people.nursery.cancel_scope.cancel()
                 servers.cancel_scope.cancel()
             self.records = {run: await journal.read(run) for run in self.runs}
             self.states = {run: await self.outside.common_with_inbox(run) for run in self.runs}
@@ -330,7 +317,7 @@ class AnswerWorld:
             await trio.sleep(dice.uniform(0.5, 300.0 if dice.random() < 0.2 else 40.0))
 
     async def _end(self, life, dice):
-        """Kill or stop a server after a time; the last one is let alone."""
+        """Kill or stop a server after a time, except the last one."""
         await trio.sleep(min(dice.expovariate(1 / 250.0), max(0.0, HORIZON + 1.0 - trio.current_time())))
         if life.calm:
             return
@@ -339,79 +326,6 @@ class AnswerWorld:
         else:
             life.stop.requested.set()
 
-    # People.
-
-    async def _read(self, message):
-        """Let the people of a channel use the links of a message, sooner or later or never."""
-        if message.hook == "room":
-            self._look_at(message)
-            return
-        if not message.data["question"].endswith("/q1"):
-            return
-        for person, link in message.data.get("answer_links", {}).items():
-            if self.dice.random() < self.patience:
-                self.people.start_soon(self._use, message.data["run_id"], person, link.removeprefix(PAGE), "link")
-
-    def _look_at(self, message):
-        """Let people press the buttons of a message of Slack, also those who may not."""
-        elements = [each for block in message.data["blocks"] for each in block.get("elements", ())]
-        buttons = [each["value"] for each in elements if "value" in each]
-        for who in ACCOUNTS:
-            if self.dice.random() < (self.patience if who in ("ana", "cy") else 0.1):
-                self.people.start_soon(self._press, who, self.dice.choice(buttons))
-
-    async def _press(self, who, value):
-        dice, answering = self.dice, self.config.answering
-        await trio.sleep(dice.expovariate(1 / 120.0))
-        button = read_button(answering, value, self.clock.now())
-        run, _, name = button.question.partition("/")
-        if name != "q1":
-            return
-        for _ in range(dice.choice((1, 1, 2))):
-            sent = Sent(run, who, "slack", button.answer, trio.current_time())
-            self.sent.append(sent)
-            with suppress(Cut):
-                await self._send_pressed(sent, value)
-            await trio.sleep(dice.choice((0.0, 5.0, 60.0)))
-
-    async def _send_pressed(self, sent, value):
-        """Send what was pressed as Slack does, or with a signature that is not Slack's."""
-        number, forged = str(next(self.signed)), self.dice.random() < 0.1
-        payload = {
-            "type": "block_actions",
-            "team": {"id": TEAM},
-            "user": {"id": ACCOUNTS[sent.who]},
-            "response_url": f"http://127.0.0.1:1/reply/{number}",
-            "actions": [{"type": "button", "value": value}],
-        }
-        body, stamp = urlencode({"payload": json.dumps(payload)}).encode(), str(int(self.clock.now()))
-        key = b"another key" if forged else KEY.encode()
-        headers = {
-            "x-slack-request-timestamp": stamp,
-            "x-slack-signature": slack_signature(key, stamp, body),
-            "content-type": "application/x-www-form-urlencoded",
-        }
-        done = await self._ask("POST", "/slack/actions", content=body, headers=headers)
-        sent.status, reply = done.status_code, self.replies.get(number)
-        if forged:
-            sent.how, sent.result = "forged", "refused"
-        if reply is None:
-            return
-        text, links = reply["text"], [block["elements"][0]["url"] for block in reply["blocks"] if "elements" in block]
-        sent.result = "taken" if text.startswith("Your answer is recorded") else "refused"
-        for link in links:
-            self.people.start_soon(self._use, sent.run, sent.who, link.removeprefix(PAGE), "link")
-
-    async def _use(self, run, person, path, how):
-        dice = self.dice
-        await trio.sleep(dice.expovariate(1 / 120.0))
-        for _ in range(dice.choice((1, 1, 2, 3))):  # Some click twice, or change their mind.
-            sent = Sent(run, person, how, self._answer(run), trio.current_time())
-            self.sent.append(sent)
-            with suppress(Cut):
-                await self._click(sent, path)
-            await trio.sleep(dice.choice((0.0, 0.0, 5.0, 60.0)))
-
     def is_approval(self, run):
         """Tell whether a run asks for an approval."""
         return self.task_of(run).startswith("approval")
@@ -419,84 +333,3 @@ class AnswerWorld:
     def task_of(self, run):
         """Return what a run was begun with."""
         return self.tasks[self.runs.index(run)]
-
-    def _answer(self, run):
-        """Return an answer, or None for a decline."""
-        if self.dice.random() < 0.15:
-            return None
-        return self.dice.choice(CHOICES if self.is_approval(run) else TEXTS)
-
-    async def _click(self, sent, path):
-        """Open a link, send its form, and confirm where that is asked."""
-        page = await self._ask("GET", path)
-        if page.status_code == 200:
-            version = _field(page.text, "version")
-        else:  # Whoever forges links knows the question.
-            asked = await questions_of(self.outside, sent.run)
-            questions = [each for each in asked if each["id"].endswith("/q1")]
-            version = version_of(questions[0]) if questions else ""
-        form = {"version": version, "do": "decline" if sent.answer is None else "answer"}
-        name = "typed" if self.task_of(sent.run).startswith("ordinary") else "picked"
-        form |= {} if sent.answer is None else {name: sent.answer}
-        done = await self._ask("POST", path, form)
-        if done.status_code == 200 and 'name="confirm"' in done.text:
-            await trio.sleep(self.dice.uniform(0.0, 20.0))
-            done = await self._ask("POST", path, {**form, "confirm": _field(done.text, "confirm")})
-        sent.status, sent.result = done.status_code, "taken" if done.status_code == 200 else "refused"
-
-    async def _ask(self, method, path, form=None, **more):
-        """Send a request to the server. Raises `Cut`."""
-        life, answered, got = self.life, trio.Event(), []
-        if life is None or life.nursery is None or life.dead:
-            raise Cut
-
-        async def handle():
-            current.set(life)
-            got.append(await life.client.request(method, path, data=form, **more))
-            await trio.sleep(self.dice.choice((0.0, 0.0, 0.5)))
-            answered.set()
-
-        async def watch():
-            await life.ended.wait()
-            nursery.cancel_scope.cancel()
-
-        life.nursery.start_soon(handle)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(watch)
-            await answered.wait()
-            nursery.cancel_scope.cancel()
-        if not answered.is_set():
-            raise Cut
-        return got[0]
-
-    async def _disturb(self, run):
-        """Let others try: with forged links, with links of people who are not asked, and on other ways."""
-        dice, answering = self.dice, self.config.answering
-        for _ in range(dice.randint(0, 6)):
-            await trio.sleep(dice.expovariate(1 / 250.0))
-            who = dice.choice(("forged", "late", "eve", "ana", "bob", "cy", "cli", "api"))
-            if who in ("cli", "api"):
-                if dice.random() < 0.4:
-                    await self._elsewhere(Sent(run, who, who, self._answer(run), trio.current_time()))
-                continue
-            until = int(self.clock.now()) + (-5 if who == "late" else 900)
-            person = who if who in (*PEOPLE, "eve") else "bob"
-            token = signed_link(answering, AnswerLink(person, f"{run}/q1", until, dice.choice(("link", "email"))))
-            token = token[:-6] + "AAAAAA" if who == "forged" else token
-            self.people.start_soon(self._use, run, person, f"/answer/{token}", who)
-
-    async def _elsewhere(self, sent):
-        self.sent.append(sent)
-        name = f"{sent.run}/q1"
-        try:
-            if sent.answer is None:
-                receipt = await self.outside.decline(name, via=sent.who)
-            else:
-                receipt = await self.outside.answer(name, sent.answer, via=sent.who)
-            sent.result = "taken" if receipt.result == "accepted" else "refused"
-        except ReplanError:
-            sent.result = "refused"
-
-
-def _field(text, name):
-    return re.search(rf'name="{name}" value="([^"]*)"', text)[1]
