@@ -1,9 +1,9 @@
-"""Counts the lines and files of the product and of its tests, of two commits: `make size`.
+"""Counts the lines and files of the product and its tests, and the words of the docs, at two commits: `make size`.
 
-`python docs/size.py` prints a table with a row for each room, of `HEAD` or of another commit that is named, and
-`--publish` writes its counts into `size.json`, from which `docs/generate.py` makes the table of the page about the
-architecture. A room is a package with all that is below it. Commits are counted and not files, so that the published
-table stays true.
+`python docs/size.py` prints a table with a row for each room, for `HEAD` or for a commit that is named. `--publish`
+writes the counts into `size.json`, from which `docs/generate.py` makes the table of the page about the architecture.
+A room is a package with everything below it. The script counts commits and not files, so the published table stays
+true.
 """
 # ruff: noqa: INP001, S603, S607, T201 -- a script, not a package; it calls git
 
@@ -15,54 +15,67 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PUBLISHED = ROOT / "docs" / "explanation" / "size.json"
-BEFORE = "ab995f53"
+BEFORE = "7ec12b5b"
 """The commit that the review of the code has read."""
 PRODUCT = ("replan", "actors", "runtime")
 TESTS = "tests"
+DOCS = "docs"
 
 Rooms = dict[str, tuple[int, int]]
-"""The lines and the files of each room."""
+"""The lines and the files of each room; for the docs, the words and the pages."""
 
 
 def counted(commit: str, root: Path = ROOT) -> Rooms:
-    """Return the lines and files of each room of a commit. Raises `CalledProcessError` where git does not know it."""
-    names = _git(root, "ls-tree", "-r", "--name-only", commit, "--", *PRODUCT, TESTS).decode().splitlines()
-    names = [name for name in names if name.endswith(".py")]
+    """Count the lines and files of each room of a commit, and the words and pages of the docs with the README.
+
+    Raises:
+        CalledProcessError: git does not know the commit.
+    """
+    listed = _git(root, "ls-tree", "-r", "--name-only", commit, "--", *PRODUCT, TESTS, DOCS, "README.md")
+    names = [name for name in listed.decode().splitlines() if room_of(name)]
     texts = io.BytesIO(_git(root, "cat-file", "--batch", sent="".join(f"{commit}:{name}\n" for name in names)))
     rooms = Rooms()
     for name in names:
         _, _, size = texts.readline().split()
-        lines, files = rooms.get(room_of(name), (0, 0))
-        rooms[room_of(name)] = lines + len(texts.read(int(size)).splitlines()), files + 1
+        text = texts.read(int(size))
         texts.readline()
+        amount, files = rooms.get(room_of(name), (0, 0))
+        rooms[room_of(name)] = amount + len(text.split() if name.endswith(".md") else text.splitlines()), files + 1
     return rooms
 
 
 def room_of(name: str) -> str:
-    """Return the room of a file: the folder below a top folder, or the top folder itself."""
+    """Return the room of a file, the folder below a top folder or the top folder itself; empty for what is not counted."""
     parts = name.split("/")
+    if parts[0] in (DOCS, "README.md"):
+        return DOCS if name.endswith(".md") else ""
+    if not name.endswith(".py"):
+        return ""
     return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
 
 
 def rows(before: Rooms, now: Rooms) -> list[tuple[str, int, int, int, int]]:
-    """Return the rows of the table, the lines and files of both: each room of the product, its sum, and the tests."""
+    """Return the rows of the table: the rooms of the product, their sum, the tests, and the words of the docs."""
     known = sorted({*before, *now})
     rooms = [(room, [room]) for top in PRODUCT for room in known if room.partition("/")[0] == top]
     rooms.append(("product", [room for room, _ in rooms]))
     rooms.append((TESTS, [room for room in known if room.partition("/")[0] == TESTS]))
+    rooms.append(("docs (words, pages)", [DOCS]))
     return [(name, *_total(before, members), *_total(now, members)) for name, members in rooms]
 
 
 def published() -> dict[str, Rooms]:
     """Return the published counts by their commit: before, and now."""
     found = json.loads(PUBLISHED.read_text(encoding="utf-8"))
-    return {commit: {room: (lines, files) for room, (lines, files) in rooms.items()} for commit, rooms in found.items()}
+    return {
+        commit: {room: (amount, files) for room, (amount, files) in rooms.items()} for commit, rooms in found.items()
+    }
 
 
 def main() -> None:
     """Print the table, or publish the counts."""
-    named = [each for each in sys.argv[1:] if each != "--publish"] or ["HEAD"]
-    commit = _git(ROOT, "rev-parse", "--short=8", *named).decode().strip()
+    words = [word for word in sys.argv[1:] if word != "--publish"] or ["HEAD"]
+    commit = _git(ROOT, "rev-parse", "--short=8", *words).decode().strip()
     before, now = counted(BEFORE), counted(commit)
     if "--publish" in sys.argv:
         PUBLISHED.write_text(json.dumps({BEFORE: before, commit: now}) + "\n", encoding="utf-8")
@@ -75,7 +88,7 @@ def main() -> None:
 
 def _total(rooms: Rooms, members: list[str]) -> tuple[int, int]:
     found = [rooms[room] for room in members if room in rooms]
-    return sum(lines for lines, _ in found), sum(files for _, files in found)
+    return sum(amount for amount, _ in found), sum(files for _, files in found)
 
 
 def _git(root: Path, *arguments: str, sent: str = "") -> bytes:

@@ -14,6 +14,8 @@ FILES = {
     "actors/run/kind.py": "",
     "tests/cli/test_run.py": "a\n" * 5,
     "docs/size.py": "a\n",
+    "docs/how-to/host.md": "# Run a host\n\nOne two.\n",
+    "README.md": "# Replan\n",
     "replan/cli/help.txt": "a\n",
 }
 
@@ -34,8 +36,8 @@ def git(folder, *words):
     subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)
 
 
-def test_the_lines_and_files_of_a_commit_are_counted_by_room(tmp_path):
-    """A room has what is below it; data, documentation and what is not committed do not count."""
+def test_a_commit_is_counted_by_room(tmp_path):
+    """A room has what is below it, and docs count by words; data, scripts and uncommitted edits do not count."""
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -44,7 +46,7 @@ def test_the_lines_and_files_of_a_commit_are_counted_by_room(tmp_path):
     git(tmp_path, "commit", "-qm", "all")
     (tmp_path / "replan/cli/app.py").write_text("a\n" * 9)
     found = SIZE.counted("HEAD", tmp_path)
-    assert found == {"replan": (1, 1), "replan/cli": (5, 2), "actors/run": (0, 1), "tests/cli": (5, 1)}
+    assert found == {"replan": (1, 1), "replan/cli": (5, 2), "actors/run": (0, 1), "tests/cli": (5, 1), "docs": (8, 2)}
     assert SIZE.rows({"replan/old": (7, 2)}, found) == [
         ("replan", 0, 0, 1, 1),
         ("replan/cli", 0, 0, 5, 2),
@@ -52,6 +54,7 @@ def test_the_lines_and_files_of_a_commit_are_counted_by_room(tmp_path):
         ("actors/run", 0, 0, 0, 1),
         ("product", 7, 2, 6, 4),
         ("tests", 0, 0, 5, 1),
+        ("docs (words, pages)", 0, 0, 8, 2),
     ]
 
 
@@ -59,7 +62,7 @@ def test_the_lines_and_files_of_a_commit_are_counted_by_room(tmp_path):
 def test_the_published_counts_are_those_of_their_commits(commit):
     """They are compared where the history is at hand, which it is not in an unpacked archive."""
     counts = SIZE.published()[commit]
-    assert {room.partition("/")[0] for room in counts} == {*SIZE.PRODUCT, SIZE.TESTS}
+    assert {room.partition("/")[0] for room in counts} == {*SIZE.PRODUCT, SIZE.TESTS, SIZE.DOCS}
     if (
         subprocess.run(["git", "cat-file", "-e", f"{commit}:"], cwd=ROOT, capture_output=True, check=False).returncode
         == 0
