@@ -45,7 +45,7 @@ def counted(commit: str, root: Path = ROOT) -> Rooms:
 
 
 def room_of(name: str) -> str:
-    """Return the room of a file, the folder below a top folder or the top folder itself; empty for what is not counted."""
+    """Return the folder of a file below its top folder, or the top folder; empty for a file that does not count."""
     parts = name.split("/")
     if parts[0] in (DOCS, "README.md"):
         return DOCS if name.endswith(".md") else ""
