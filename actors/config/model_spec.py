@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from actors.files.retired import retired
 from actors.files.suggestions import closest
 from runtime.core.errors import UsageProblem
 from runtime.core.names import RUN_ID
@@ -116,6 +117,8 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
         raise UsageProblem(f"the name is longer than {NAME_MAX} characters", place=place, hint=GRAMMAR)
     if text == "rules":
         return RulesSpec()
+    if gone := retired(text.partition(":")[0], "model"):
+        raise UsageProblem(f"there is no model {text!r}", place=place, hint=gone)
     prefix, colon, rest = text.partition(":")
     if prefix in _PREFIXES:
         return _prefixed(prefix, rest, place)

@@ -2,12 +2,19 @@
 
 from collections.abc import Iterable
 
+from actors.files.retired import Written, retired
+
 _NAMES_MAX = 20
 """Names that a hint lists when none is near."""
 
 
-def nearest(name: str, known: Iterable[str], *, kind: str = "known") -> str:
-    """Return a hint: the nearest known name, or all of them when none is near."""
+def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Written | None = None) -> str:
+    """Return a hint: the nearest known name, or all of them when none is near.
+
+    With `written`, a name that is retired there gets what does its job now.
+    """
+    if written and (gone := retired(name, written)):
+        return gone
     names = sorted(known)
     listed = f"{kind}: {', '.join(names[:_NAMES_MAX])}" if names else ""
     return near(name, names) or listed

@@ -39,7 +39,8 @@ class Config(Value):
             known = keys_of(cls)
             for key in data:
                 if key not in known:
-                    raise config_error(f"unknown key {key!r}", (key,), nearest(str(key), known, kind="valid keys"))
+                    hint = nearest(str(key), known, kind="valid keys", written="key")
+                    raise config_error(f"unknown key {key!r}", (key,), hint)
         return data
 
     @model_validator(mode="before")
@@ -174,7 +175,7 @@ def _hint(detail: ErrorDetails) -> str:
             return str(detail["ctx"]["hint"])
         case "literal_error":
             choices = [choice.strip("' ") for choice in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
-            return nearest(str(detail["input"]), choices, kind="choices")
+            return nearest(str(detail["input"]), choices, kind="choices", written="value")
         case "enum":  # The cause lists all of them.
             choices = [choice.strip("' ") for choice in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
             return near(str(detail["input"]), choices)

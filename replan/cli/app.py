@@ -318,7 +318,9 @@ def _misused(error: click.UsageError, invocation: Invocation) -> int:
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
     explanation = shortened(explained(error))
-    if isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None and error.ctx.parent is None:
+    if gone := _retired(error, path.strip()):
+        explanation = gone
+    elif isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None and error.ctx.parent is None:
         explanation = misplaced_option(error.option_name, command) or explanation
     elif isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None:
         advice = ELSEWHERE.get((error.ctx.info_name or "", error.option_name))
@@ -330,6 +332,21 @@ def _misused(error: click.UsageError, invocation: Invocation) -> int:
         _print_error({"error": {"exit_code": int(Exit.USAGE), "kind": "UsageProblem", "message": text}})
     _say(text)
     return Exit.USAGE
+
+
+def _retired(error: click.UsageError, path: str) -> str:
+    """Return what is said about a retired command or option after the names of a command; empty for other errors."""
+    from actors.files.retired import retired
+
+    match error:
+        case click.exceptions.NoSuchCommand():
+            gone = retired(f"{path} {error.command_name}".strip(), "command")
+            return f"there is no command {error.command_name!r}: {gone}" if gone else ""
+        case click.exceptions.NoSuchOption():
+            gone = retired(f"{path} {error.option_name}".strip(), "option")
+            return f"there is no option {error.option_name!r}: {gone}" if gone else ""
+        case _:
+            return ""
 
 
 def _crashed(error: BaseException, invocation: Invocation) -> int:

@@ -19,6 +19,7 @@ _EXPLAIN = examples("replan explain all_pruned", "replan explain composite", "re
 @common
 def explain(*, term: tuple[str, ...], as_json: bool) -> int:
     """Explain a TERM that this program prints: an outcome, a guard, a code, a status, a word. Without one, list all."""
+    from actors.files.retired import retired
     from actors.files.suggestions import near
     from actors.values.lines import indented, line
     from replan.cli.terminal.console import print_json, show
@@ -32,7 +33,9 @@ def explain(*, term: tuple[str, ...], as_json: bool) -> int:
             term for term in known if _same(term.name) == _same(wanted)
         ]
     if not shown:
-        hint = near(wanted, [term.name for term in known]) or f"`{program()} explain` lists the terms"
+        hint = (
+            retired(wanted) or near(wanted, [term.name for term in known]) or f"`{program()} explain` lists the terms"
+        )
         raise UsageProblem(f"no term {wanted!r}", place="TERM", hint=hint)
     if as_json:
         print_json({"terms": [term._asdict() for term in shown]})

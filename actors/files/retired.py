@@ -1,0 +1,51 @@
+"""Names of features that Replan no longer has, and what does their job now."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Written = Literal["command", "option", "model", "key", "value", "extra"]
+"""Where a name is written: on the command line, after `--model`, in a file of settings, tools or a workflow, or as an
+extra of the package. A `value` is one of the words that a key takes.
+"""
+
+_MESSAGES = "a webhook starts your own automation, which sends the message"
+
+RETIRED: Mapping[Written, Mapping[str, str]] = {
+    "command": {
+        "archive": "`replan journal copy` copies finished runs to another journal, and `replan prune` deletes them",
+        "attest": "`replan journal verify` checks the hash chain of the records",
+        "blame": "Replan reads no traces of other agents",
+        "restore": "`replan journal copy` copies runs between journals",
+        "tune": "`replan lab race` compares settings, and `replan lab profile` measures a model",
+    },
+    "option": {},
+    "model": {
+        "rules": "choose a template with `template:NAME`, or name a language model",
+    },
+    "key": {
+        "buttons": _MESSAGES,
+        "email": _MESSAGES,
+        "mail": _MESSAGES,
+        "notify": "a webhook tells your own program that a run waits",
+        "slack": _MESSAGES,
+    },
+    "value": {
+        "slack": _MESSAGES,
+        "teams": _MESSAGES,
+    },
+    "extra": {
+        "attest": "`replan journal verify` needs no extra",
+    },
+}
+"""One sentence for each retired name: what does its job now.
+
+An option is written as `COMMAND --OPTION`, such as `run --strict`; a command within a group as `GROUP COMMAND`.
+"""
+
+
+def retired(name: str, written: Written | None = None) -> str:
+    """Return "it is gone: ..." for a retired name, and an empty text for any other; by default, written anywhere."""
+    for place, names in RETIRED.items():
+        if written in {None, place} and name in names:
+            return f"it is gone: {names[name]}"
+    return ""
