@@ -98,10 +98,7 @@ STEP_SECONDS = 10.0
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
     """Return a run once it rests, or as it is after some seconds; ask its questions where the client can."""
-    waits = call.desk.waits
-    if waits.full(call.who.client):
-        raise RequestRefused("too many calls wait already; let one of them end", "too_many")
-    with waits.one(call.who.client):
+    with call.desk.waits.take(call.who.client):
         told = await _take_forms(call, wanted.id)
         end = trio.current_time() + wanted.seconds
         while True:

@@ -23,7 +23,7 @@ LOCAL = Principal("mcp", "control")
 class Desk(Service):
     """What the MCP server has beside the service."""
 
-    waits: Streams = field(default_factory=Streams)
+    waits: Streams = field(default_factory=lambda: Streams("too many calls wait already; let one of them end"))
     """The calls that wait, by client."""
 
 

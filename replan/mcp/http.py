@@ -8,8 +8,9 @@ from typing import Any
 
 from mcp.server import Server
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext
 from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -26,6 +27,8 @@ PATH = "/mcp"
 """The path of the address."""
 SESSIONS_MAX = 100
 """Open sessions of clients that speak an older version; newer ones have none."""
+CLIENT_SESSIONS_MAX = 20
+"""Open sessions of one token."""
 IDLE_SECONDS = 1800.0
 """How long such a session lives without a request."""
 
@@ -33,13 +36,33 @@ IDLE_SECONDS = 1800.0
 @asynccontextmanager
 async def http_app(desk: Desk, server: Server[Any], port: int) -> AsyncIterator[ASGIApp]:
     """Yield the app that serves a server on a port of the loopback address, for the length of a block."""
-    manager = StreamableHTTPSessionManager(
-        server, max_request_body_size=START_BODY_MAX, session_idle_timeout=IDLE_SECONDS, max_sessions=SESSIONS_MAX
+    manager = _Sessions(
+        desk, server, max_request_body_size=START_BODY_MAX, session_idle_timeout=IDLE_SECONDS, max_sessions=SESSIONS_MAX
     )
     async with manager.run():
         yield RequestGuard(
             _Gate(desk, AuthContextMiddleware(manager.handle_request)), loopback_names(port), frozenset({PATH})
         )
+
+
+class _Sessions(StreamableHTTPSessionManager):
+    """The sessions: so many of each token, and none of a token that was revoked."""
+
+    def __init__(self, desk: Desk, server: Server[Any], **limits: Any) -> None:
+        super().__init__(server, **limits)
+        self._desk = desk
+
+    async def _handle_stateful_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        living = {token.digest for token in self._desk.store.read().tokens.values()}
+        for session, owner in list(self._session_owners.items()):
+            if owner["subject"] not in living:
+                await self._discard_session(session, self._server_instances[session])
+        await super()._handle_stateful_request(scope, receive, send)
+
+    def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
+        if sum(owner == requestor for owner in self._session_owners.values()) >= CLIENT_SESSIONS_MAX:
+            return None
+        return super()._admit_session(requestor)
 
 
 class _Gate:
@@ -65,8 +88,8 @@ class _Gate:
 
 
 def _user(who: Principal) -> AuthenticatedUser:
-    # The SDK compares the client's name; the token itself is not kept.
-    return AuthenticatedUser(AccessToken(token="", client_id=who.client, scopes=[who.scope]))
+    # The SDK compares the client's name and the token's hash; the token itself is not kept.
+    return AuthenticatedUser(AccessToken(token="", client_id=who.client, scopes=[who.scope], subject=who.token))
 
 
 def _refusal(status: int, text: str) -> Response:

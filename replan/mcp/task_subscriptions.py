@@ -20,7 +20,6 @@ from mcp_types import (
 
 from replan.mcp.calls import ToolCall
 from replan.mcp.tasks import TERMINAL, read_task, shown_task
-from replan.service.refusals import RequestRefused
 from runtime.core.errors import JournalError, RunNotFound
 
 TASKS_MAX = 50
@@ -43,11 +42,8 @@ async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
 
     Ids of no task are not acknowledged. Raises `RequestRefused` where the client waits in too many calls already.
     """
-    waits = call.desk.waits
-    if waits.full(call.who.client):
-        raise RequestRefused("too many calls wait already; let one of them end", "too_many")
     meta = {SUBSCRIPTION_ID_META_KEY: call.context.request_id}
-    with waits.one(call.who.client):
+    with call.desk.waits.take(call.who.client):
         followed = await _found(call, tasks)
         honored = SubscriptionFilter.model_validate({"taskIds": list(followed)} if followed else {})
         params = SubscriptionsAcknowledgedNotificationParams(notifications=honored, _meta=meta)

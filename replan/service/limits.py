@@ -1,8 +1,11 @@
 """Limits of requests: failed sign-ins, writes of one client, and streams, counted over the last minute."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
+
+from replan.service.refusals import RequestRefused
 
 FAILURES_MAX = 10
 """Failed tries of a token or a session in a minute, after which each further one is answered late and with 429."""
@@ -15,6 +18,10 @@ STREAMS_ALL_MAX = 256
 MINUTE = 60.0
 CLIENTS_MAX = 1000
 """Clients that are counted at a time: there is one for each token."""
+
+
+KEEP_CONNECTION: ContextVar[Callable[[], None]] = ContextVar("keep_connection", default=lambda: None)
+"""Keeps the connection of the current request, because a known client has sent it. Over stdio it does nothing."""
 
 
 class Recent:
@@ -39,22 +46,39 @@ class Recent:
 
 
 class Streams:
-    """Counts the open streams of each client."""
+    """Counts the open streams of each client, and the calls that wait for a person."""
 
-    def __init__(self) -> None:
+    def __init__(self, refusal: str = "too many streams are open") -> None:
+        self._refusal = refusal
         self._open: dict[str, int] = {}
 
-    def full(self, client: str) -> bool:
-        """Tell whether a client may open no further stream."""
-        return self._open.get(client, 0) >= STREAMS_MAX or sum(self._open.values()) >= STREAMS_ALL_MAX
-
-    @contextmanager
-    def one(self, client: str) -> Iterator[None]:
-        """Count one stream for the length of a block."""
+    def take(self, client: str) -> "Place":
+        """Take a place for one more stream, before any work for it. Raises `RequestRefused` where none is free."""
+        if self._open.get(client, 0) >= STREAMS_MAX or sum(self._open.values()) >= STREAMS_ALL_MAX:
+            raise RequestRefused(self._refusal, "too_many", retry_after=5)
         self._open[client] = self._open.get(client, 0) + 1
-        try:
-            yield
-        finally:
-            self._open[client] -= 1
-            if not self._open[client]:
-                del self._open[client]
+        return Place(partial(self._free, client))
+
+    def _free(self, client: str) -> None:
+        self._open[client] -= 1
+        if not self._open[client]:
+            del self._open[client]
+
+
+class Place:
+    """A place for one stream; it is free again after the block, or after `free`."""
+
+    def __init__(self, free: Callable[[], None]) -> None:
+        self._free: Callable[[], None] | None = free
+
+    def free(self) -> None:
+        """Let others have the place; a second call does nothing."""
+        free, self._free = self._free, None
+        if free is not None:
+            free()
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        self.free()

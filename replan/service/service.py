@@ -18,10 +18,10 @@ from replan.runs.options import DriveOptions
 from replan.runs.orders import Offer
 from replan.runs.shown import ShownRun, read_shown
 from replan.service.access import Principal, of_token
-from replan.service.limits import FAILURES_MAX, WRITES_MAX, Recent
+from replan.service.limits import FAILURES_MAX, KEEP_CONNECTION, WRITES_MAX, Recent
 from replan.service.live import Hub
 from replan.service.refusals import RequestRefused
-from replan.service.store import Scope, Store, WebState
+from replan.service.store import Scope, Start, Starts, Store, WebState
 from replan.setup.settings import UserConfig
 from runtime.core.errors import Held, JournalError, ReplanError
 from runtime.drive.options import Stop
@@ -105,6 +105,14 @@ class Service:
     writes: Recent = field(default_factory=lambda: Recent(WRITES_MAX, trio.current_time))
     """Writes of each client."""
 
+    async def starts_of(self, who: Principal) -> tuple[Start, ...]:
+        """Return what a client has started, oldest first. Raises `UsageProblem` for a damaged file."""
+        return await trio.to_thread.run_sync(Starts(self.store.folder).of_client, who.client)
+
+    async def add_start(self, who: Principal, start: Start) -> None:
+        """Store a start durably. Raises `UsageProblem` for a damaged file."""
+        await trio.to_thread.run_sync(Starts(self.store.folder).add, who.client, start)
+
     async def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
         """Change the store as `Store.change` does, in a thread, since another process may hold the lock."""
         return await trio.to_thread.run_sync(partial(self.store.change, work))
@@ -129,6 +137,7 @@ class Service:
             wrong = "this token is not one of this server, or was revoked (`replan token list` lists the valid ones)"
             none = "a bearer token is needed (`replan token add NAME` makes one)"
             raise RequestRefused(wrong if scheme.lower() == "bearer" and token.strip() else none, "unauthorized")
+        KEEP_CONNECTION.get()()
         self.check_scope(who, scope)
         return who
 

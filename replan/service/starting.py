@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
 
 from actors.run.kind import PreparedRun
 from replan.runs.engine import Engine
@@ -14,10 +13,9 @@ from replan.runs.workspaces import EXECUTION
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
 from replan.service.service import Service
-from replan.service.store import Start, WebState
+from replan.service.store import DAY, Start
 from runtime.core.errors import RunNotFound
 
-DAY = 86_400.0
 UNDER_WAY = ("running",)
 """The statuses in rows of runs that count as under way."""
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -74,7 +72,7 @@ async def _start(service: Service, who: Principal, begin: Begin, *, run: str = "
     async with service.starting:  # So that two requests at a time do not both find room for one.
         await _check_room(service, who)
         await _check_busy(service, who)
-        await service.change(partial(_noted, client=who.client, start=Start(run=name, at=service.now(), order=mark)))
+        await service.add_start(who, Start(run=name, at=service.now(), order=mark))
         return await begin(replace(service.engine, by=who.client), name)
 
 
@@ -119,15 +117,14 @@ async def go_on(service: Service, who: Principal, run: str) -> bool:
     async with service.starting:
         if (await service.engine.journal.row(run)).status not in UNDER_WAY:
             await _check_busy(service, who)
-            if all(earlier.run != run for earlier in service.store.read().starts.get(who.client, ())):
-                start = Start(run=run, at=service.now())
-                await service.change(partial(_noted, client=who.client, start=start))
+            if all(earlier.run != run for earlier in await service.starts_of(who)):
+                await service.add_start(who, Start(run=run, at=service.now()))
         return service.go_on(run)
 
 
 async def _earlier_start(service: Service, who: Principal, key: str, mark: str) -> str | None:
     run = _run_of_key(key)
-    for start in service.store.read().starts.get(who.client, ()):
+    for start in await service.starts_of(who):
         if start.run == run and await _exists(service, run):
             if start.order != mark:
                 raise RequestRefused("another run was started with this idempotency key", "conflict")
@@ -159,25 +156,19 @@ async def _exists(service: Service, run: str) -> bool:
 
 async def _check_room(service: Service, who: Principal) -> None:
     clients = service.offer.config.clients
-    started = service.store.read().starts.get(who.client, ())
-    if len([each for each in started if each.at > service.now() - DAY]) >= clients.runs_per_day:
+    recent = [start for start in await service.starts_of(who) if start.at > service.now() - DAY]
+    if len(recent) >= clients.runs_per_day:
         cause = f"{clients.runs_per_day} runs were started within 24 hours, the most of one client"
         raise RequestRefused(cause, "too_many")
 
 
 async def _check_busy(service: Service, who: Principal) -> None:
     clients, busy = service.offer.config.clients, 0
-    for each in service.store.read().starts.get(who.client, ()):
+    for start in await service.starts_of(who):
         try:
-            busy += (await service.engine.journal.row(each.run)).status in UNDER_WAY
+            busy += (await service.engine.journal.row(start.run)).status in UNDER_WAY
         except RunNotFound:
             continue  # It was deleted, or its start failed.
     if busy >= clients.runs_at_once:
         cause = f"{busy} runs are under way, the most of one client at once; wait for one, or end one"
         raise RequestRefused(cause, "too_many")
-
-
-def _noted(state: WebState, *, client: str, start: Start) -> tuple[WebState, None]:
-    starts = state.starts.get(client, ())
-    kept = tuple([each for each in starts if each.at > start.at - 30 * DAY][-1000:])
-    return state.model_copy(update={"starts": {**state.starts, client: (*kept, start)}}), None

@@ -1,32 +1,44 @@
-"""The file `$REPLAN_HOME/web.json`: who may use the server, and which runs each client has started.
+"""What servers of a home store: who may use them (`web.json`), and who has started which run (`starts.sqlite3`).
 
-It holds hashes of secrets, and never a secret that lets somebody in. Every process of the user may change it under a
-lock, so that `replan token` and `replan serve --sign-in` work while a server runs.
+`web.json` holds hashes of secrets, and never a secret that lets somebody in. Every process of the user may change it
+under a lock, so that `replan token` and `replan serve --sign-in` work while a server runs. Its lists are bounded; what
+grows with use is in the database.
 """
 
 import fcntl
 import os
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
+import apsw
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
 T = TypeVar("T")
 
 BYTES_MAX = 4 * 1024 * 1024
-"""The largest file that is read."""
-NAME, LOCK = "web.json", "web.lock"
+"""The largest file that is written, and that is read."""
+NAME, LOCK, STARTS = "web.json", "web.lock", "starts.sqlite3"
+STARTS_MAX = 1000
+"""Starts of one client that are kept."""
+CLIENTS_MAX = 1000
+"""Clients whose starts are kept: those who have started a run last."""
+DAY = 86_400.0
+KEPT_SECONDS = 30 * DAY
+"""How long a start is kept."""
 
 Scope = Literal["read", "answer", "control"]
 """What a token allows; each scope includes the ones before it."""
 
 
 class _Stored(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class Token(_Stored):
@@ -40,19 +52,8 @@ class Token(_Stored):
     """When it was made, in UTC seconds since 1970."""
 
 
-class Start(_Stored):
-    """A run that a client has started."""
-
-    run: str
-    """The run's id."""
-    at: float
-    """When it was started, in UTC seconds since 1970."""
-    order: str = ""
-    """The hash of what was ordered, where the client gave an idempotency key."""
-
-
 class WebState(_Stored):
-    """The content of the store's file: who may use the server, and what clients have started."""
+    """The content of the store's file: who may use the server."""
 
     version: Literal[1] = 1
     """The version of the file's format."""
@@ -60,8 +61,6 @@ class WebState(_Stored):
     """The hashes of one-time tokens that nobody has used, each with its server, and the times at which they end."""
     tokens: Mapping[str, Token] = Field(default_factory=dict)
     """The tokens of the HTTP API by name."""
-    starts: Mapping[str, tuple[Start, ...]] = Field(default_factory=dict)
-    """The runs that clients have started lately, by client."""
     form_key: str = ""
     """The key that signs the forms of users behind a proxy; it lets nobody in. Empty until a server is behind one."""
     servers: Mapping[str, str] = Field(default_factory=dict)
@@ -72,6 +71,7 @@ class Store:
     """Reads and changes the file in a home, whose folder exists."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._path, self._lock = folder / NAME, folder / LOCK
         self._known: tuple[tuple[int, int, int], WebState] | None = None
 
@@ -97,7 +97,7 @@ class Store:
             before = self.read()
             after, value = work(before)
             if after != before:
-                self._write(after)
+                self._write(after.model_dump_json().encode())
         finally:
             os.close(lock)
         return value
@@ -116,14 +116,78 @@ class Store:
             cause = f"not a file of this release: {error.errors()[0]['msg']}"
             raise UsageProblem(cause, place=str(self._path), hint=hint) from None
 
-    def _write(self, state: WebState) -> None:
+    def _write(self, data: bytes) -> None:
+        if len(data) > BYTES_MAX:
+            hint = f"`{program()} token revoke NAME` makes room"
+            raise UsageProblem(f"more than {BYTES_MAX:,} bytes would be written", place=str(self._path), hint=hint)
         number, name = tempfile.mkstemp(prefix=".web-", dir=self._path.parent)  # Private, whatever the umask.
         try:
             with os.fdopen(number, "wb") as file:
-                file.write(state.model_dump_json().encode())
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).replace(self._path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A run that a client has started."""
+
+    run: str
+    """The run's id."""
+    at: float
+    """When it was started, in UTC seconds since 1970."""
+    order: str = ""
+    """The hash of what was ordered, where the client gave an idempotency key."""
+
+
+_OLD_STARTS = """DELETE FROM starts WHERE client = ?1 AND rowid NOT IN
+    (SELECT rowid FROM starts WHERE client = ?1 ORDER BY rowid DESC LIMIT ?2)"""
+_OLD_CLIENTS = """DELETE FROM starts WHERE client NOT IN
+    (SELECT client FROM starts GROUP BY client ORDER BY max(rowid) DESC LIMIT ?)"""
+
+
+class Starts:
+    """The runs that each client has started, in a database of the home. Its calls take a file's time: use a thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / STARTS
+
+    def of_client(self, client: str) -> tuple[Start, ...]:
+        """Return what a client has started, oldest first. Raises `UsageProblem` for a damaged file."""
+        rows = self._execute([('SELECT run, at, "order" FROM starts WHERE client = ? ORDER BY rowid', (client,))])
+        return tuple([Start(*row) for row in rows])
+
+    def add(self, client: str, start: Start) -> None:
+        """Store a start durably, and drop what is too old or too much. Raises `UsageProblem` for a damaged file."""
+        self._execute(
+            [
+                ("INSERT INTO starts VALUES (?, ?, ?, ?)", (client, start.run, start.at, start.order)),
+                ("DELETE FROM starts WHERE at < ?", (start.at - KEPT_SECONDS,)),
+                (_OLD_STARTS, (client, STARTS_MAX)),
+                (_OLD_CLIENTS, (CLIENTS_MAX,)),
+            ]
+        )
+
+    def _execute(self, statements: list[tuple[str, tuple[object, ...]]]) -> list[tuple[Any, ...]]:
+        """Execute statements in one transaction, and return the rows of the last one."""
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        rows: list[tuple[Any, ...]] = []
+        try:
+            with closing(apsw.Connection(str(self._path))) as database:
+                database.set_busy_timeout(10_000)
+                with database:
+                    database.execute(
+                        'CREATE TABLE IF NOT EXISTS starts (client TEXT, run TEXT, at REAL, "order" TEXT);'
+                        "CREATE INDEX IF NOT EXISTS starts_of_client ON starts (client)"
+                    )
+                    for statement, values in statements:
+                        rows = database.execute(statement, values).fetchall()
+        except apsw.Error as error:
+            hint = "remove it: the limits of clients and idempotency keys begin anew"
+            cause = f"the database cannot be used: {error}"[:200]
+            raise UsageProblem(cause, place=str(self._path), hint=hint) from None
+        return rows

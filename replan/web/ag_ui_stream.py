@@ -8,7 +8,6 @@ it. A run goes on after its client has left.
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -33,8 +32,17 @@ from runtime.core.names import RUN_ID
 async def ag_ui(site: Site, request: Request, who: Principal) -> Response:
     """Do what a client asks for, and return the stream of its run."""
     wanted: AgUiInput = request.state.body
-    if site.streams.full(who.client):
-        raise HTTPException(429, "too many streams are open", {"retry-after": "5"})
+    place = site.streams.take(who.client)
+    try:
+        run = await _take_messages(site, request, who, wanted)
+    except BaseException:
+        place.free()
+        raise
+    return EventStream(place, _events(site, who, run, wanted))
+
+
+async def _take_messages(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> str:
+    """Start or find the run of a thread, give it the answers and the message, and return it."""
     run, started = await _run_of(site, request, who, wanted)
     for each in wanted.resume:
         if each.interrupt_id.partition("/")[0] != run:
@@ -44,7 +52,7 @@ async def ag_ui(site: Site, request: Request, who: Principal) -> Response:
     if message is not None and not await _is_known(site, run, message.text):
         key = hashed_key(message.id, who, f"ag-ui {run}", place="messages.id")
         await messages.tell(site, who, run, message.text, wanted.kind, key=key)
-    return EventStream(_events(site, who, run, wanted))
+    return run
 
 
 async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> tuple[str, bool]:
@@ -72,36 +80,35 @@ async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> As
     place = {"threadId": wanted.thread_id, "runId": wanted.run_id}
     request = ProgramRequest(service=site, who=who, terms=HTTP, run=run)
     after, steps = wanted.after, None
-    with site.streams.one(who.client):
-        yield _sent({"type": "RUN_STARTED", **place, "protocolVersion": PROTOCOL})
-        async with aclosing(site.hub.changes(site.stop)) as changes:
-            async for changed in changes:
-                if site.visitor_ended(who):
-                    return
-                if not changed:
-                    yield ": ping\n\n"
-                try:
-                    shown = await read_shown(site.reader, run)
-                    questions = await open_questions(request, run)
-                except JournalError as error:
-                    if error.passing:
-                        continue  # It may be busy; the next change, or the next ping, tells.
-                    yield _sent({"type": "RUN_ERROR", "message": line_of_error(error), "code": type(error).__name__})
-                    return
-                steps = steps or AgUiSteps(shown.loaded.kind)
-                records = shown.loaded.records[after:]
-                for record in records:
-                    for event in steps.of_record(record):
-                        yield _sent(event)
-                rests = at_rest(site, shown)
-                if records or rests:
-                    after = max(after, shown.loaded.seq)
-                    snapshot = {**state_of(shown, questions), "after": after}
-                    yield _sent({"type": "STATE_SNAPSHOT", "snapshot": snapshot})
-                if rests:
-                    for event in (*steps.ended(), *_ending(shown, questions, place)):
-                        yield _sent(event)
-                    return
+    yield _sent({"type": "RUN_STARTED", **place, "protocolVersion": PROTOCOL})
+    async with aclosing(site.hub.changes(site.stop)) as changes:
+        async for changed in changes:
+            if site.visitor_ended(who):
+                return
+            if not changed:
+                yield ": ping\n\n"
+            try:
+                shown = await read_shown(site.reader, run)
+                questions = await open_questions(request, run)
+            except JournalError as error:
+                if error.passing:
+                    continue  # It may be busy; the next change, or the next ping, tells.
+                yield _sent({"type": "RUN_ERROR", "message": line_of_error(error), "code": type(error).__name__})
+                return
+            steps = steps or AgUiSteps(shown.loaded.kind)
+            records = shown.loaded.records[after:]
+            for record in records:
+                for event in steps.of_record(record):
+                    yield _sent(event)
+            rests = at_rest(site, shown)
+            if records or rests:
+                after = max(after, shown.loaded.seq)
+                snapshot = {**state_of(shown, questions), "after": after}
+                yield _sent({"type": "STATE_SNAPSHOT", "snapshot": snapshot})
+            if rests:
+                for event in (*steps.ended(), *_ending(shown, questions, place)):
+                    yield _sent(event)
+                return
 
 
 def _ending(shown: ShownRun, questions: list[dict[str, object]], place: dict[str, str]) -> Iterator[AgUiEvent]:

@@ -73,30 +73,28 @@ async def stream_records(site: Site, request: Request, who: Principal) -> Respon
     """Return the records of a run as events, from the one after the cursor on."""
     run = request.path_params["run"]
     await site.engine.journal.row(run)
-    if site.streams.full(who.client):
-        raise HTTPException(429, "too many streams are open", {"retry-after": "5"})
+    place = site.streams.take(who.client)
     named, _, number = request.headers.get("last-event-id", "").rpartition(":")
     last = int(number) if named == run and number.isascii() and number.isdigit() and len(number) <= 12 else None
-    return EventStream(_records(site, who, run, (row_number(request, "after") or 0) if last is None else last))
+    return EventStream(place, _records(site, who, run, (row_number(request, "after") or 0) if last is None else last))
 
 
 async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGenerator[str, None]:
-    with site.streams.one(who.client):
-        yield f"retry: {RETRY_MILLISECONDS}\n\n"
-        async with aclosing(site.hub.changes(site.stop)) as changes:
-            async for changed in changes:
-                if site.visitor_ended(who):
+    yield f"retry: {RETRY_MILLISECONDS}\n\n"
+    async with aclosing(site.hub.changes(site.stop)) as changes:
+        async for changed in changes:
+            if site.visitor_ended(who):
+                return
+            try:
+                while found := await site.hub.shared(("records", run, after), partial(_events, site, run, after)):
+                    after, text = found
+                    yield text
+            except JournalError as error:
+                if not error.passing:
+                    yield event("gone", "")
                     return
-                try:
-                    while found := await site.hub.shared(("records", run, after), partial(_events, site, run, after)):
-                        after, text = found
-                        yield text
-                except JournalError as error:
-                    if not error.passing:
-                        yield event("gone", "")
-                        return
-                if not changed:
-                    yield ": ping\n\n"
+            if not changed:
+                yield ": ping\n\n"
 
 
 async def _events(site: Site, run: str, after: int) -> tuple[int, str] | None:

@@ -27,10 +27,10 @@ from replan.web import (
 )
 from replan.web.api_routes import api_routes
 from replan.web.guarding import RequestGuard
-from replan.web.health import HEALTH, Health, health_routes
+from replan.web.health import Health, health_routes
 from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
-from replan.web.server import loopback_names
+from replan.web.server import HEALTH, loopback_names
 from replan.web.site import Site
 from replan.webhooks.messages import ANSWERING, OPENING, SLACK
 

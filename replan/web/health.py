@@ -16,13 +16,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from replan.web.guarding import RequestGuard
-from replan.web.server import loopback_names, serve
+from replan.web.server import HEALTH, loopback_names, serve
 from runtime.core.errors import JournalError
 from runtime.host.notices import Notice, Ready, Report
 from runtime.journal.port import Journal
 
-HEALTH = ("/livez", "/readyz")
-"""The paths of the endpoints."""
 ASK_SECONDS = 2.0
 """How long the journal may take to answer."""
 AGE_SECONDS = 1.0

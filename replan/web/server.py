@@ -1,27 +1,33 @@
-"""The server: Hypercorn under trio with limits of connections and of unread responses.
+"""The server: Hypercorn under trio with limits of connections and of unread responses, for HTTP/1.1 only.
 
-It listens on the loopback address, or on another one for a proxy, whose addresses alone may connect.
+It listens on the loopback address, or on another one for a proxy, from whose addresses only clients may connect.
 """
 
 import socket
-from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+import h11
 import trio
 from hypercorn.config import Config
+from hypercorn.events import Closed
+from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
-from hypercorn.utils import wrap_app
-from starlette.types import ASGIApp
+from hypercorn.utils import parse_socket_addr, wrap_app
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from replan.service.limits import KEEP_CONNECTION
 from runtime.core.errors import UsageProblem
 from runtime.logs import log
 
 if TYPE_CHECKING:
-    from hypercorn.typing import ASGIFramework
+    from hypercorn.typing import AppWrapper, ASGIFramework
 
 HOST = "127.0.0.1"
 """The address that the server listens on, unless a proxy is before it."""
@@ -29,6 +35,10 @@ CONNECTIONS_MAX = 64
 """Connections of one address at a time."""
 PROXY_CONNECTIONS_MAX = 1024
 """Connections of a proxy at a time: those of all its users."""
+SPARE_MAX = 16
+"""Connections beyond these, over which only the paths of health checks are answered."""
+HEALTH = ("/livez", "/readyz")
+"""The paths of health checks."""
 HEAD_SECONDS = 10.0
 """How long a connection may take until the head of its next request is complete."""
 HEAD_BYTES_MAX = 16 * 1024
@@ -68,6 +78,8 @@ class _Connection:
     def __init__(self, stream: trio.SocketStream) -> None:
         self._stream = stream
         self.socket = stream.socket
+        self.is_known = False
+        """Whether a client with a session or a token has sent a request over it."""
 
     async def receive_some(self, most: int) -> bytes:
         return bytes(await self._stream.receive_some(most))
@@ -88,6 +100,103 @@ class _Connection:
     async def aclose(self) -> None:
         await self._stream.aclose()
 
+    def close(self) -> None:
+        """Close it at once; a task that reads from it or writes to it fails."""
+        self.socket.close()
+
+    def keep(self) -> None:
+        """Keep it where connections of strangers give way."""
+        self.is_known = True
+
+
+class _OtherProtocol(Exception):
+    """Raised for a client that speaks HTTP/2."""
+
+
+class _Http1(H11Protocol):
+    """Speaks HTTP/1.1, where Hypercorn's own class changes to HTTP/2 if the client asks for it."""
+
+    async def _check_protocol(self, event: h11.Request) -> None:
+        if event.method == b"PRI":  # The beginning of HTTP/2; a header `upgrade: h2c` may be ignored (RFC 9110, 7.8).
+            await self._send_error_response(505)
+            raise _OtherProtocol
+
+
+class _Server(TCPServer):
+    """Serves one connection, until it is closed."""
+
+    async def run(self) -> None:
+        """Serve the connection."""
+        try:
+            family = self.stream.socket.family
+            client = parse_socket_addr(family, self.stream.socket.getpeername())
+            server = parse_socket_addr(family, self.stream.socket.getsockname())
+            async with TaskGroup() as tasks:
+                self._task_group = tasks
+                state = ConnectionState(self.state)
+                self.protocol = _Http1(  # type: ignore[assignment]
+                    self.app, self.config, self.context, tasks, state, False, client, server, self.protocol_send
+                )
+                await self.idle_task.restart(tasks, self._idle_timeout)
+                try:
+                    await self._read_data()
+                except _OtherProtocol:
+                    await self.protocol.handle(Closed())
+                # Else the task would wait for the next request of a client that has left.
+                await self.idle_task.stop()
+        except OSError:
+            pass
+        finally:
+            await self._close()
+
+
+class Connections:
+    """The open connections by address: at most `most` of one address, and a further one takes the place of another.
+
+    The one that gives way is the oldest over which no client with a session or a token has sent a request. Where there
+    is none, a few further connections are open for health checks only, and the oldest of these gives way.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open: dict[str, list[_Connection]] = {}
+        self._spare: list[_Connection] = []
+
+    @contextmanager
+    def entered(self, peer: str, connection: _Connection) -> Iterator[bool]:
+        """Count a connection for the length of a block; yield whether it may send any request."""
+        members = self._open.setdefault(peer, [])
+        if len(members) >= self._most:
+            stranger = next((member for member in members if not member.is_known), None)
+            if stranger is None:
+                members = self._spare
+                stranger = members[0] if len(members) >= SPARE_MAX else None
+            if stranger is not None:
+                members.remove(stranger)
+                stranger.close()
+        members.append(connection)
+        try:
+            yield members is not self._spare
+        finally:
+            if connection in members:
+                members.remove(connection)
+            if not self._open.get(peer, True):
+                del self._open[peer]
+
+
+def only(paths: Sequence[str], app: ASGIApp) -> ASGIApp:
+    """Return an app that serves only these paths of another one, and says of all others that there is no room."""
+
+    async def limited(scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = PlainTextResponse(
+            "503 Service Unavailable: too many connections of this address are open\n",
+            503,
+            headers={"connection": "close", "retry-after": "5"},
+        )
+        await (app if scope.get("path") in paths else refusal)(scope, receive, send)
+
+    return limited
+
 
 async def serve(
     app: ASGIApp,
@@ -104,25 +213,25 @@ async def serve(
     config.include_server_header = False
     config.keep_alive_timeout = HEAD_SECONDS
     config.h11_max_incomplete_size = HEAD_BYTES_MAX
-    context, peers = WorkerContext(None), Counter[str]()
-    wrapped = wrap_app(cast("ASGIFramework", app), config.wsgi_max_body_size, "asgi")
+    context = WorkerContext(None)
+    apps = {any_path: _wrapped(app if any_path else only(HEALTH, app), config) for any_path in (True, False)}
+    connections_of = Connections(CONNECTIONS_MAX if trusted is None else PROXY_CONNECTIONS_MAX)
 
     async def handle(stream: trio.SocketStream) -> None:
         try:
             peer = str(stream.socket.getpeername()[0])
         except OSError:  # It has gone already.
             peer = ""
-        most = CONNECTIONS_MAX if trusted is None else PROXY_CONNECTIONS_MAX
-        if not peer or peers[peer] >= most or (trusted is not None and not trusted(peer)):
+        if not peer or (trusted is not None and not trusted(peer)):
             await trio.aclose_forcefully(stream)
             return
-        peers[peer] += 1
+        connection = _Connection(stream)
+        KEEP_CONNECTION.set(connection.keep)  # The tasks of its requests have this context.
         try:
-            await TCPServer(wrapped, config, context, ConnectionState({}), _Connection(stream))  # type: ignore[arg-type]
+            with connections_of.entered(peer, connection) as any_path:
+                await _Server(apps[any_path], config, context, ConnectionState({}), connection)  # type: ignore[arg-type]
         except Exception:  # noqa: BLE001 -- a fault of one connection ends that one only
             log.get_logger("web").exception("connection.failed")
-        finally:
-            peers[peer] -= 1
 
     listener = trio.SocketListener(trio.socket.from_stdlib_socket(listening))
     async with trio.open_nursery() as connections, listener:
@@ -132,3 +241,7 @@ async def serve(
             accepting.cancel_scope.cancel()
         await context.terminated.set()
         connections.cancel_scope.deadline = trio.current_time() + GRACE_SECONDS
+
+
+def _wrapped(app: ASGIApp, config: Config) -> "AppWrapper":
+    return wrap_app(cast("ASGIFramework", app), config.wsgi_max_body_size, "asgi")

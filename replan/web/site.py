@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from replan.service.access import SESSION_SECONDS, Principal, Sessions
-from replan.service.limits import Streams
+from replan.service.limits import KEEP_CONNECTION, Streams
 from replan.service.service import Service
 from replan.service.store import WebState
 from replan.setup.people import Answering
@@ -86,9 +86,13 @@ class Site(Service):
     def visitor(self, request: Request) -> Principal | None:
         """Return whose session the request belongs to, or which user the proxy names; None for nobody."""
         if self.proxy is not None:
-            return user_of(self.proxy, request.headers, self.form_key)
-        session = request.cookies.get(self.cookie, "")
-        return self.sessions.whose(session, self.now()) if session else None
+            who = user_of(self.proxy, request.headers, self.form_key)
+        else:
+            session = request.cookies.get(self.cookie, "")
+            who = self.sessions.whose(session, self.now()) if session else None
+        if who is not None:
+            KEEP_CONNECTION.get()()
+        return who
 
     def visitor_ended(self, who: Principal) -> bool:
         """Tell whether the session or the token with which a stream was opened has ended since."""

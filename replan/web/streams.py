@@ -24,6 +24,7 @@ from starlette.types import Receive, Scope, Send
 
 from replan.runs.run_ids import ALL
 from replan.service.access import Principal
+from replan.service.limits import Place
 from replan.web.site import Site
 from runtime.core.errors import JournalError, RunNotFound
 from runtime.core.names import RUN_ID
@@ -43,29 +44,32 @@ async def live(site: Site, request: Request, who: Principal) -> Response:
         raise HTTPException(404, "no such run")
     if run:
         await site.engine.journal.row(run)
-    if site.streams.full(who.client):
-        raise HTTPException(429, "too many streams are open", {"retry-after": "5"})
     after = request.headers.get("last-event-id") or request.query_params.get("after", "")
+    place = site.streams.take(who.client)
     events = _events(site, who, run, after if len(after) <= CURSOR_MAX else "")
-    return EventStream(events, _replies(site, who, run)) if run else EventStream(events)
+    return EventStream(place, events, _replies(site, who, run)) if run else EventStream(place, events)
 
 
 class EventStream(Response):
-    """A response of server-sent events, which ends with the first of its generators or when the client has gone."""
+    """A response of server-sent events, which ends with the first of its generators or when the client has gone.
 
-    def __init__(self, *sources: AsyncGenerator[str, None]) -> None:
+    `place` is free again after it.
+    """
+
+    def __init__(self, place: Place, *sources: AsyncGenerator[str, None]) -> None:
         super().__init__(headers={"content-type": "text/event-stream", "x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._sources, self._sending = sources, trio.Lock()
+        self._place, self._sources, self._sending = place, sources, trio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events as they come."""
         del scope
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(_until_gone, receive, nursery.cancel_scope)
-            for source in self._sources:
-                nursery.start_soon(self._pass_on, source, send, nursery.cancel_scope)
+        with self._place:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_until_gone, receive, nursery.cancel_scope)
+                for source in self._sources:
+                    nursery.start_soon(self._pass_on, source, send, nursery.cancel_scope)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _pass_on(self, source: AsyncGenerator[str, None], send: Send, scope: trio.CancelScope) -> None:
@@ -88,28 +92,27 @@ def event(name: str, cursor: str, data: str = "{}") -> str:
 
 
 async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGenerator[str, None]:
-    with site.streams.one(who.client):
-        yield f"retry: {RETRY_MILLISECONDS}\n\n"
-        known = after
-        first = True
-        async with aclosing(site.hub.changes(site.stop)) as changes:
-            async for changed in changes:
-                if site.visitor_ended(who):
-                    return
-                try:
-                    cursor = await site.hub.shared(("cursor", run), partial(cursor_of, site, run))
-                except RunNotFound:
-                    yield event("gone", "")
-                    return
-                except JournalError:  # It may be busy; the next change, or the next ping, tells.
-                    continue
-                if first:
-                    yield event("at" if known in ("", cursor) else "changed", cursor)
-                elif cursor != known:
-                    yield event("changed", cursor)
-                elif not changed:
-                    yield ": ping\n\n"
-                first, known = False, cursor
+    yield f"retry: {RETRY_MILLISECONDS}\n\n"
+    known = after
+    first = True
+    async with aclosing(site.hub.changes(site.stop)) as changes:
+        async for changed in changes:
+            if site.visitor_ended(who):
+                return
+            try:
+                cursor = await site.hub.shared(("cursor", run), partial(cursor_of, site, run))
+            except RunNotFound:
+                yield event("gone", "")
+                return
+            except JournalError:  # It may be busy; the next change, or the next ping, tells.
+                continue
+            if first:
+                yield event("at" if known in ("", cursor) else "changed", cursor)
+            elif cursor != known:
+                yield event("changed", cursor)
+            elif not changed:
+                yield ": ping\n\n"
+            first, known = False, cursor
 
 
 async def _replies(site: Site, who: Principal, run: str) -> AsyncGenerator[str, None]:
