@@ -264,3 +264,20 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path, monkeypatc
 def test_a_port_without_http_is_refused():
     result = CliRunner().invoke(mcp, ["--port", "1"], obj=Invocation())
     assert "add --http" in str(result.exception)
+
+
+async def test_a_token_has_only_so_many_sessions_and_its_revocation_ends_them(tmp_path, monkeypatch):
+    """Sessions of one token leave those of others their room, also where a new token has the old one's name."""
+    monkeypatch.setattr("replan.mcp.http.CLIENT_SESSIONS_MAX", 2)
+    monkeypatch.setattr("replan.mcp.http.SESSIONS_MAX", 3)
+    async with served(tmp_path, monkeypatch, hosts=False) as home:
+        first, other = home.house.token("control", "a"), home.house.token("control", "b")
+        opened = [await post(home, f"Bearer {first}") for _ in range(3)]
+        assert [answer.status_code for answer in opened] == [200, 200, 503]
+        assert (await post(home, f"Bearer {other}")).status_code == 200
+        assert (await post(home, f"Bearer {other}")).status_code == 503
+        Store(home.house.home).change(lambda state: without_token(state, "a"))
+        again = home.house.token("control", "a")
+        session = {"mcp-session-id": opened[0].headers["mcp-session-id"]}
+        assert (await post(home, f"Bearer {again}", headers=session)).status_code == 404
+        assert [(await post(home, f"Bearer {again}")).status_code for _ in range(3)] == [200, 200, 503]

@@ -4,6 +4,7 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
+import trio
 from ag_ui.core import Event, EventType, RunAgentInput
 from pydantic import TypeAdapter
 
@@ -220,3 +221,25 @@ async def test_a_client_that_leaves_does_not_stop_the_run(tmp_path):
             assert response.status_code == 200
         [(row, _)] = await app.web.reader_rows()
         assert (await app.web.settled(row.run, "waiting")).status == "waiting"
+
+
+async def test_no_run_is_started_for_a_stream_that_has_no_place(tmp_path, monkeypatch):
+    """Places are taken before the start, so that requests at one time do not all find the last one free."""
+    monkeypatch.setattr("replan.service.limits.STREAMS_MAX", 2)
+    async with front_end(tmp_path, hosts=False) as front, trio.open_nursery() as nursery:
+        codes, answered = [], trio.Event()
+
+        async def ask(number):
+            wanted = {"threadId": f"t-{number}", "runId": "r", "state": {}, "tools": [], "context": []}
+            message = {"id": "m", "role": "user", "content": PROBLEM}
+            body = {**wanted, "messages": [message], "forwardedProps": {"model": "asks"}}
+            address, headers = "/api/ag-ui", front.headers
+            async with front.web.client.stream("POST", address, json=body, headers=headers) as answer:
+                codes.append(answer.status_code)
+                if len(codes) == 6:
+                    answered.set()
+                await answered.wait()
+
+        for number in range(6):
+            nursery.start_soon(ask, number)
+    assert sorted(codes) == [200, 200, 429, 429, 429, 429]

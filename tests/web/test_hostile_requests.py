@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+import httpx2
 import pytest
 import trio
 
@@ -94,16 +95,45 @@ async def test_a_head_that_trickles_in_is_cut_off(tmp_path, monkeypatch):
         assert trio.current_time() - begun < 50
 
 
-async def test_connections_beyond_the_limit_are_closed_and_others_go_on(tmp_path, monkeypatch):
+async def test_connections_of_strangers_give_way_oldest_first(tmp_path, monkeypatch):
+    """Whether they are silent, have sent half a head, or wait for a body: a client with a session is answered."""
     monkeypatch.setattr(server, "CONNECTIONS_MAX", 5)
     async with served(tmp_path) as web:
         streams = [await trio.open_tcp_stream("127.0.0.1", web.port) for _ in range(8)]
-        with trio.fail_after(30):
-            assert await streams[-1].receive_some(10) == b""
+        begun = [b"", b"GET / HTTP/1.1\r\nX: ", head(web, "POST /sign-in HTTP/1.1", "Content-Length: 9")]
+        for stream, text in zip(streams[5:], begun, strict=True):
+            await stream.send_all(text)
+        with trio.fail_after(60):
+            assert await streams[0].receive_some(10) == b""
+            assert (await web.browser.get("/")).status_code == 200
         for stream in streams:
             await stream.aclose()
-        await trio.sleep(0.1)
-        assert (await web.browser.get("/")).status_code == 200
+
+
+async def test_connections_that_are_closed_are_free_at_once(tmp_path, monkeypatch):
+    """No request is needed in between, and none waits for the time of a head."""
+    monkeypatch.setattr(server, "CONNECTIONS_MAX", 2)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 600.0)
+    async with served(tmp_path) as web:
+        for _ in range(10):
+            async with httpx2.AsyncClient(base_url=web.loopback, trust_env=False, verify=False) as client:
+                assert (await client.get("/livez")).status_code == 200
+    # The block ends within the server's grace, although no connection has timed out.
+
+
+async def test_health_is_answered_where_known_clients_have_all_connections(tmp_path, monkeypatch):
+    """Others are told so, and each of the further connections gives way to the next."""
+    monkeypatch.setattr(server, "CONNECTIONS_MAX", 1)
+    monkeypatch.setattr(server, "SPARE_MAX", 2)
+    async with served(tmp_path) as web, web.browser.stream("GET", "/live", timeout=60) as stream:
+        assert stream.status_code == 200
+        silent = [await trio.open_tcp_stream("127.0.0.1", web.port) for _ in range(3)]
+        assert (await raw(web, head(web, "GET /livez HTTP/1.1"))).startswith(b"HTTP/1.1 200")
+        refused = await raw(web, head(web, "GET / HTTP/1.1"))
+        assert refused.startswith(b"HTTP/1.1 503")
+        assert b"too many connections" in refused
+        for connection in silent:
+            await connection.aclose()
 
 
 async def test_too_many_or_too_long_headers_and_addresses_are_refused(tmp_path):
@@ -119,7 +149,9 @@ async def test_only_plain_http_is_spoken(tmp_path):
         upgrade = ("Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
         request = head(web, "GET / HTTP/1.1", *upgrade).replace(b"Connection: close", b"Connection: Upgrade")
         assert b" 101 " not in await raw(web, request, seconds=2)
-        assert b"200" not in await raw(web, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", seconds=2)
+        assert (await raw(web, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", seconds=60)).startswith(b"HTTP/1.1 505")
+        later = head(web, "GET /livez HTTP/1.1", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__")
+        assert (await raw(web, later)).startswith(b"HTTP/1.1 200")
         smuggled = head(web, "POST /sign-in HTTP/1.1", "Content-Length: 4", "Transfer-Encoding: chunked")
         assert (await raw(web, smuggled + b"0\r\n\r\nGET / HTTP/1.1\r\n\r\n", seconds=3)).count(b"HTTP/1.1 200") == 0
         assert (await web.browser.get("/")).status_code == 200

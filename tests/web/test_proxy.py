@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from pydantic import ValidationError
 
 from replan.cli.app import app
+from replan.service.store import Starts
 from replan.setup.proxy import ProxyEntry
 from replan.web.serving import check_listen
 from runtime.core.errors import UsageProblem
@@ -72,7 +73,7 @@ async def test_the_proxys_user_starts_and_reads_a_run_without_signing_in(tmp_pat
         run = started.headers["location"].split("/")[2].partition("?")[0]
         await web.settled(run, "finished")
         assert "every guard passed" in (await ann.get(f"/runs/{run}")).text
-        assert list(web.store.read().starts) == ["user:ann"]
+        assert len(Starts(web.store.folder).of_client("user:ann")) == 1
         assert "set-cookie" not in (await web.client.post("/sign-in", data={"token": "x" * 40})).headers
         assert (await ann.get("/sign-in")).status_code == 404
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from replan.cli.app import app
 from replan.service import access
 from replan.service.access import SESSIONS_MAX, Sessions
-from replan.service.store import Store, WebState
+from replan.service.store import Start, Starts, Store, Token, WebState
 from replan.web import rendering
 from runtime.core.errors import UsageProblem
 from runtime.core.extras import install_command
@@ -109,6 +109,39 @@ def test_a_damaged_store_is_reported_with_what_to_do(tmp_path):
     (tmp_path / "web.json").write_text('{"version": 2}')
     with pytest.raises(UsageProblem, match=r"not a file of this release.*remove it"):
         Store(tmp_path).read()
+
+
+def test_what_is_written_can_be_read_and_more_is_refused(tmp_path, monkeypatch):
+    store, token = Store(tmp_path), Token(digest="d", scope="read", created=0.0)
+    store.change(lambda state: (state.model_copy(update={"tokens": {"a": token}}), None))
+    monkeypatch.setattr("replan.service.store.BYTES_MAX", 300)
+    many = {f"t{number}": token for number in range(100)}
+    with pytest.raises(UsageProblem, match="token revoke"):
+        store.change(lambda state: (state.model_copy(update={"tokens": many}), None))
+    assert Store(tmp_path).read().tokens == {"a": token}
+
+
+def test_starts_are_kept_for_each_client_up_to_a_bound(tmp_path, monkeypatch):
+    """The oldest starts go, those of 30 days ago, and those of clients that started nothing lately."""
+    monkeypatch.setattr("replan.service.store.STARTS_MAX", 3)
+    monkeypatch.setattr("replan.service.store.CLIENTS_MAX", 2)
+    starts = Starts(tmp_path)
+    for number in range(5):
+        starts.add("a", Start(f"a{number}", float(number)))
+    assert [start.run for start in starts.of_client("a")] == ["a2", "a3", "a4"]
+    starts.add("b", Start("b0", 31 * 86_400.0, "hash"))
+    assert starts.of_client("a") == ()
+    assert starts.of_client("b") == (Start("b0", 31 * 86_400.0, "hash"),)
+    for client in "cd":
+        starts.add(client, Start(f"{client}0", 31 * 86_400.0))
+    assert [starts.of_client(client) != () for client in "bcd"] == [False, True, True]
+    assert (tmp_path / "starts.sqlite3").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_damaged_database_of_starts_is_reported_with_what_to_do(tmp_path):
+    (tmp_path / "starts.sqlite3").write_bytes(b"no database" * 100)
+    with pytest.raises(UsageProblem, match=r"starts\.sqlite3.*remove it"):
+        Starts(tmp_path).of_client("a")
 
 
 def test_a_token_allows_its_scope_and_the_ones_before_it():
