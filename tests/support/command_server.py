@@ -1,8 +1,12 @@
-"""The server of `tests.support.commands`: it imports the program once, and each of its children runs one command.
+"""The server of `tests.support.commands`: it imports a module once, and each of its children runs one command.
 
 `python -m tests.support.command_server SOCKET` listens. It tells each client the process id of its command, then, in
 lines of their own, that it has been `stopped`, as often as it is, and its exit code (negative: the signal that killed
 it). A client that goes away takes its command with it.
+
+The server starts with little. A command that ends writes which modules it had to import into a file of its own; the
+server imports them before it starts the next command. A command that is killed teaches nothing, nor does another
+program than `replan`.
 """
 
 import atexit
@@ -11,12 +15,12 @@ import gc
 import importlib
 import json
 import os
-import pkgutil
 import runpy
 import select
 import signal
 import socket
 import sys
+import sysconfig
 import tempfile
 import termios
 import time
@@ -26,52 +30,60 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from tests.support.commands import PROGRAM, ROOT
+from tests.support.commands import PRODUCT, PROGRAM, ROOT
 from tests.support.faults import suffer
 
 ORDER_MAX = 1024 * 1024
-RUNS_AT_ONCE = "replan.__main__"
-"""What is not imported beforehand, since it would run."""
-PRELOADED = (
-    "anyio._backends._trio",
-    "encodings.idna",
-    "encodings.utf_16_le",
-    "encodings.utf_8_sig",
-    "genai_prices.data",
-    "h2.connection",
-    "httpcore2",
-    "importlib.readers",
-    "importlib.resources.readers",
-    "jsonschema",
-    "openai.resources.chat",
-    "openai.types",
-    "pint",
-    "procrastinate.manager",
-    "pygments.styles",
-    "rich.traceback",
-    "structlog",
-    "truststore",
-)
-"""What the program imports of others only when it is needed."""
+PACKAGES = ("runtime", "actors", "replan")
+PLANS = "actors.planning.kind"
+"""A command that imports this module plans."""
 PROBLEM = ROOT / "configs" / "problems" / "login_timeout.md"
+LEARNED = "learned"
+"""How the name of the file begins that a command leaves for the server; its process id follows."""
 
 
-def _warm_up():
-    """Import the program, and plan once, so that children need not import, read and compile what a run needs."""
-    for package in ("runtime", "actors", "replan"):
-        for module in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):
-            if module.name != RUNS_AT_ONCE:
-                importlib.import_module(module.name)
-    for name in PRELOADED:
-        importlib.import_module(name)
-    from actors.quantities.units import _registry
+def _installed():
+    """Return the folders whose modules every command may have: the product's, Python's and those of its packages."""
+    paths = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return tuple(f"{path}{os.sep}" for path in (*paths, *(ROOT / name for name in PACKAGES)))
+
+
+def _teach(folder, known):
+    """Leave the names of what this command had to import, in its order."""
+    installed = _installed()
+    names = [
+        name
+        for name, module in [*sys.modules.items()]
+        # A lazy module is loaded by a look at it.
+        if name not in known and str(object.__getattribute__(module, "__dict__").get("__file__")).startswith(installed)
+    ]
+    if names:
+        part = folder / f"{os.getpid()}.part"
+        part.write_text("\n".join(names))
+        part.replace(folder / f"{LEARNED}{os.getpid()}.txt")
+
+
+def _learn(folder):
+    """Import what the commands that have ended had to import."""
+    new = []
+    for file in sorted(folder.glob(f"{LEARNED}*.txt")):
+        new += [name for name in file.read_text().split() if name not in sys.modules]
+        file.unlink()
+    for name in new:
+        with suppress(ImportError):  # A module that another one has made.
+            importlib.import_module(name)
+    if new:
+        for model in _models():
+            model.model_rebuild()
+        if PLANS in new:
+            _plan()
+        gc.freeze()
+
+
+def _plan():
+    """Plan once, so that children need not read and compile what a run needs."""
     from replan.cli import main
 
-    _registry()
-    models = BaseModel.__subclasses__()
-    for model in models:
-        models += model.__subclasses__()
-        model.model_rebuild()
     with tempfile.TemporaryDirectory() as home, Path(os.devnull).open("w") as nowhere:
         kept = dict(os.environ), sys.stdout, sys.stderr
         os.environ["REPLAN_HOME"], sys.stdout, sys.stderr = home, nowhere, nowhere
@@ -80,7 +92,13 @@ def _warm_up():
         environment, sys.stdout, sys.stderr = kept
         os.environ.clear()
         os.environ.update(environment)
-    gc.freeze()
+
+
+def _models():
+    models = BaseModel.__subclasses__()
+    for model in models:
+        models += model.__subclasses__()
+    return models
 
 
 def serve(place):
@@ -113,6 +131,7 @@ def serve(place):
                 if order is None:
                     line.close()
                     continue
+                _learn(Path(place).parent)
                 child = os.fork()
                 if child == 0:
                     signal.set_wakeup_fd(-1)
@@ -205,17 +224,18 @@ def _end(code):
 
 
 if __name__ == "__main__":
-    _warm_up()
     order, streams = serve(sys.argv[1])
+    if order["module"] in (PRODUCT, PROGRAM):
+        atexit.register(_teach, Path(sys.argv[1]).parent, set(sys.modules))
     _become(order, streams)
     if order.get("faults"):
         suffer(order["faults"])
     try:
         _run(order["module"], order["argv"])
-    except SystemExit as end:
-        if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-        _end(end.code if isinstance(end.code, int) else int(end.code is not None))
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+        _end(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
     except Exception:  # noqa: BLE001
         traceback.print_exc()  # A child of a test has nobody else to tell.
         _end(1)
