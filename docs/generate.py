@@ -21,7 +21,6 @@ DOCS = ROOT / "docs"
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
 from page_parts import (  # noqa: E402
-    blame,
     demands,
     dependencies,
     events,
@@ -230,8 +229,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **requirements.PARTS,
     **quantities.PARTS,
     **size.PARTS,
-    "blame": blame.blame,
-    "blame-times": blame.milliseconds,
     "helpdesk": helpdesk.helpdesk,
     "helpdesk-made": helpdesk.made,
     "repairs": repairs.repairs,

@@ -4,8 +4,7 @@
 `resume` goes on with one, with higher `limits` if need be, and `fork` starts a new one from the middle of it;
 `runs`, `show`, `cancel` and `delete` work on the runs of a home; `tell`, `answer` and `decline` talk to a run;
 `check` judges a plan; `execute` executes one with your tools, and `do` plans and executes; `acquire` fills a schema
-from documents; `admit` records a run of another kind; `attest` signs what a run did, and `whatif` folds recorded runs
-under edited rules.
+from documents; `admit` records a run of another kind; `whatif` folds recorded runs under edited rules.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from replan.api.handle import Run
     from replan.api.inbox import aanswer, adecline, alimits, answer, atell, decline, limits, tell
     from replan.api.options import MEMORY
-    from replan.api.recorded_runs import aattest, attest, awhatif, whatif
+    from replan.api.recorded_runs import awhatif, whatif
     from replan.api.runs import afork, aresume, asolve, aundo, drive, fork, resume, solve, start, undo
     from replan.api.stored import RunSummary, acancel, adelete, aruns, ashow, cancel, delete, runs, show
     from replan.runs.inbox import AnswerReceipt
@@ -74,7 +73,6 @@ __all__ = [
     "aacquire",
     "aadmit",
     "aanswer",
-    "aattest",
     "acancel",
     "acquire",
     "adecline",
@@ -90,7 +88,6 @@ __all__ = [
     "ashow",
     "asolve",
     "atell",
-    "attest",
     "aundo",
     "awhatif",
     "cancel",
@@ -146,7 +143,6 @@ _HOMES = {
     "aacquire": "replan.api.acquire",
     "aadmit": "replan.api.admit",
     "aanswer": "replan.api.inbox",
-    "aattest": "replan.api.recorded_runs",
     "acancel": "replan.api.stored",
     "acquire": "replan.api.acquire",
     "adecline": "replan.api.inbox",
@@ -162,7 +158,6 @@ _HOMES = {
     "ashow": "replan.api.stored",
     "asolve": "replan.api.runs",
     "atell": "replan.api.inbox",
-    "attest": "replan.api.recorded_runs",
     "aundo": "replan.api.runs",
     "awhatif": "replan.api.recorded_runs",
     "cancel": "replan.api.stored",

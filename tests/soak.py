@@ -38,7 +38,6 @@ SUITES = {
     "plans": (["tests/plans/test_contingent_steps.py"], {"REPLAN_PLANS": 10_000}),
     "workers": (["tests/dispatch/test_fleet.py", "tests/dispatch/test_placing.py"], {"REPLAN_WORKER_ROUNDS": 11}),
     "hostile_documents": (["tests/documents/test_hostile.py"], {"REPLAN_HOSTILE_DOCUMENTS": 500}),
-    "attestations": (["tests/attestation"], {"REPLAN_ATTESTATIONS": 1_000, "REPLAN_ATTESTATION_EDITS": 10_000}),
     "traces": (["tests/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
     "forks": (["tests/simulation", "-k", "fork"], {"REPLAN_SIM_FORKS": 400}),
     "undos": (["tests/execution/test_undo_simulation.py"], {"REPLAN_UNDOS": 100_000}),

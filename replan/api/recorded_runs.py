@@ -1,4 +1,4 @@
-"""Functions over recorded runs, from Python: `attest` and `whatif`. They drive no run and call no model."""
+"""`whatif` from Python: it folds recorded runs under edited rules. It drives no run and calls no model."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,38 +8,14 @@ from typing import Any
 import trio
 
 from replan.api.loops import blocking, in_any_loop
-from replan.api.options import Home, at_home, environment_of
-from replan.runs.engine import Engine
-from replan.runs.run_ids import run_named
+from replan.api.options import Home, environment_of
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import read_user_config
 from replan.whatif.differences import FoldOutcome, RunComparison
 from replan.whatif.limits import LIMIT_SECONDS
 from runtime.core.errors import UsageProblem
 
-__all__ = ["FoldOutcome", "RunComparison", "aattest", "attest", "awhatif", "whatif"]
-
-
-async def aattest(run: str, *, key: Path | str | None = None, home: Home = None) -> bytes:
-    """Return the signed attestation of a finished run: the bytes of the file that `replan attest` writes.
-
-    `key` is the file of the private key, Ed25519 in PEM; None for that of the home. Raises `UsageProblem` for a run
-    that has not ended, and without a key or the extra `attest`; `RunNotFound`, `KindUnknown`, `JournalDamaged`.
-    """
-    from replan.runs.attestation import signed  # noqa: PLC0415 -- only where something is signed
-    from replan.runs.attested_runs import attested_runs, read_attestation  # noqa: PLC0415
-    from replan.setup.attest_key import NAME, check_extra, read_key  # noqa: PLC0415
-
-    check_extra()
-    environment = environment_of(home)
-
-    async def work(engine: Engine) -> bytes:
-        members = await attested_runs(engine, await run_named(engine.journal, run))
-        signer = read_key(Path(key) if key is not None else locate_home(environment).folder / NAME)
-        unsigned = await trio.to_thread.run_sync(partial(read_attestation, members, environment))
-        return signed(unsigned, signer)
-
-    return await at_home(home, work)
+__all__ = ["FoldOutcome", "RunComparison", "awhatif", "whatif"]
 
 
 async def awhatif(
@@ -74,11 +50,6 @@ async def awhatif(
     asked = WhatIfQuery(runs, _text(workflow), tuple(guards), _text(policy), _text(release), files, time_limit)
     work = partial(trio.to_thread.run_sync, partial(findings_of, asked, config, environment))
     return tuple(await in_any_loop(work))
-
-
-def attest(run: str, **options: Any) -> bytes:
-    """Return the signed attestation of a run, as `aattest` does, outside of a trio or asyncio program."""
-    return blocking("attest", partial(aattest, run, **options))
 
 
 def whatif(*runs: str, **options: Any) -> tuple[RunComparison, ...]:

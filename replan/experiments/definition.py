@@ -60,11 +60,6 @@ class Pipeline(Config):
     """Values that replace those of single steps, such as `rmax` or `backtrack_budget`."""
     policy: str | None = None
     """The policy, instead of the workflow's: a shipped name, or a path relative to this file."""
-    learns_from: Annotated[int, Field(ge=0, le=1000)] = 0
-    """The runs of the same world, with other seeds, from which the arm's belief is learned before its trials.
-
-    Only with a simulated author and a policy with a belief.
-    """
     without_rows: tuple[str, ...] = ()
     """Rows to remove from the policy's table."""
     feedback: Feedback = "full"

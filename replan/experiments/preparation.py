@@ -24,7 +24,6 @@ from actors.simulated.world import World
 from actors.values.format import title_of
 from actors.values.model_settings import KEY
 from replan.experiments.definition import Arm, Experiment, Pipeline, load_experiment
-from replan.experiments.learned_belief import with_learned_belief
 from replan.experiments.problems import ExperimentProblem, read_problems
 from replan.experiments.results import Header, Trial, trial_from
 from replan.experiments.simulation import LabSetup, simulate_run
@@ -69,9 +68,7 @@ class PreparedArm:
         values, verdict_filter = errors | dict(self.arm.pipeline.filter_values), None
         if values or self.profile.score_signal is not None:
             verdict_filter = VerdictFilter(self.profile, 0, **values)
-        setup = LabSetup(self.request.pinned, self.request.limits, self.profile, self.registry, verdict_filter)
-        count = self.arm.pipeline.learns_from
-        return with_learned_belief(setup, self.request.problem, count) if count else setup
+        return LabSetup(self.request.pinned, self.request.limits, self.profile, self.registry, verdict_filter)
 
     @property
     def calls_max(self) -> int:
@@ -243,9 +240,6 @@ def _prepared_arm(
 ) -> PreparedArm:
     """Return an arm; `where` has the folder from which relative paths count. Raises `UsageProblem`."""
     (choice, profile), (installation, folder), pipeline = model, where, arm.pipeline
-    if pipeline.learns_from and profile is None:
-        hint = "`replan tune belief` learns from the runs of a home"
-        raise UsageProblem("learns_from is for a simulated author only", hint=hint)
     if pipeline.filter_values and profile is None:
         hint = "a real guard shows what it finds"
         raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)
@@ -260,8 +254,6 @@ def _prepared_arm(
     policy = request.pinned.policy
     if pipeline.policy is not None:
         policy = load_policy(pipeline.policy, installation.root, folder)
-    if pipeline.learns_from and policy.belief is None:
-        raise UsageProblem(f"policy {policy.name!r} has no belief that learns", hint="name another `policy`")
     pinned = _with_changes(request.pinned, pipeline, policy, arm.cap or max(experiment.caps, default=None))
     calls = min(request.limits.calls, pinned.workflow.max_total_calls)
     changes = {"calls": calls, "stop_below": pinned.stop_below}

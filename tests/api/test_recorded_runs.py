@@ -1,12 +1,10 @@
-"""`attest` and `whatif` from Python: what recorded runs prove, and what they would have done under other rules."""
+"""`whatif` from Python: what recorded runs would have done under other rules."""
 
 import pytest
 import yaml
 
 import replan
-from replan.setup.attest_key import NAME, make_key
 from replan.setup.data_files import data_root
-from replan.verifier.verify_attestation import verify
 
 GUARD = """
 import replan
@@ -32,36 +30,6 @@ def planned(home):
     result = replan.solve(PROBLEM, model="rules", workflow="search", home=home)
     assert result.succeeded
     return result.run_id
-
-
-def test_a_run_is_attested_with_the_key_of_its_home(home, tmp_path):
-    run = planned(home)
-    with pytest.raises(replan.UsageProblem, match="there is no key"):
-        replan.attest(run, home=home)
-    public, other = make_key(home / NAME), make_key(tmp_path / "other.pem")
-    data = replan.attest(run, home=home)
-    assert verify(data, public).wrong == []
-    assert verify(replan.attest(run[:6], key=tmp_path / "other.pem", home=home), other).wrong == []
-    assert verify(data, other).wrong != []
-
-
-def test_a_run_is_attested_in_any_event_loop(in_loop, home):
-    async def main():
-        result = await replan.asolve(PROBLEM, model="rules", home=home)
-        public = make_key(home / NAME)
-        with pytest.raises(replan.RunNotFound):
-            await replan.aattest("zzzzzzzz", home=home)
-        return public, await replan.aattest(result.run_id, home=home)
-
-    public, data = in_loop(main)
-    assert verify(data, public).wrong == []
-
-
-def test_a_run_that_has_not_ended_is_not_attested(home):
-    waiting = replan.solve("Fix it.", model="rules", home=home)
-    make_key(home / NAME)
-    with pytest.raises(replan.UsageProblem, match="has not ended"):
-        replan.attest(waiting.run_id, home=home)
 
 
 def test_an_edited_policy_is_compared_from_python(home, tmp_path):

@@ -10,10 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from tests.blame.samples import said, span
 from tests.cli.conftest import ROOT, SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
-from tests.cli.test_blame import MESSAGES
 from tests.cli.test_docs import commands
 from tests.pddl.worlds import BLOCKS, SWAP, TWO
 
@@ -45,10 +43,6 @@ CODES = {"resume": {0, 6}, "acquire": {0, 3, 6}, "run": {0, 6}, "do": {0, 6}, "e
 """The exit codes that an example may end with, where 0 is not the only one."""
 
 
-CHAT = span("chat", 1, {"gen_ai.operation.name": "chat", "gen_ai.output.messages": said("Done.")})
-"""A span of an agent's call of a model."""
-
-
 def examples():
     """Return the command lines of all help texts, each once."""
     return sorted(
@@ -70,7 +64,7 @@ def place(tmp_path_factory):
     """Make a folder with the files that examples name, and homes with a waiting, a reviewed and a finished run."""
     top = tmp_path_factory.mktemp("examples")
     work = top / "work"
-    for name in ("notes", "archive", "copy", "../shop", "results", "logs"):
+    for name in ("notes", "archive", "copy", "../shop", "results"):
         (work / name).mkdir(parents=True)
     for name, shipped in (("market", "market"), ("prices", "cloud")):
         shutil.copytree(ROOT / "docs" / "examples" / shipped, work / name)
@@ -88,10 +82,6 @@ def place(tmp_path_factory):
         "tuned.yaml": search,
         "profile.yaml": search,
         "mine.yaml": REVIEWED,
-        "state.json": json.dumps({"messages": MESSAGES}),
-        "logs/1.json": json.dumps({"messages": MESSAGES}),
-        "spans.jsonl": json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [CHAT]}]}]}),
-        "tuned_blame.yaml": (ROOT / "configs" / "blame" / "who_and_when.yaml").read_text(encoding="utf-8"),
         "strict.yaml": (ROOT / "configs" / "policies" / "default.yaml").read_text(encoding="utf-8"),
     }
     for name, text in files.items():
@@ -144,8 +134,6 @@ def test_an_example_of_a_help_text_runs(line, place, tmp_path, monkeypatch):
     for shown, meant in STANDS_FOR.items():
         text = text.replace(shown, meant)
     text = text.replace("k7m2x9qa", run)
-    if "replan attest" in text and "--new-key" not in text:
-        text = attested(text, home, run)
     if nested := re.search(r"\$\((replan .*?)\)", text):
         text = nested[1]
     output = ""
@@ -163,14 +151,6 @@ def test_an_example_of_a_help_text_runs(line, place, tmp_path, monkeypatch):
         else:
             assert words[0] in ("gh", "dot", "mmdc")
             assert output
-
-
-def attested(text, home, run):
-    """Return an example of `attest`, once there is a key, and the file that is verified."""
-    key = call(["attest", "--new-key"], home).stdout.strip()
-    if "--verify" in text:
-        assert call(["attest", run, "-o", f"{run}.json"], home).exit_code == 0
-    return text.replace("5f0c…", key)
 
 
 def ran(words, home, text):

@@ -25,14 +25,9 @@ _RACE = examples(
     "replan run problem.md -w tuned.yaml",
 )
 
-_BELIEF = examples("replan tune belief", "replan tune belief --policy mine.yaml --out tuned_belief.yaml --json")
-
-_BLAME = examples("replan tune blame labelled/", "replan blame state.json --weights tuned_blame.yaml")
-
 _ALL = examples(
     "replan tune race problems/ -m qwen3:8b --max-calls 2000",
     "replan run problem.md -w tuned.yaml",
-    "replan tune belief",
 )
 
 
@@ -143,51 +138,6 @@ def race(
     else:
         _print(race, winner, target)
     return Exit.BUDGET if race.stopped else Exit.OK
-
-
-@tune.command(epilog=_BELIEF)
-@click.option(
-    "-p",
-    "--policy",
-    default="belief",
-    show_default=True,
-    metavar="NAME",
-    shell_complete=complete_policy,
-    help="The belief policy whose values count as 50 runs.",
-)
-@click.option("--out", default="tuned_belief.yaml", show_default=True, metavar="FILE", help="The policy file to write.")
-@json_option
-@common
-@click.pass_obj
-def belief(invocation: Invocation, *, policy: str, out: str, as_json: bool) -> int:
-    """Estimate a belief policy from the recorded runs of this home.
-
-    The shares of causes and the chances of each step come from half of the runs; the other half judges them. A policy
-    is written only if it predicts their failures better by more than two standard errors. Nothing is asked of a model.
-    A run that cannot be read is named and left out. Exit 3: nothing was written.
-    """
-    from replan.cli.tuning_belief import belief_for
-
-    return belief_for(invocation, policy, Path(out), as_json=as_json)
-
-
-@tune.command(epilog=_BLAME)
-@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
-@click.option("--weights", metavar="FILE", help="The weights to begin with, in place of the shipped ones.")
-@click.option("--out", default="tuned_blame.yaml", show_default=True, metavar="FILE", help="The file to write.")
-@json_option
-@common
-def blame(traces: tuple[str, ...], *, weights: str | None, out: str, as_json: bool) -> int:
-    """Fit the weights of `blame` to your labelled traces.
-
-    A TRACE is a file or folder as for `blame`; a labelled one has `mistake_step`, the number of the step, beside its
-    messages, and may have `mistake_agent` and `question_ID`. Half of the questions are held out and judge the weights.
-    They are written only if they predict the marked steps better by more than two standard errors. Exit 3: nothing was
-    written.
-    """
-    from replan.cli.tuning_blame import blame_for
-
-    return blame_for(traces, weights, Path(out), as_json=as_json)
 
 
 def _comments(race: Race, winner: EntrantStanding) -> list[str]:

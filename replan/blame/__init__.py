@@ -1,1 +1,0 @@
-"""Blame: which step of a failed trace of agents most likely made the mistake, from traces that other programs wrote."""

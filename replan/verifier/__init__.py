@@ -1,1 +1,0 @@
-"""The verifier of attestations: one program that needs the standard library and `cryptography`, nothing of ours."""
