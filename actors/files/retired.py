@@ -25,6 +25,7 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
     "key": {
         "buttons": _MESSAGES,
         "email": _MESSAGES,
+        "learns_from": "a belief policy has its values in its file, which you may edit",
         "mail": _MESSAGES,
         "notify": "a webhook tells your own program that a run waits",
         "slack": _MESSAGES,
