@@ -14,11 +14,10 @@ from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import (
     NAMED,
     PEOPLE,
-    VIAS,
     ClarificationAnswered,
     ClarificationDeclined,
     Questions,
-    Via,
+    known_via,
 )
 from actors.run.settings import SettingsChanged, change_of
 from actors.run.texts import storable
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 MESSAGE_MAX = 10_000
 """Characters of one note or requirement; longer material belongs into a new run's problem."""
 PERSON_MAX = 32
-"""Characters of the name of a person who answers through a channel."""
+"""Characters of the name of a person who answers through a link."""
 MESSAGES_MAX = 100
 """Notes and requirements of one run: they stand in every later prompt."""
 
@@ -164,22 +163,17 @@ def _taken(questions: Questions, messages: Messages, body: dict[str, Any], messa
         case "answer":
             answer = fitting_answer(questions, question, body.get("answer"), via, person)
             return ClarificationAnswered(
-                question_id=question, at=at, mono=mono, answer=answer, via=_via(body), person=person
+                question_id=question, at=at, mono=mono, answer=answer, via=known_via(via), person=person
             )
         case "decline":
             check_decline(questions, question, via, person)
-            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=_via(body), person=person)
+            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=known_via(via), person=person)
         case "note":
             return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case "requirement":
             return RequirementTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case _:
             raise UsageProblem("not a message that a run understands")
-
-
-def _via(body: dict[str, Any]) -> Via:
-    """Return the way that an answer came; empty where its message names none of `VIAS`."""
-    return next((via for via in VIAS if via == body.get("via")), "")
 
 
 def fitting_answer(questions: Questions, name: str, answer: object, via: str, person: str = "") -> str:

@@ -8,7 +8,9 @@ or withdrawn question is still recorded, and later prompts show it.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
+
+from pydantic import BeforeValidator
 
 from actors.run.ids import expiry_id, step_of
 from actors.run.reminder_events import ReminderEvent, Reminders
@@ -59,13 +61,21 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
     )
 
 
-Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link", "email", "slack"]
+Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link"]
 """The way by which an answer was given: the command line, the web page, the HTTP API, the MCP server, `replan.answer`,
-the `ask` function of a Python program, or, by a named person, a signed link in a message or in an e-mail, or Slack;
-empty if it is not known."""
+the `ask` function of a Python program, or, by a named person, a signed link in a message; empty if it is not known."""
 VIAS: tuple[Via, ...] = get_args(Via)
 """All ways by which an answer can be given."""
-NAMED: tuple[Via, ...] = ("link", "email", "slack")
+
+
+def known_via(value: object) -> Via:
+    """Return the way that a message or a stored event names; empty for one that is not among `VIAS`."""
+    return next((via for via in VIAS if via == value), "")
+
+
+StoredVia = Annotated[Via, BeforeValidator(known_via)]
+"""A way in a stored event. A journal may name one that is not used any more."""
+NAMED: tuple[Via, ...] = ("link",)
 """The ways by which only people with a known name answer."""
 PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", *NAMED)
 """The ways by which only a person answers; by the others a program may answer too."""
@@ -78,8 +88,6 @@ WAYS: Mapping[Via, str] = {
     "python": " from Python",
     "ask": " in a Python program",
     "link": " through a link",
-    "email": " through a link in an e-mail",
-    "slack": " through Slack",
 }
 """The words for each way, as they follow "answered" in a sentence."""
 USER = "user"
@@ -127,7 +135,7 @@ class ClarificationAnswered(TimedEvent):
     """The id of the question."""
     answer: str
     """The answer, normalized by the question's schema."""
-    via: Via = ""
+    via: StoredVia = ""
     """How it came."""
     person: str = ""
     """The name of the person, if it came through a link or an account of theirs; else empty."""
@@ -140,7 +148,7 @@ class ClarificationDeclined(TimedEvent):
     kind: Literal["clarification_declined"] = "clarification_declined"
     question_id: str
     """The id of the question."""
-    via: Via = ""
+    via: StoredVia = ""
     """How it came."""
     person: str = ""
     """The name of the person, if it came through a link or an account of theirs; else empty."""

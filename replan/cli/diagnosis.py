@@ -53,8 +53,6 @@ _NEEDS = {
     "hosts": {"journal"},
     "notify": {"config"},
     "webhooks": {"config"},
-    "mail": {"config"},
-    "slack": {"config"},
     "model": {"config"},
 }
 """The checks that must succeed before another one is made."""
@@ -110,8 +108,6 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("hosts", lambda: trio.run(_hosts, environment)),
         ("notify", lambda: _notify(environment)),
         ("webhooks", lambda: _webhooks(environment)),
-        ("mail", lambda: _mail(environment, online=online)),
-        ("slack", lambda: _slack(environment)),
         ("telemetry", lambda: _telemetry(environment)),
         ("model", lambda: describe_model(environment, model)),
         ("key", lambda: describe_key(environment, model)),
@@ -251,49 +247,6 @@ def _notify(environment: Mapping[str, str]) -> str:
 def _webhooks(environment: Mapping[str, str]) -> str:
     """Return the names of the webhooks; their addresses may hold a token."""
     return ", ".join(read_user_config(locate_home(environment).config).webhooks) or "none"
-
-
-def _mail(environment: Mapping[str, str], *, online: bool) -> str:
-    """Return the server of e-mail; with `online` also try to sign in there, without a message.
-
-    Raises `OSError` if the server cannot be reached or refuses the sign-in, and `UsageProblem` if the password is
-    missing.
-    """
-    mail = read_user_config(locate_home(environment).config).mail
-    if mail is None:
-        return "none"
-    host, port = mail.address
-    place, password = f"{host}:{port} ({mail.security})", mail.password(environment)
-    if not online:
-        return f"{place}; --online tries to sign in"
-    from smtplib import SMTPException
-
-    from replan.mail.smtp import MailConnection, problem_of
-
-    try:
-        MailConnection(mail, password).check()
-    except (SMTPException, OSError, ValueError) as error:
-        raise OSError(f"{place} cannot be used: {problem_of(error)}") from None
-    return f"{place} answers" + (f", and takes {mail.user}'s password" if mail.user else "")
-
-
-def _slack(environment: Mapping[str, str]) -> str:
-    """Return the workspace in Slack, the people with an account there, and the webhooks with buttons.
-
-    Raises `UsageProblem` if no person has an account or no webhook has buttons.
-    """
-    place = locate_home(environment).config
-    config = read_user_config(place)
-    if config.slack is None:
-        return "none"
-    people = [name for name, person in config.people.items() if person.slack]
-    hooks = [name for name, webhook in config.webhooks.items() if webhook.buttons]
-    if not people or not hooks:
-        cause = "no person has an account" if not people else "no webhook has buttons"
-        hint = "set `slack` for one of people" if not people else "set `buttons: true` for a webhook"
-        raise UsageProblem(f"{cause}, so nothing is answered through Slack", place=f"{place} slack", hint=hint)
-    secrets = counted(len(config.slack.signing_secrets), "signing secret")
-    return f"workspace {config.slack.team}, {secrets}; accounts of {', '.join(people)}; buttons in {', '.join(hooks)}"
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:

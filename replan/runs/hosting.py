@@ -11,12 +11,12 @@ import trio
 from actors.run.questions import ClarificationRequested
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.result import RunResult
-from replan.relay.message_sender import Sender
 from replan.runs.cancelling import record_crash, record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.models import Shared
 from replan.runs.options import DriveOptions
-from replan.webhooks.http_channel import WebhookChannel
+from replan.webhooks.messages import Webhook
+from replan.webhooks.sender import Sender
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.dispatch.port import Dispatcher
@@ -96,27 +96,11 @@ async def host(
             await nursery.start(engine.wakeup.listen, serving.wake)
         except UsageProblem as problem:  # The host also polls.
             report(OutsideTrouble("", f"{problem}; nothing wakes this host, so it polls"))
-        for sender in senders_of(engine):
+        for name, entry in engine.webhooks.items():
+            sender = Sender(engine.journal, Webhook(name, entry, engine.answering), engine.environment)
             await nursery.start(sender.run)
         await serving.serve()
         nursery.cancel_scope.cancel()
-
-
-def senders_of(engine: Engine) -> list[Sender]:
-    """Return the senders of a home's messages: one for each webhook, and one for each person with an e-mail address."""
-    environment, answering = engine.environment, engine.answering
-    webhooks = [WebhookChannel(name, entry, environment, answering) for name, entry in engine.webhooks.items()]
-    senders = [Sender(engine.journal, channel) for channel in webhooks]
-    if answering is None or answering.mail is None:
-        return senders
-    from replan.mail.question_mail import MailRecipient  # noqa: PLC0415 -- loads `email`, for homes that send e-mail
-    from replan.mail.smtp import MailChannel, mail_threads  # noqa: PLC0415 -- as above
-
-    threads = mail_threads()
-    people = [
-        MailRecipient(name, each, answering, answering.mail) for name, each in answering.people.items() if each.email
-    ]
-    return senders + [Sender(engine.journal, MailChannel(to, environment, threads)) for to in people]
 
 
 class _Drive:

@@ -1,4 +1,4 @@
-"""The settings of people who answer questions through links: their channels, what they may answer, and the secrets."""
+"""The settings of people who answer questions through links: their webhooks, what they may answer, and the secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,33 +6,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from actors.files.validation_errors import Config, config_error
-from replan.setup.mail import MailEntry, check_address
-from replan.setup.slack import SlackEntry, check_slack_id
+from actors.files.validation_errors import Config
 from replan.setup.webhook import SECRETS_MAX, check_secrets, key_of
 
 
 class PersonEntry(Config):
     """A person who is sent links that answer questions."""
 
-    webhooks: tuple[str, ...] = ()
+    webhooks: Annotated[tuple[str, ...], Field(min_length=1)]
     """The webhooks whose messages have this person's links; nobody else may read what these deliver."""
-    email: str = ""
-    """The address that questions are sent to by e-mail, with this person's link."""
-    slack: str = ""
-    """The id of the person's account in the workspace of `slack`, such as `U0123ABCD`."""
     may: Literal["answer", "approve"] = "answer"
     """What the links answer: ordinary questions, or also approvals, reviews, and what became of a tool's call."""
-
-    @model_validator(mode="after")
-    def _has_a_channel(self) -> Self:
-        if not self.webhooks and not self.email:
-            raise config_error("nothing reaches this person", (), "set email or webhooks")
-        if self.email:
-            check_address(self.email, "email")
-        if self.slack:
-            check_slack_id(self.slack, "slack", "U", "W")
-        return self
 
     def may_answer(self, *, people_only: bool) -> bool:
         """Tell whether this person may answer a question, which no program may answer where it is `people_only`."""
@@ -61,10 +45,6 @@ class Answering:
     """The people by name."""
     links: AnswerLinks
     """The secrets, and for how long a link can be used."""
-    mail: MailEntry | None = None
-    """The server that sends e-mail to them; None where nobody has an address."""
-    slack: SlackEntry | None = None
-    """The Slack app whose buttons they press; None where there is none."""
 
     @property
     def keys(self) -> tuple[bytes, ...]:

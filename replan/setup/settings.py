@@ -28,11 +28,9 @@ from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
 from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
-from replan.setup.mail import MailEntry
 from replan.setup.people import Answering, AnswerLinks, PersonEntry
 from replan.setup.proxy import ProxyEntry
 from replan.setup.reminders import ReminderEntry
-from replan.setup.slack import SlackEntry
 from replan.setup.webhook import WebhookEntry
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
@@ -46,7 +44,7 @@ from runtime.models.providers import PROVIDERS
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
 """The limits that a server may bound: what clients may only lower, and `stop_below`, which they may only raise."""
 
-SECRET_SECTIONS = ("answer_links", "mail", "search", "slack", "webhooks")
+SECRET_SECTIONS = ("answer_links", "search", "webhooks")
 """The keys of the config file below which a value may be a secret, or an address with a token."""
 
 
@@ -211,10 +209,6 @@ class UserConfig(Config):
     """Who may answer questions through links in messages, by name."""
     answer_links: AnswerLinks | None = None
     """What signs these links, and for how long they can be used."""
-    mail: MailEntry | None = None
-    """The server that sends e-mail to people who have an address."""
-    slack: SlackEntry | None = None
-    """The Slack app whose buttons answer questions."""
     reminders: Annotated[tuple[ReminderEntry, ...], Field(max_length=20)] = ()
     """What is done about questions that nobody answers, in runs that begin; the first that is for a question counts."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
@@ -233,37 +227,17 @@ class UserConfig(Config):
         return self
 
     @model_validator(mode="after")
-    def _channels_of_people(self) -> Self:
+    def _webhooks_of_people(self) -> Self:
         if self.people and self.answer_links is None:
             raise config_error("nothing signs the links of people", ("people",), "set answer_links with secrets")
         for name, person in self.people.items():
-            if person.email and self.mail is None:
-                raise config_error(
-                    "nothing sends e-mail", ("people", name, "email"), "set mail with host, sender and page"
-                )
-            for channel in person.webhooks:
-                if channel not in self.webhooks:
+            for webhook in person.webhooks:
+                if webhook not in self.webhooks:
                     hint = "name one of webhooks"
-                    raise config_error(f"there is no webhook {channel!r}", ("people", name, "webhooks"), hint)
-                if self.webhooks[channel].page is None:
+                    raise config_error(f"there is no webhook {webhook!r}", ("people", name, "webhooks"), hint)
+                if self.webhooks[webhook].page is None:
                     hint = "set it to the address of `replan serve`, as people reach it"
-                    raise config_error("links of people need the page", ("webhooks", channel, "page"), hint)
-        return self
-
-    @model_validator(mode="after")
-    def _accounts_of_slack(self) -> Self:
-        accounts = {name: person.slack for name, person in self.people.items() if person.slack}
-        for name, account in accounts.items():
-            if self.slack is None:
-                cause, hint = "no Slack app is set", "set slack with signing_secrets and team"
-                raise config_error(cause, ("people", name, "slack"), hint)
-            if list(accounts.values()).count(account) > 1:
-                hint = "give each account to one person"
-                raise config_error(f"{account} is the account of several people", ("people", name, "slack"), hint)
-        for name, webhook in self.webhooks.items():
-            if webhook.buttons and (self.slack is None or self.answer_links is None):
-                cause, hint = "nothing takes what is pressed", "set slack and answer_links"
-                raise config_error(cause, ("webhooks", name, "buttons"), hint)
+                    raise config_error("links of people need the page", ("webhooks", webhook, "page"), hint)
         return self
 
     @model_validator(mode="after")
@@ -281,7 +255,7 @@ class UserConfig(Config):
     @property
     def answering(self) -> Answering | None:
         """Who is sent links that answer questions, and what signs them; None where nobody is."""
-        return None if self.answer_links is None else Answering(self.people, self.answer_links, self.mail, self.slack)
+        return None if self.answer_links is None else Answering(self.people, self.answer_links)
 
     @property
     def budget(self) -> HomeBudget:

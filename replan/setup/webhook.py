@@ -27,14 +27,10 @@ class WebhookEntry(Config):
 
     url: Annotated[str, Field(max_length=2000)]
     """The address: `https`, or plain `http` to this machine or to a private address in digits."""
-    format: Literal["replan", "slack", "teams"] = "replan"
-    """What is posted: signed JSON, a message for an incoming webhook of Slack, or one for a workflow of Teams."""
-    secrets: Annotated[tuple[SecretStr, ...], Field(max_length=SECRETS_MAX)] = ()
+    secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
     """The secrets, each of which signs every message. To replace one, list the new one first, and both for a while."""
     events: Annotated[tuple[WebhookEvent, ...], Field(min_length=1)] = ("waiting", "parked", "finished")
     """What is told: a run waits for a person, was parked, has finished."""
-    buttons: bool = False
-    """Whether messages for Slack have the question, and buttons that send what is pressed to Replan."""
     page: Annotated[str, Field(max_length=2000)] | None = None
     """The address of `replan serve`, as people reach it; messages have a link to it then."""
 
@@ -43,12 +39,7 @@ class WebhookEntry(Config):
         check_url(self.url, "url", query=True)
         if self.page is not None:
             check_url(self.page, "page", query=False)
-        if self.format == "replan" and not self.secrets:
-            raise config_error("nothing signs the messages", ("secrets",), _HINT)
         check_secrets(self.secrets)
-        if self.buttons and (self.format != "slack" or self.page is None):
-            hint = "set `format: slack` and the page, or leave the buttons out"
-            raise config_error("buttons that answer are for Slack, and need the page", ("buttons",), hint)
         return self
 
 

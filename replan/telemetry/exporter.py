@@ -14,13 +14,13 @@ from typing import Any
 
 import trio
 
-from replan.relay.held_cursor import UNREADABLE, HeldCursor
 from replan.setup.kinds import Kinds
 from replan.telemetry.collector import Collector, SendOutcome
 from replan.telemetry.metrics import Measurement, Metrics, measures_of
 from replan.telemetry.settings import TelemetrySettings
 from replan.telemetry.spans import Span, Trace, spans_of
 from runtime.core.errors import JournalError
+from runtime.host.held_cursor import UNREADABLE, HeldCursor
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
 from runtime.logs import log

@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from actors.run.questions import WAYS
 from replan.runs.inbox import check_receipt, questions_of, split
 from replan.service.access import Principal
 from replan.views.errors import line_of_error
@@ -91,9 +90,9 @@ async def _answer(site: Site, linked: Linked, form: FormFields) -> Response:
             return _page(site, "answer_confirm.html", linked, {**values, "text": text, "fields": fields})
     try:
         if declines:
-            receipt = await site.engine.decline(link.question, via=link.via, person=link.person)
+            receipt = await site.engine.decline(link.question, via="link", person=link.person)
         else:
-            receipt = await site.engine.answer(link.question, text, via=link.via, person=link.person)
+            receipt = await site.engine.answer(link.question, text, via="link", person=link.person)
         check_receipt(receipt, link.question)
     except UsageProblem as error:
         if not await _is_open(site, link):
@@ -114,7 +113,7 @@ def _form_page(site: Site, linked: Linked, trouble: str = "", typed: str = "", s
 
 def _page(site: Site, template: str, linked: Linked, values: dict[str, Any], status: int = 200) -> Response:
     common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": "", "user": ""}
-    own = {"q": linked.question, "person": linked.link.person, "token": linked.token, "way": WAYS[linked.link.via]}
+    own = {"q": linked.question, "person": linked.link.person, "token": linked.token}
     return render(template, {**common, "taken": False, **own, **values}, status)
 
 

@@ -20,7 +20,6 @@ from replan.web import (
     run_page,
     runs_page,
     sign_in,
-    slack_requests,
     start_costs,
     start_page,
     streams,
@@ -32,11 +31,11 @@ from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
 from replan.web.server import HEALTH, loopback_names
 from replan.web.site import Site
-from replan.webhooks.messages import ANSWERING, OPENING, SLACK
+from replan.webhooks.messages import ANSWERING, OPENING
 
 LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
 """The paths whose bodies hold a problem and files."""
-PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, SLACK, "/static/")
+PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, "/static/")
 """The beginnings of the paths that are also served at the loopback address; none of them reads or sets a cookie."""
 CACHED = "public, max-age=31536000, immutable"
 """How long browsers keep the files that pages load: their addresses change with their content."""
@@ -78,7 +77,6 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route(OPENING, partial(sign_in.show_opening, site)),
         Route(f"{ANSWERING}{{token}}", partial(answer_pages.show_linked_question, site)),
         Route(f"{ANSWERING}{{token}}", partial(answer_pages.answer_through_link, site), methods=["POST"]),
-        Route(SLACK, partial(slack_requests.answer_slack, site), methods=["POST"]),
         *(signing if site.proxy is None else []),
         Route("/runs", reading(site, runs_page.runs)),
         Route("/runs", writing(site, start_page.start_run), methods=["POST"]),

@@ -1,4 +1,4 @@
-"""Finds the open question that a signed link or button answers, or says why it cannot be answered."""
+"""Finds the open question that a signed link answers, or says why it cannot be answered."""
 
 from datetime import datetime
 from typing import Any, Literal

@@ -9,9 +9,8 @@ import binascii
 import hashlib
 import hmac
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Literal
 
 from replan.setup.people import Answering
 from runtime.core.errors import ReplanError
@@ -30,10 +29,6 @@ class LinkUnknown(LinkRefused):
     """A text that is not a link signed by this server."""
 
 
-LinkVia = Literal["link", "email", "slack"]
-"""The channel that a link was sent through: a webhook, e-mail, or a reply to a button in Slack."""
-
-
 @dataclass(frozen=True, slots=True)
 class AnswerLink:
     """The content of a signed link."""
@@ -44,14 +39,12 @@ class AnswerLink:
     """The question that it answers, `RUN/ID`."""
     until: int
     """When it ends, in UTC seconds since 1970."""
-    via: LinkVia = "link"
-    """The channel that it was sent through, which is recorded with the answer; `link` for a webhook."""
 
 
 def signed_link(answering: Answering, link: AnswerLink) -> str:
     """Return the signed token of a link. Equal links have equal tokens, as long as the key stays."""
-    more = [] if link.via == "link" else [link.via]
-    return signed_values(answering, "answer link", [link.person, link.question, link.until, *more])
+    payload = json.dumps([link.person, link.question, link.until], separators=(",", ":")).encode()
+    return f"{_text(payload)}.{_text(_mac(answering.keys[0], 'answer link', payload))}"
 
 
 def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink:
@@ -59,30 +52,15 @@ def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink
 
     `now` is in UTC seconds since 1970.
     """
-    values = None if answering is None or len(token) > TOKEN_MAX else verified_values(answering, "answer link", token)
-    if values is None:
-        raise LinkUnknown("this link was not made by this server, or was changed on its way")
-    person, question, until, *more = values
-    if now >= until:
-        raise LinkRefused("this link has expired")
-    return AnswerLink(person, question, until, *more)
-
-
-def signed_values(answering: Answering, use: str, values: Sequence[str | int | None]) -> str:
-    """Return values with their signature for one use, as text for an address or a form."""
-    payload = json.dumps(values, separators=(",", ":")).encode()
-    return f"{_text(payload)}.{_text(_mac(answering.keys[0], use, payload))}"
-
-
-def verified_values(answering: Answering, use: str, text: str) -> list[Any] | None:
-    """Return the values in a text of `signed_values` for the same use; None for every other text."""
-    encoded, dot, signature = text.partition(".")
+    encoded, _, signature = token.partition(".") if len(token) <= TOKEN_MAX else ("", "", "")
     payload, mac = _bytes(encoded), _bytes(signature)
-    keys = answering.keys if dot else ()
-    if not any(hmac.compare_digest(_mac(key, use, payload), mac) for key in keys):
-        return None
-    values: list[Any] = json.loads(payload)  # `signed_values` wrote it: the signature is valid.
-    return values
+    keys = () if answering is None else answering.keys
+    if not any(hmac.compare_digest(_mac(key, "answer link", payload), mac) for key in keys):
+        raise LinkUnknown("this link was not made by this server, or was changed on its way")
+    link = AnswerLink(*json.loads(payload))  # `signed_link` wrote it: the signature is valid.
+    if now >= link.until:
+        raise LinkRefused("this link has expired")
+    return link
 
 
 def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, asked: Collection[str] = ()) -> None:

@@ -56,16 +56,7 @@ FILES = {
     "homes/list/config.yaml": "- rules\n",
     "homes/twice/config.yaml": "model: rules\nmodel: rules\n",
     "homes/plugin/config.yaml": "plugins: [mine.py]\n",
-    "homes/address/config.yaml": "people:\n  ana: {email: Ana <ana@example.org>}\n",
     "homes/nobody/config.yaml": "people:\n  ana: {may: approve}\n",
-    "homes/unsent/config.yaml": f"answer_links: {{secrets: [{SECRET}]}}\npeople:\n  ana: {{email: ana@example.org}}\n",
-    "homes/clear/config.yaml": (
-        "mail:\n  host: smtp.example.org\n  security: none\n  sender: a@example.org\n  page: https://example.org\n"
-    ),
-    "homes/login/config.yaml": "mail: {host: example.org, sender: a@example.org, page: https://example.org, user: a}\n",
-    "homes/team/config.yaml": "slack: {signing_secrets: [8f742231b10e8888abcd99yyyzzz85a5], team: acme}\n",
-    "homes/unsigned/config.yaml": "slack: {signing_secrets: [x y], team: T0123ABCD}\n",
-    "homes/account/config.yaml": "people:\n  ana: {webhooks: [ops], slack: ana}\n",
     "work/README": "",
     "domain.pddl": BLOCKS,
     "problem.pddl": TWO,

@@ -11,9 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from contextlib import suppress
-from urllib.parse import urlencode
 
 import httpx2
 import trio
@@ -25,7 +22,6 @@ from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
 from replan.webhooks.answer_links import AnswerLink, signed_link
-from replan.webhooks.slack_buttons import AnswerButton, button_value, slack_signature
 from tests.web.test_inbox import field
 from tests.web.world import lasting_port, use_home
 from tests.webhooks.conftest import secret
@@ -37,8 +33,7 @@ START_SECONDS = 300
 """The longest time until a server listens. It needs a second of processor time for its imports, however many runs wait;
 that takes ten seconds where twelve others want two processors, and longer where the machine itself stands still."""
 PROBLEM = "Make it better, please."
-PEOPLE = {"ana": {"webhooks": ["ops"]}, "bob": {"webhooks": ["ops"], "may": "approve", "slack": "U0BOB"}}
-SLACK = {"signing_secrets": ["8f742231b10e8888abcd99yyyzzz85a5"], "team": "T0TEAM"}
+PEOPLE = {"ana": {"webhooks": ["ops"]}, "bob": {"webhooks": ["ops"], "may": "approve"}}
 REMINDED, REMIND_SECONDS = "clarification_reminded", 0.3
 HOOK = {"url": "http://127.0.0.1:1/", "secrets": [secret(1)], "page": "http://127.0.0.1:1", "events": ["parked"]}
 
@@ -80,8 +75,7 @@ class Clicks:
             for person in (*PEOPLE, "eve")
         }
         self.paths["forged"] = f"{self.paths['ana'][:-6]}AAAAAA"
-        self.answering, self.until = answering, until
-        self.who = dice.choices([*self.paths, "cli", "slack"], [4, 4, 1, 1, 1, 2], k=dice.randint(2, 6))
+        self.who = dice.choices([*self.paths, "cli"], [4, 4, 1, 1, 1], k=dice.randint(2, 6))
 
     async def open(self, client):
         self.version = field((await client.get(self.paths["ana"])).text, "version")
@@ -97,9 +91,6 @@ class Clicks:
                 self.sent.append((who, type(error).__name__))
                 return
             taken = receipt.result == "accepted"
-        elif who == "slack":
-            await self.press(client, text)
-            return
         else:
             data = {"version": self.version, "do": "answer", "typed": text}
             try:
@@ -113,19 +104,6 @@ class Clicks:
         self.sent.append((who, taken))
         if taken:
             self.taken.append((who, text))
-
-    async def press(self, client, text):
-        """Press a button as bob in Slack. What became of it is told to Slack, which is not there: nobody knows."""
-        button = button_value(self.answering, AnswerButton("ops", f"{self.run}/q1", self.until, text))
-        payload = {"type": "block_actions", "team": {"id": SLACK["team"]}, "user": {"id": "U0BOB"}}
-        payload |= {"actions": [{"type": "button", "value": button}]}
-        body, stamp = urlencode({"payload": json.dumps(payload)}).encode(), str(int(time.time()))
-        signature = slack_signature(SLACK["signing_secrets"][0].encode(), stamp, body)
-        headers = {"x-slack-request-timestamp": stamp, "x-slack-signature": signature}
-        with suppress(httpx2.TransportError):
-            answer = await client.post("/slack/actions", content=body, headers=headers)
-            assert answer.status_code == 200, answer.text
-        self.sent.append(("bob", "cut"))
 
     async def check(self):
         """Check that one answer stands, that of somebody allowed, and the one that was said to be taken."""
@@ -148,7 +126,7 @@ async def test_each_question_is_answered_once_by_somebody_allowed(tmp_path, monk
     use_home(tmp_path, monkeypatch)
     home = locate_home()
     home.folder.mkdir(mode=0o700, parents=True)
-    settings = {"webhooks": {"ops": HOOK}, "people": PEOPLE, "answer_links": {"secrets": [secret(2)]}, "slack": SLACK}
+    settings = {"webhooks": {"ops": HOOK}, "people": PEOPLE, "answer_links": {"secrets": [secret(2)]}}
     settings["reminders"] = [{"steps": [{"after": REMIND_SECONDS}]}]
     home.config.write_text(json.dumps(settings), encoding="utf-8")
     home.config.chmod(0o600)

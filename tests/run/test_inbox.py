@@ -52,6 +52,14 @@ def test_a_message_that_is_taken_becomes_an_event(body, kind, field, value):
     assert (event.kind, getattr(event, field), event.at) == (kind, value, 5.0)
 
 
+def test_an_answer_by_a_way_that_is_not_used_any_more_is_read_and_its_way_is_not_known():
+    """A journal may hold such an event."""
+    stored = {"question_id": "q1", "answer": "red", "via": "by pigeon", "person": "ana"}
+    for kind in (ClarificationAnswered, ClarificationDeclined):
+        event = kind.model_validate({key: stored[key] for key in stored if key in kind.model_fields})
+        assert (event.via, event.person) == ("", "ana")
+
+
 def test_a_run_that_has_finished_cannot_be_cancelled():
     assert told({"kind": "cancel"}, finished=True).reason == "the run has finished"
     assert told({"kind": "note", "text": "a"}, finished=True).kind == "note_told"

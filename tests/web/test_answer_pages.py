@@ -11,8 +11,6 @@ from actors.run.questions import ClarificationAnswered
 from replan.setup.settings import UserConfig
 from replan.webhooks.answer_links import AnswerLink, signed_link
 from tests.cli.samples import PLAN, PROBLEM
-from tests.e_mail.samples import settings as mail_settings
-from tests.support.mail_server import mail_server
 from tests.support.receiver import receiving
 from tests.web.test_hostile_texts import REVIEWED
 from tests.web.test_inbox import field
@@ -232,25 +230,3 @@ async def test_in_a_browser_an_approval_takes_two_steps(process, tmp_path):  # n
         await person.click("#confirm button.main")
         await person.sees("Answered by bob through a link")
         assert (await web.settled(run, "finished")).outcome == "success"
-
-
-async def test_in_a_browser_the_link_of_an_e_mail_is_answered(browser_process, tmp_path):
-    with mail_server() as mail:
-        async with (
-            served(tmp_path, settings=mail_settings(mail.port)) as web,
-            browser_process.connected() as browser,
-        ):
-            person = await person_of(browser_process, browser, web)
-            run = await web.start("asks")
-            with trio.fail_after(60):
-                while len(mail.messages) < 2:  # noqa: ASYNC110 - the server is in another thread
-                    await trio.sleep(0.02)
-            [text] = [each.text for each in mail.messages if each.to == ["ana@example.org"]]
-            await person.page.go(re.sub(r"[^/]+//[^/]+", web.loopback, re.search(r"https:\S+", text)[0], count=1))
-            await person.sees("Question for ana")
-            await person.type(f"#typed-{run}-q1", "3.12")
-            await person.click(f"#form-{run}-q1 button.main")
-            await person.sees("Answered by ana through a link in an e-mail")
-            await web.settled(run, "finished")
-            await person.go(f"/runs/{run}")
-            await person.sees("ana answered through a link in an e-mail: 3.12")

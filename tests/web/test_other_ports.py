@@ -14,7 +14,7 @@ from tests.web.test_hostile_requests import head, raw
 from tests.web.test_hostile_routes import GETS, POSTS, filled
 from tests.web.world import served
 
-PROGRAMS = ("/api/", "/livez", "/readyz", "/open", "/answer/", "/slack/actions", "/static/")
+PROGRAMS = ("/api/", "/livez", "/readyz", "/open", "/answer/", "/static/")
 """How the addresses begin that take no cookie."""
 
 

@@ -291,8 +291,6 @@ GIVEN = {
     "python": ("a program answered from Python", "answered from Python"),
     "ask": ("you answered in a Python program", "answered in a Python program"),
     "link": ("ana answered through a link", "answered by ana through a link"),
-    "email": ("ana answered through a link in an e-mail", "answered by ana through a link in an e-mail"),
-    "slack": ("ana answered through Slack", "answered by ana through Slack"),
 }
 """For each way of an answer: what the page of the run says, and its trace."""
 

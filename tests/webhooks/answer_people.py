@@ -1,13 +1,11 @@
-"""The people of a simulated home: some answer by links and buttons, late, twice or never; others forge them.
+"""The people of a simulated home: some answer by links, late, twice or never; others forge them.
 
 All random choices are drawn from the world's generator, so that the same seed gives the same events.
 """
 
-import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 import trio
 
@@ -15,17 +13,14 @@ from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from replan.runs.inbox import questions_of
 from replan.views.question_forms import version_of
 from replan.webhooks.answer_links import AnswerLink, signed_link
-from replan.webhooks.slack_buttons import read_button, slack_signature
 from runtime.core.errors import ReplanError
 
 PAGE = "http://127.0.0.1:8430"
 PEOPLE = {
-    "ana": {"webhooks": ["ops", "room"], "slack": "UANA"},
-    "bob": {"webhooks": ["ops", "boss"], "slack": "UBOB", "may": "approve"},
-    "cy": {"webhooks": ["boss", "room"], "slack": "UCY", "may": "approve"},
+    "ana": {"webhooks": ["ops", "room"]},
+    "bob": {"webhooks": ["ops", "boss"], "may": "approve"},
+    "cy": {"webhooks": ["boss", "room"], "may": "approve"},
 }
-ACCOUNTS = {**{name: person["slack"] for name, person in PEOPLE.items()}, "eve": "UEVE"}
-TEAM, KEY = "T0HOME", "0123456789abcdef0123456789abcdef"
 APPROVERS = ("bob", "cy")
 CHOICES = (SUCCEEDED, FAILED, NOT_RUN)
 TEXTS = ("red", "green", "blue")
@@ -49,72 +44,18 @@ class Sent:
 
 
 class People:
-    """The people with links and buttons, and the others; `nursery` has their tasks."""
+    """The people with links, and the others; `nursery` has their tasks."""
 
     def __init__(self, world):
         self.world, self.nursery = world, None
-        self._signed = iter(range(1_000_000))
 
     async def read(self, message):
         """Have each person of a channel use a link of a message, or not."""
-        if message.hook == "room":
-            self._look_at(message)
-            return
         if not message.data["question"].endswith("/q1"):
             return
         for person, link in message.data.get("answer_links", {}).items():
             if self.world.dice.random() < self.world.patience:
                 self.nursery.start_soon(self._use, message.data["run_id"], person, link.removeprefix(PAGE), "link")
-
-    def _look_at(self, message):
-        """Have people press the buttons of a message in Slack, also people who may not."""
-        elements = [each for block in message.data["blocks"] for each in block.get("elements", ())]
-        buttons = [each["value"] for each in elements if "value" in each]
-        for who in ACCOUNTS:
-            if self.world.dice.random() < (self.world.patience if who in ("ana", "cy") else 0.1):
-                self.nursery.start_soon(self._press, who, self.world.dice.choice(buttons))
-
-    async def _press(self, who, value):
-        dice, answering = self.world.dice, self.world.config.answering
-        await trio.sleep(dice.expovariate(1 / 120.0))
-        button = read_button(answering, value, self.world.clock.now())
-        run, _, name = button.question.partition("/")
-        if name != "q1":
-            return
-        for _ in range(dice.choice((1, 1, 2))):
-            sent = Sent(run, who, "slack", button.answer, trio.current_time())
-            self.world.sent.append(sent)
-            with suppress(Cut):
-                await self._send_pressed(sent, value)
-            await trio.sleep(dice.choice((0.0, 5.0, 60.0)))
-
-    async def _send_pressed(self, sent, value):
-        """Send the request of a pressed button as Slack does, or with a wrong signature."""
-        number, forged = str(next(self._signed)), self.world.dice.random() < 0.1
-        payload = {
-            "type": "block_actions",
-            "team": {"id": TEAM},
-            "user": {"id": ACCOUNTS[sent.who]},
-            "response_url": f"http://127.0.0.1:1/reply/{number}",
-            "actions": [{"type": "button", "value": value}],
-        }
-        body, stamp = urlencode({"payload": json.dumps(payload)}).encode(), str(int(self.world.clock.now()))
-        key = b"another key" if forged else KEY.encode()
-        headers = {
-            "x-slack-request-timestamp": stamp,
-            "x-slack-signature": slack_signature(key, stamp, body),
-            "content-type": "application/x-www-form-urlencoded",
-        }
-        done = await self._ask("POST", "/slack/actions", content=body, headers=headers)
-        sent.status, reply = done.status_code, self.world.replies.get(number)
-        if forged:
-            sent.how, sent.result = "forged", "refused"
-        if reply is None:
-            return
-        text, links = reply["text"], [block["elements"][0]["url"] for block in reply["blocks"] if "elements" in block]
-        sent.result = "taken" if text.startswith("Your answer is recorded") else "refused"
-        for link in links:
-            self.nursery.start_soon(self._use, sent.run, sent.who, link.removeprefix(PAGE), "link")
 
     async def _use(self, run, person, path, how):
         dice = self.world.dice
@@ -162,7 +103,7 @@ class People:
                 continue
             until = int(self.world.clock.now()) + (-5 if who == "late" else 900)
             person = who if who in (*PEOPLE, "eve") else "bob"
-            token = signed_link(answering, AnswerLink(person, f"{run}/q1", until, dice.choice(("link", "email"))))
+            token = signed_link(answering, AnswerLink(person, f"{run}/q1", until))
             token = token[:-6] + "AAAAAA" if who == "forged" else token
             self.nursery.start_soon(self._use, run, person, f"/answer/{token}", who)
 

@@ -42,7 +42,7 @@ from runtime.core.ledger import Limits
 from runtime.drive.options import Stop
 from runtime.journal.memory import MemoryStore, open_memory
 from tests.support import deterministic
-from tests.webhooks.answer_people import APPROVERS, KEY, PAGE, PEOPLE, TEAM, TEXTS, Cut, People
+from tests.webhooks.answer_people import APPROVERS, PAGE, PEOPLE, TEXTS, Cut, People
 from tests.webhooks.conftest import secret
 
 HORIZON = 1_500.0
@@ -53,7 +53,7 @@ STEPS_MAX = 2_000_000
 START = 1_700_000_000.0
 """When the virtual clock begins, in UTC seconds since 1970."""
 HOOKS = ("ops", "boss", "log", "room")
-"""Channels: of ana and bob, of bob and cy, of nobody, and of ana and cy with buttons."""
+"""Channels: of ana and bob, of bob and cy, of nobody, and of ana and cy."""
 QUESTIONS = ("ordinary", "approval", "colour")
 TASKS = (*QUESTIONS, *(f"{question} and more" for question in QUESTIONS))
 CLOSING = (ClarificationAnswered, ClarificationDeclined, ClarificationExpired)
@@ -182,7 +182,7 @@ class AnswerWorld:
         self.seed, self.dice = seed, Random(f"answers:{seed}")
         dice = self.dice
         self.store, self.lives, self.deliveries, self.sent = MemoryStore(), [], [], []
-        self.replies, self.people = {}, People(self)
+        self.people = People(self)
         self.life, self.over, self.kinds = None, False, Kinds([KIND])
         self.commit_kills = dice.choice((0.0, 0.002, 0.02))
         self.knows_deaths = dice.random() < 0.7
@@ -193,13 +193,11 @@ class AnswerWorld:
         self.deadline = dice.choice((None, None, None, 1_000.0))
         hook = {"secrets": [secret(1)], "page": PAGE, "events": ["waiting"]}
         hooks = {name: {"url": f"http://127.0.0.1:1/{name}", **hook} for name in HOOKS}
-        hooks["room"] |= {"format": "slack", "buttons": True}
         self.config = UserConfig.model_validate(
             {
                 "webhooks": hooks,
                 "people": PEOPLE,
                 "answer_links": {"secrets": [secret(2)]},
-                "slack": {"signing_secrets": [KEY], "team": TEAM},
                 "reminders": [self._rule("approvals", APPROVERS), self._rule("ordinary", tuple(PEOPLE))],
             }
         )
@@ -232,16 +230,13 @@ class AnswerWorld:
         return self.knows_deaths and any(life.name == owner and life.ended.is_set() for life in self.lives)
 
     def receive(self, request):
-        """Receive a message at a channel, or fail; receive a reply to a button."""
+        """Receive a message at a channel, or fail."""
         hook, body = request.url.path.rpartition("/")[2], json.loads(request.content)
-        if "/reply/" in request.url.path:
-            self.replies[hook] = body
-            return httpx2.Response(200)
         chance = self.dice.random()
         if not self.over and chance < self.channel_failures / 2:
             return httpx2.Response(503)
         acknowledged = self.over or chance >= self.channel_failures
-        name, data = request.headers["webhook-id"], body.get("data", body)
+        name, data = request.headers["webhook-id"], body["data"]
         message = Delivery(hook, name, data, trio.current_time(), acknowledged)
         known = any(message.id == other.id and hook == other.hook for other in self.deliveries)
         self.deliveries.append(message)
@@ -262,13 +257,13 @@ class AnswerWorld:
 
         changes = {
             "replan.runs.hosting.identity": identity,
-            "replan.relay.held_cursor.identity": identity,
+            "runtime.host.held_cursor.identity": identity,
             "replan.runs.engine.identity": identity,
             "replan.runs.hosting.is_dead": self.is_dead,
-            "replan.relay.held_cursor.is_dead": self.is_dead,
+            "runtime.host.held_cursor.is_dead": self.is_dead,
             "replan.runs.engine.is_dead": self.is_dead,
             "runtime.host.host.POLL_SECONDS": 5.0,
-            "replan.relay.message_sender.LOOK_SECONDS": 5.0,
+            "replan.webhooks.sender.LOOK_SECONDS": 5.0,
             "httpx2.AsyncClient": partial(httpx2.AsyncClient, transport=channels),
             "tests.support.deterministic.STEPS_MAX": STEPS_MAX,
         }

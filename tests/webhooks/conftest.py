@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from replan.relay import message_sender
+from replan.webhooks import sender
 from tests.support.receiver import receiving
 from tests.web.world import use_home
 
@@ -23,8 +23,8 @@ def home(tmp_path, monkeypatch):
 @pytest.fixture
 def quick(monkeypatch):
     """Look and try again quickly."""
-    monkeypatch.setattr(message_sender, "LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(message_sender, "PAUSES", (0.1, 0.2))
+    monkeypatch.setattr(sender, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(sender, "PAUSES", (0.1, 0.2))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.webhooks.answer_checks import check
 from tests.webhooks.answer_world import AnswerWorld
 
 INTERLEAVINGS = int(os.environ.get("REPLAN_LINK_INTERLEAVINGS", "12"))
-SOUGHT = ("taken", "refused", "cut", "clarification_reminded", "clarification_escalated", "by link", "by slack")
+SOUGHT = ("taken", "refused", "cut", "clarification_reminded", "clarification_escalated", "by link")
 """What has to occur in all homes together, so that the checks are about something."""
 
 

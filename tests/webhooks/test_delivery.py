@@ -11,9 +11,8 @@ import pytest
 import trio
 from standardwebhooks import WebhookVerificationError
 
-from replan.relay import message_sender
 from replan.runs.options import DriveOptions
-from replan.webhooks import http_channel
+from replan.webhooks import sender
 from replan.webhooks.messages import message_id
 from runtime.drive.options import Stop
 from tests.cli.samples import PROBLEM
@@ -150,7 +149,7 @@ async def test_what_is_not_taken_is_sent_again_with_the_same_id_and_a_new_signat
 
 
 async def test_a_slow_receiver_holds_up_neither_runs_nor_messages_of_other_runs(tmp_path, quick, receiver, monkeypatch):
-    monkeypatch.setattr(http_channel, "POST_SECONDS", 1.0)
+    monkeypatch.setattr(sender, "POST_SECONDS", 1.0)
     first = []
 
     def behave(number):
@@ -200,7 +199,7 @@ async def test_a_receiver_that_is_gone_gets_no_more(tmp_path, quick, receiver):
 async def test_an_old_message_that_was_tried_is_left_out_and_the_next_ones_are_told(
     tmp_path, quick, receiver, monkeypatch
 ):
-    monkeypatch.setattr(message_sender, "GIVE_UP_SECONDS", 0.0)
+    monkeypatch.setattr(sender, "GIVE_UP_SECONDS", 0.0)
     receiver.behave = lambda number: 500 if number <= 2 else 204
     async with served(tmp_path, webhooks=hook(receiver)) as web:
         run = await web.start()

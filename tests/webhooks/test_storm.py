@@ -5,7 +5,7 @@ import time
 
 import trio
 
-from replan.relay.message_sender import AT_ONCE_MAX
+from replan.webhooks.sender import AT_ONCE_MAX
 from tests.web.world import served
 from tests.webhooks.test_delivery import hook, until
 

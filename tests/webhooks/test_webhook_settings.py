@@ -76,15 +76,9 @@ def test_a_mistake_in_the_file_is_said_without_the_secret_and_the_address(tmp_pa
         ("webhooks: [https://SECRET]", "webhooks: should be a mapping of keys to values, not a list"),
         ("answer_links: {secrets: SECRET}", "answer_links.secrets: should be a list, not text"),
         ("answer_links: SECRET", "answer_links: should be a mapping of keys to values, not text"),
-        ("slack: {team: T0123, signing_secrets: SECRET}", "slack.signing_secrets: should be a list, not text"),
-        (
-            "mail: {host: h.example, sender: a@b.example, page: https://x.example, password_env: SECRET!}",
-            "mail.password_env: should be the name of an environment variable, not text",
-        ),
         ("answer_links: {secrets: [true], hours: 1}", "answer_links.secrets[0]: should be text, not true or false"),
-        ("slack: 5", "slack: should be a mapping of keys to values, not a number"),
+        ("answer_links: 5", "answer_links: should be a mapping of keys to values, not a number"),
         ("webhooks: {Ops: {url: https://SECRET}}", "webhooks.Ops: should be a lower-case letter or digit"),
-        ("webhooks: {ops: {url: https://SECRET, format: irc}}", "'slack' or 'teams', not 'irc'"),
         ("answer_links: {secrets: [SECRET], hours: 0}", "answer_links.hours: should be at least 1, not 0"),
         (
             "answer_links: {secrets: [SECRET], hours: true}",

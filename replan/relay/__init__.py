@@ -1,1 +1,0 @@
-"""Sending what a journal records to somebody outside, at least once."""

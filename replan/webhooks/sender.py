@@ -1,0 +1,257 @@
+"""Posts the messages of webhooks, signed as Standard Webhooks says: at least once, in the order of each run's records.
+
+A cursor in the journal has, for each run, the last record for which nothing is left to send. A receiver that is down
+delays messages and nothing else. One process of a journal posts to a webhook at a time. If it dies between posting a
+message and moving the cursor, the message is posted again, with the same id.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import trio
+
+from actors.run.ids import is_child
+from replan.setup.version import release
+from replan.setup.webhook import WebhookEntry
+from replan.webhooks.messages import About, OutgoingMessage, Webhook, message_about, without_closed
+from runtime.core.errors import JournalError
+from runtime.host.held_cursor import UNREADABLE, HeldCursor
+from runtime.journal.cursors import Behind
+from runtime.journal.port import Journal
+from runtime.logs import log
+from runtime.logs.redact import Redactor, secrets_in
+from runtime.models.base_url import is_loopback
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+POST_SECONDS = 15.0
+"""The time limit of one try; Standard Webhooks advises 15 to 30 seconds."""
+RETRY_AFTER_MAX = 3600.0
+"""The longest pause in seconds that a response may ask for."""
+GONE = 410
+"""The status code of a receiver that wants no more messages."""
+LOOK_SECONDS = 1.0
+"""The time between two looks at the journal; a look takes microseconds where nothing has changed."""
+ASK_SECONDS = 5.0
+"""The time between two tries of a process to hold a cursor that another process holds."""
+AT_ONCE_MAX = 4
+"""The most messages that are posted to one webhook at the same time."""
+PAUSES = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
+"""The seconds before each further try of a message; the last one repeats."""
+GIVE_UP_SECONDS = 3 * 86_400.0
+"""The age at which a message is not tried again; each message is tried once, however old it is."""
+EVERYTHING = frozenset({"running", "waiting", "parked", "finished"})
+"""The statuses of the runs that a new webhook begins behind: it gets no messages about earlier records."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostResult:
+    """The result of one try."""
+
+    problem: str = ""
+    """Why the message was not accepted, without any text of the receiver; empty where it was accepted."""
+    gone: bool = False
+    """Whether the receiver wants no more messages at all."""
+    after: float = 0.0
+    """The pause before the next try that the receiver asks for, in seconds."""
+
+
+def open_client(url: str) -> "httpx2.AsyncClient":
+    """Return a client for one receiver. Proxies of the environment are used, except for an address on this machine.
+
+    Raises where a proxy variable is not an address.
+    """
+    import httpx2  # noqa: PLC0415 -- 0.1 s, for homes with a webhook
+
+    local = is_loopback(urlsplit(url).hostname or "")
+    return httpx2.AsyncClient(follow_redirects=False, trust_env=not local, timeout=httpx2.Timeout(POST_SECONDS))
+
+
+def headers_of(entry: WebhookEntry, message: OutgoingMessage, now: float) -> dict[str, str]:
+    """Return the headers of a message at a time (UTC seconds since 1970).
+
+    They have one signature for each secret of the webhook, so that either of two verifies while one is replaced.
+    """
+    import standardwebhooks  # noqa: PLC0415 -- as above
+
+    at = datetime.fromtimestamp(int(now), UTC)
+    keys = [standardwebhooks.Webhook(secret.get_secret_value()) for secret in entry.secrets]
+    return {
+        "content-type": "application/json",
+        "user-agent": f"replan/{release().partition(' ')[0]}",
+        "webhook-id": message.id,
+        "webhook-timestamp": str(int(now)),
+        "webhook-signature": " ".join(key.sign(message.id, at, message.body.decode()) for key in keys),
+    }
+
+
+async def post(client: "httpx2.AsyncClient", entry: WebhookEntry, message: OutgoingMessage, now: float) -> PostResult:
+    """Post a message. Failures are returned, not raised. `now` is in UTC seconds since 1970."""
+    import httpx2  # noqa: PLC0415 -- as above
+
+    headers = headers_of(entry, message, now)
+    with trio.move_on_after(POST_SECONDS):
+        try:
+            async with client.stream("POST", entry.url, content=message.body, headers=headers) as response:
+                status, pause = response.status_code, response.headers.get("retry-after", "")
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            return PostResult(type(error).__name__)
+        if status // 100 == 2:
+            return PostResult()
+        after = min(RETRY_AFTER_MAX, float(pause)) if pause.isascii() and pause.isdigit() and len(pause) < 10 else 0.0
+        return PostResult(f"status {status}", gone=status == GONE, after=after)
+    return PostResult(f"no answer in {POST_SECONDS:g} s")
+
+
+class Sender:
+    """Posts the messages of one webhook of a home."""
+
+    def __init__(self, journal: Journal[Any], webhook: Webhook, environment: Mapping[str, str]) -> None:
+        """Set the journal that has the records, the webhook, and the environment, whose secrets no message contains."""
+        self._journal, self._webhook, self._redactor = journal, webhook, Redactor(secrets_in(environment))
+        cursor = f"webhook:{webhook.name}"
+        self._cursor = HeldCursor(journal, cursor, passed=EVERYTHING, topic="webhook", ask_seconds=ASK_SECONDS)
+        self._limiter = trio.CapacityLimiter(AT_ONCE_MAX)
+        self._busy: set[str] = set()
+        self._failures: dict[str, int] = {}
+        self._again: dict[str, float] = {}
+        self._version = -1
+        self._failing, self._gone = False, False
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Post until cancelled. This raises no error: no run may fail because of a message."""
+        async with AsyncExitStack() as stack:
+            try:
+                client = await stack.enter_async_context(open_client(self._webhook.entry.url))
+            except Exception as error:  # noqa: BLE001 -- such as for a proxy variable that is not an address
+                self._fail(type(error).__name__, None)
+                task_status.started()
+                return
+            stack.push_async_callback(self._cursor.leave)
+            async with trio.open_nursery() as nursery:
+                started = False
+                while not self._gone:
+                    try:
+                        await self._look(client, nursery)
+                    except Exception as error:  # noqa: BLE001 -- as the docstring says
+                        unexpected = None if isinstance(error, JournalError) else error
+                        self._version = -1
+                        self._fail(type(error).__name__, unexpected)
+                    if not started:
+                        started = True
+                        task_status.started()
+                    await trio.sleep(LOOK_SECONDS)
+
+    async def _look(self, client: "httpx2.AsyncClient", nursery: trio.Nursery) -> None:
+        """Begin to deliver messages about new records, and those that are tried again now. Raises `JournalError`."""
+        if not await self._cursor.hold():
+            self._version = -1
+            return
+        now = trio.current_time()
+        version = await self._journal.version()
+        due = {run for run, at in self._again.items() if at <= now}
+        if version == self._version and not due:
+            return
+        # A delivery that ends from here on causes another look: the rows below may have been read before its end.
+        self._version, busy = version, self._busy.copy()
+        passed, gone = dict[str, int](), set(self._again)
+        async with aclosing(self._cursor.behind()) as rows:
+            async for row in rows:
+                gone.discard(row.run)
+                if row.run in busy or self._again.get(row.run, 0.0) > now:
+                    continue
+                messages, last = await self._read(row)
+                if messages:
+                    self._busy.add(row.run)
+                    nursery.start_soon(partial(self._deliver, client, row.run, messages, last))
+                elif last:
+                    passed[row.run] = last
+        for run in gone:  # These runs were deleted.
+            self._failures.pop(run, None)
+            self._again.pop(run, None)
+        if passed:
+            await self._cursor.move(passed)
+
+    async def _read(self, row: Behind) -> tuple[list[OutgoingMessage], int]:
+        """Return the messages about a run's new records, and the number of the last record; 0 where it is unreadable.
+
+        A run that is a step of another run has no messages of its own.
+        """
+        if is_child(row.run):
+            return [], row.last_seq
+        try:
+            about = About(row.run, (await self._journal.row(row.run)).title, row.kind)
+            records = await self._journal.read(row.run, row.position)
+        except UNREADABLE as error:
+            self._cursor.leave_out(row.run, error)
+            return [], 0
+        # For the records that a fork shares with its original, messages were sent about the original.
+        shared = getattr(records[0].event, "shared", 0) if records and records[0].seq == 1 else 0
+        own = without_closed([record for record in records if record.seq > shared])
+        found = [message_about(record, about, self._webhook, self._redactor) for record in own]
+        return [message for message in found if message is not None], records[-1].seq if records else 0
+
+    async def _deliver(
+        self, client: "httpx2.AsyncClient", run: str, messages: Sequence[OutgoingMessage], last: int
+    ) -> None:
+        """Send the messages about a run in their order, and move the cursor behind each that was accepted."""
+        try:
+            async with self._limiter:
+                for message in messages:
+                    result = await post(client, self._webhook.entry, message, self._journal.now())
+                    if result.problem and not self._gives_up(run, message):
+                        self._try_again(run, result)
+                        return
+                    if not await self._passed(run, message.seq):
+                        return
+                await self._passed(run, last)
+        except Exception as error:  # noqa: BLE001 -- as in `run`
+            unexpected = None if isinstance(error, JournalError) else error
+            self._try_again(run, PostResult(type(error).__name__), unexpected)
+        finally:
+            self._busy.discard(run)
+            self._version = -1
+
+    async def _passed(self, run: str, seq: int) -> bool:
+        """Move the cursor behind a record; return False where another process holds it now."""
+        self._failures.pop(run, None)
+        self._again.pop(run, None)
+        if not await self._cursor.move({run: seq}):
+            return False
+        if self._failing and not self._again:
+            self._failing = False
+            self._log().info("webhook.goes_on")
+        return True
+
+    def _gives_up(self, run: str, message: OutgoingMessage) -> bool:
+        """Tell whether a message that was not accepted is given up: it is old, and was tried before."""
+        is_old = bool(self._failures.get(run)) and self._journal.now() - message.at >= GIVE_UP_SECONDS
+        if is_old:
+            self._log().error("webhook.given_up", run_id=run, message=message.id)
+        return is_old
+
+    def _log(self) -> Any:
+        return log.get_logger("webhook").bind(webhook=self._webhook.name)
+
+    def _try_again(self, run: str, result: PostResult, error: Exception | None = None) -> None:
+        """Schedule another try for the run's messages; stop for good where the receiver wants no more messages."""
+        failures = self._failures[run] = self._failures.get(run, 0) + 1
+        pause = PAUSES[min(failures, len(PAUSES)) - 1]
+        self._again[run] = trio.current_time() + max(pause, result.after)
+        self._fail(result.problem, error)
+        if result.gone:
+            self._gone = True
+            self._log().error("webhook.gone")
+
+    def _fail(self, problem: str, error: Exception | None) -> None:
+        """Log the first of several failures."""
+        if not self._failing:
+            self._failing = True
+            self._log().warning("webhook.failed", problem=problem, exc_info=error)
