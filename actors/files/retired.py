@@ -25,15 +25,13 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
     "key": {
         "buttons": _MESSAGES,
         "email": _MESSAGES,
+        "format": "a webhook posts signed JSON only, and your own automation turns it into a message",
         "learns_from": "a belief policy has its values in its file, which you may edit",
         "mail": _MESSAGES,
         "notify": "a webhook tells your own program that a run waits",
         "slack": _MESSAGES,
     },
-    "value": {
-        "slack": _MESSAGES,
-        "teams": _MESSAGES,
-    },
+    "value": {},
     "extra": {
         "attest": "`replan journal verify` needs no extra",
     },

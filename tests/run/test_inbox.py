@@ -54,7 +54,7 @@ def test_a_message_that_is_taken_becomes_an_event(body, kind, field, value):
 
 def test_an_answer_by_a_way_that_is_not_used_any_more_is_read_and_its_way_is_not_known():
     """A journal may hold such an event."""
-    stored = {"question_id": "q1", "answer": "red", "via": "by pigeon", "person": "ana"}
+    stored = {"question_id": "q1", "answer": "red", "via": "by pigeon", "person": "ana", "at": 1.0}
     for kind in (ClarificationAnswered, ClarificationDeclined):
         event = kind.model_validate({key: stored[key] for key in stored if key in kind.model_fields})
         assert (event.via, event.person) == ("", "ana")
