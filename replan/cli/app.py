@@ -269,6 +269,9 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
                 _print_error(error_object(error, exit_of_error(error)))
             _say(line_of_error(error))
             return exit_of_error(error)
+        case PermissionError() if error.filename:
+            hint = "make it yours to read and write, or set REPLAN_HOME to another folder"
+            return _failed(UsageProblem("permission denied", place=str(error.filename), hint=hint), invocation)
         case UnicodeEncodeError() if error.reason == "surrogates not allowed":
             # Bytes of the command line or the environment that are no text; elsewhere they are refused where they are.
             problem = UsageProblem("a name or a value holds bytes that are not UTF-8", hint="check names and variables")

@@ -18,8 +18,8 @@ from replan.setup.settings import UserConfig, read_user_config
 from runtime.core.clock import Clock, SystemClock
 from runtime.host.hook import Hook
 from runtime.host.wakeup import WakeSockets
-from runtime.journal.folder import explain
-from runtime.journal.sqlite.anchors import SUFFIX
+from runtime.journal.folder import explain, is_there
+from runtime.journal.sqlite.anchors import SUFFIX, check_not_lost
 from runtime.models.limiter import CallLimiter
 from runtime.open_journal import open_journal
 
@@ -82,7 +82,7 @@ async def open_home(
 
 def is_writable(home: Home) -> bool:
     """Tell whether the home can be written; one that is missing can be made."""
-    return not os.path.lexists(home.folder) or os.access(home.folder, os.W_OK | os.X_OK)
+    return not is_there(home.folder, USE_ANOTHER_HOME) or os.access(home.folder, os.W_OK | os.X_OK)
 
 
 def journal_to_read(home: Home) -> AbstractContextManager[Path]:
@@ -107,6 +107,7 @@ def _copied(journal: Path) -> Iterator[Path]:
 def _prepared(environment: Mapping[str, str], *, make: bool, write: bool) -> tuple[Home, bool]:
     """Return the home, checked as far as it exists, and whether it has a journal or is to get one."""
     home = locate_home(environment)
-    if make or os.path.lexists(home.folder):
+    if make or is_there(home.folder, USE_ANOTHER_HOME):
         prepare_home(environment, write=write)
-    return home, make or os.path.lexists(home.journal)
+    check_not_lost(home.journal)
+    return home, make or is_there(home.journal, USE_ANOTHER_HOME)

@@ -45,10 +45,11 @@ def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool 
     if not stat.S_ISDIR(mode):
         raise UsageProblem("this is not a folder", place=place, hint=use_another)
     if status.st_uid != os.geteuid():
-        # Its owner chooses what is run there, such as the notify program.
         raise UsageProblem("this folder belongs to another user", place=place, hint=use_another)
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UsageProblem("other users may write in this folder", place=place, hint=f"chmod go-w {folder}")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise UsageProblem("this folder may not be read or entered", place=place, hint=f"chmod u+rx {folder}")
     if write and not os.access(folder, os.W_OK | os.X_OK):
         raise UsageProblem("this folder cannot be written", place=place, hint=use_another)
 
@@ -81,6 +82,17 @@ def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
         except OSError as error:
             cause = f"it cannot be made private: {os.strerror(error.errno or 0).lower()}"
             raise JournalUnreadable(str(path), cause, access_hint(use_another)) from error
+
+
+def is_there(path: Path, use_another: str = USE_ANOTHER) -> bool:
+    """Tell whether something is at a path. Raises `UsageProblem` where a folder above it may not be entered."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise explain(error, path, use_another) from error
+    return True
 
 
 def in_place(path: Path) -> Callable[[], None]:

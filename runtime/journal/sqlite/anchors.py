@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from runtime.core.errors import JournalDamaged
+from runtime.core.errors import JournalDamaged, JournalUnreadable
 from runtime.journal.chain import Tip
 from runtime.journal.folder import FILE_MODE
 from runtime.logs import log
@@ -141,6 +141,22 @@ def check(run: str, anchor: Anchor | None, tip: Tip) -> None:
     what = "its last record is missing" if lost == 1 else f"its last {lost} records are missing"
     cause = f"{what}: the write-ahead log beside the journal (-wal) was removed or cut"
     raise JournalDamaged(f"run {run!r}, record {anchor.tip.seq}", cause)
+
+
+def check_not_lost(journal: Path) -> None:
+    """Raise `JournalUnreadable` for a file that is missing or empty, although its anchors name runs."""
+    try:
+        size = journal.stat().st_size
+    except OSError:
+        size = 0
+    if size:
+        return
+    with open_anchors(journal, write=False) as noted:
+        count = len(noted.without(()))
+    if count:
+        runs = "a run was" if count == 1 else f"{count} runs were"
+        hint = f"put a copy of it back, or remove {journal.name}{SUFFIX} to begin anew"
+        raise JournalUnreadable(str(journal), f"it is missing or empty, and {runs} written to it", hint)
 
 
 @contextmanager

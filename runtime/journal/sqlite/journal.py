@@ -187,6 +187,7 @@ async def open_sqlite(
     """
     if vfs is None:
         folder.prepare_folder(path.parent, use_another)
+        anchors.check_not_lost(path)
         folder.prepare_file(path, use_another)
     check = folder.in_place(path) if vfs is None else _unchecked
     anchored = open_anchors(path) if vfs is None else nullcontext(Anchors())

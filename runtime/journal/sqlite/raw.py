@@ -249,6 +249,7 @@ def open_writer(path: Path, use_another: str, *, make: bool = True) -> Iterator[
     explained = partial(explain, path, use_another)
     try:
         folder.prepare_folder(path.parent, use_another)
+        anchors.check_not_lost(path)
         folder.prepare_file(path, use_another)
         with closing(schema.open_writer(path, None, BUSY_SECONDS)) as connection, open_anchors(path) as noted:
             yield connection, noted
