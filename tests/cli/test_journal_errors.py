@@ -3,6 +3,8 @@
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 import pytest
@@ -115,3 +117,44 @@ def test_a_time_that_no_calendar_has_hides_no_run(replan, journal, column, secon
     damage(journal, f"update runs set {column} = {seconds}")
     for command in (["runs"], ["runs", "--json"], ["runs", "--waiting", "--json"], ["show", "--last", "--json"]):
         assert replan(*command).exit_code == 0
+
+
+@pytest.mark.parametrize("emptied", [True, False], ids=["empty", "missing"])
+def test_a_journal_that_is_empty_or_missing_beside_its_anchors_is_no_new_one(
+    replan, journal, problem, scripted, emptied
+):
+    """No command says that there are no runs, and none begins a new journal."""
+    for path in journal.parent.glob("journal.sqlite3*"):
+        if not path.name.endswith("-anchors"):
+            path.unlink()
+    if emptied:
+        journal.touch(0o600)
+    run = ["run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single"]
+    for command in (["runs"], ["show", "--last"], run, ["cancel", "zzzzzzzz"]):
+        assert_refused(replan(*command), "missing or empty, and a run was written to it", "begin anew", code=9)
+    assert not emptied or journal.read_bytes() == b""
+    (journal.parent / "journal.sqlite3-anchors").unlink()
+    journal.unlink(missing_ok=True)
+    assert replan("runs").exit_code == 0
+
+
+UNPRIVILEGED = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+"""What makes a command of root obey the modes of files."""
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o100, 0o400], ids=oct)
+@pytest.mark.parametrize("command", [["runs"], ["questions"], ["show", "--last"]], ids=" ".join)
+def test_a_home_that_may_not_be_entered_is_named_with_the_next_step(journal, mode, command):
+    home = journal.parent
+    home.chmod(mode)
+    try:
+        words = [*UNPRIVILEGED, sys.executable, "-m", "replan", *command]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    finally:
+        home.chmod(0o700)
+    line = done.stderr.strip()
+    assert "\n" not in line
+    assert line.startswith(f"replan: {home}")
+    assert "permission denied (make it yours" in line or f"chmod u+rx {home}" in line
+    assert "internal error" not in line
+    assert done.returncode == 2
