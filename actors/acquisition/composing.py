@@ -10,7 +10,6 @@ from actors.acquisition.schema import Schema
 from actors.acquisition.state import State
 from actors.acquisition.values import FieldValue, Values
 from actors.quantities.calculator import Blocked
-from runtime.core.copies import changed
 
 ROUNDS_MAX = 5
 """Passes over the made fields: one may be made of another, at most so many levels deep."""
@@ -80,10 +79,3 @@ def _made(schema: Schema, path: str) -> FieldValue | None:
 def _confidence(schema: Schema, path: str) -> float:
     value = schema.value(path)
     return 0.0 if value is None else value.confidence
-
-
-def with_composed(state: State) -> State:
-    """Return the state with all values that follow from others, as `prepare_schema` leaves it."""
-    schema = Schema(state.config.profile, state.planner)
-    writes = Writes(composed=composed(state, schema))
-    return changed(state, planner=apply(state.planner, writes))

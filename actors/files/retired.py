@@ -28,6 +28,7 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
         "format": "a webhook posts signed JSON only, and your own automation turns it into a message",
         "learns_from": "a belief policy has its values in its file, which you may edit",
         "mail": _MESSAGES,
+        "model_calls_total_by_provider": "`model_calls_max_by_provider` limits the calls of each host",
         "notify": "a webhook tells your own program that a run waits",
         "slack": _MESSAGES,
     },

@@ -5,14 +5,12 @@ Those about the model are in `replan.cli.model_checks`.
 
 import os
 import platform
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -51,7 +49,6 @@ _NEEDS = {
     "budget": {"config", "journal"},
     "tenants": {"config", "journal"},
     "hosts": {"journal"},
-    "notify": {"config"},
     "webhooks": {"config"},
     "model": {"config"},
 }
@@ -106,7 +103,6 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("budget", lambda: trio.run(_budget, environment)),
         ("tenants", lambda: trio.run(_tenants, environment)),
         ("hosts", lambda: trio.run(_hosts, environment)),
-        ("notify", lambda: _notify(environment)),
         ("webhooks", lambda: _webhooks(environment)),
         ("telemetry", lambda: _telemetry(environment)),
         ("model", lambda: describe_model(environment, model)),
@@ -227,21 +223,6 @@ async def _hosts(environment: Mapping[str, str]) -> str:
     kinds = sorted({kind for host in hosts for kind in host.kinds or ()})
     driven = f" ({', '.join(kinds)})" if kinds and all(host.kinds is not None for host in hosts) else ""
     return f"{counted(len(hosts), 'host')} {'serves' if len(hosts) == 1 else 'serve'} this home{driven}"
-
-
-def _notify(environment: Mapping[str, str]) -> str:
-    """Return the notify program. Raises `UsageProblem` if it cannot be started."""
-    path = locate_home(environment).config
-    arguments = read_user_config(path).notify
-    if not arguments:
-        return "none"
-    program = shutil.which(arguments[0])
-    if program is None:
-        exists = Path(arguments[0]).exists()
-        cause = f"{arguments[0]!r} {'may not be run' if exists else 'is no program that is found'}"
-        hint = "make it executable" if exists else "name one on PATH, or give its whole path"
-        raise UsageProblem(cause, place=f"{path} notify", hint=hint)
-    return program  # Without its arguments, which may hold a key.
 
 
 def _webhooks(environment: Mapping[str, str]) -> str:

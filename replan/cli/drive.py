@@ -18,7 +18,6 @@ from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_js
 from replan.cli.terminal.progress import Progress, progress
 from replan.cli.terminal.prompt import ask_on_terminal, drop_typed, may_ask
 from replan.runs.engine import Engine
-from replan.runs.hosting import Notifier
 from replan.runs.loaded import AnyKind
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
@@ -142,14 +141,6 @@ TICK_SECONDS = 1.0
 """How often the progress shows that time has passed."""
 
 
-async def drive_in_foreground(
-    engine: Engine, run: str, start: Start, invocation: Invocation, *, kind: AnyKind, title: str
-) -> int:
-    """Drive a run to its end, a question or a stop; print its result and return the exit code."""
-    result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=title)
-    return await show_result(engine, kind, result, signals, invocation)
-
-
 async def drive_to_rest(
     engine: Engine, run: str, start: Start, invocation: Invocation, *, kind: AnyKind, title: str
 ) -> tuple[RunResult, Signals]:
@@ -159,18 +150,16 @@ async def drive_to_rest(
     silent = invocation.json or invocation.quiet or invocation.verbose > 0 or invocation.log_json
     replies = partial(engine.replies.of, run)
     with progress(kind, f"{run}: {title}", replies, silent=silent, full=invocation.full) as display:
-        async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
-            notifier, outage = Notifier(engine.hook, hooks, title), OutageNotes()
+        async with trio.open_nursery() as nursery:
+            outage = OutageNotes()
 
             def on_record(record: Record[Any], state: Any) -> None:
-                if not session.following:  # Else the host calls the hook.
-                    notifier.take(record.event)
                 display.on_record(record, state)
                 note = outage.about(record.event, kind.run_state(state))
                 if note:
                     display.note(note)
 
-            session = RunSession(engine, run, on_record, display.note, notifier.tell)
+            session = RunSession(engine, run, on_record, display.note)
             nursery.start_soon(signals.watch, display.note, lambda: session.following)
             nursery.start_soon(_tick, display)
             result = await start(session, signals.stop)

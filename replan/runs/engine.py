@@ -41,7 +41,6 @@ from runtime.drive.offline import admit
 from runtime.drive.options import Admission, Ending, LeaseTerms
 from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
-from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import ORDINARY, Journal, Placement
 from runtime.logs import log
@@ -75,12 +74,8 @@ class Engine(RunPoster):
     """Whether slow guards run in threads; not in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
-    calls_total: Mapping[str, int] = field(default_factory=dict)
-    """The most calls in flight to some providers from all hosts of the journal together."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     """Wakes the hosts of the home."""
-    hook: Hook = field(default_factory=Hook)
-    """The user's program that is told that a run waits."""
     webhooks: Mapping[str, WebhookEntry] = field(default_factory=dict)
     """The addresses that a host posts signed messages to, by name."""
     answering: Answering | None = None

@@ -16,7 +16,6 @@ from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry as installed
 from replan.setup.settings import UserConfig, read_user_config
 from runtime.core.clock import Clock, SystemClock
-from runtime.host.hook import Hook
 from runtime.host.wakeup import WakeSockets
 from runtime.journal.folder import explain, is_there
 from runtime.journal.sqlite.anchors import SUFFIX, check_not_lost
@@ -70,10 +69,8 @@ async def open_home(
                 limiter=CallLimiter(
                     limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max
                 ),
-                calls_total=limits.model_calls_total_by_provider,
                 wakeup=listening or WakeSockets(home.hosts),
                 lease_seconds=LEASE_SECONDS if database else None,
-                hook=Hook(config.notify),
                 webhooks=config.webhooks,
                 answering=config.answering,
                 reminders=tuple([entry.rule for entry in config.reminders]),

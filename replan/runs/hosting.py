@@ -1,4 +1,4 @@
-"""Hosting runs: the runtime's host, with models that runs share, the notify hook, webhooks, and a wake-up socket."""
+"""Hosting runs: the runtime's host, with models that runs share, webhooks, and a wake-up socket."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
@@ -8,9 +8,6 @@ from typing import Any
 
 import trio
 
-from actors.run.questions import ClarificationRequested
-from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
-from actors.run.result import RunResult
 from replan.runs.cancelling import record_crash, record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.models import Shared
@@ -22,42 +19,9 @@ from runtime.core.events import Record
 from runtime.dispatch.port import Dispatcher
 from runtime.drive.changes import ChangeSignal
 from runtime.drive.options import Ending, Stop
-from runtime.host.call_slots import SharedSlots
-from runtime.host.hook import Hook
 from runtime.host.host import Host
 from runtime.host.notices import Changed, OutsideTrouble, Report
 from runtime.process.identity import identity, is_dead
-
-
-class Notifier:
-    """Collects the questions that a run asks while it is driven. The hook runs in `tasks`, so that nothing waits."""
-
-    def __init__(self, hook: Hook, tasks: trio.Nursery, title: str) -> None:
-        self._hook, self._tasks, self._title = hook, tasks, title
-        self._questions: dict[str, list[str]] = {}
-
-    def take(self, event: object) -> None:
-        """Keep the question of an event that asks it, reminds of it, or asks further people."""
-        match event:
-            case ClarificationRequested():
-                self._questions.setdefault("waiting", []).append(event.question_id)
-            case ClarificationReminded():
-                self._questions.setdefault("reminder", []).append(event.question_id)
-            case ClarificationEscalated():
-                self._questions.setdefault("escalation", []).append(event.question_id)
-            case _:
-                pass
-
-    def tell(self, result: RunResult) -> None:
-        """Call the hook for the questions and reminders since the last call, if the run waits for an answer."""
-        if result.question is None:
-            return
-        questions, self._questions = self._questions, {}
-        for event, names in questions.items():
-            ids = [f"{result.run_id}/{name}" for name in names]
-            message = {"event": event, "run_id": result.run_id, "title": self._title, "questions": ids}
-            self._tasks.start_soon(self._hook.call, message)
-
 
 REST_SECONDS = 5.0
 """A run that waits at least this many seconds for a time is released by its host, and taken up again at that time."""
@@ -74,12 +38,8 @@ async def host(
     formats, problems = engine.kinds.formats()
     for problem in problems:
         report(OutsideTrouble("", f"{problem}; its runs are left alone"))
-    async with AsyncExitStack() as stack, trio.open_nursery() as hooks, trio.open_nursery() as nursery:
-        slots = SharedSlots(engine.journal, identity(), engine.calls_total)
-        driving = replace(engine, models=Shared(stack), limiter=engine.limiter.sharing(slots.slot))
-        drive = _Drive(driving, hooks, report)
-        if engine.calls_total:
-            nursery.start_soon(slots.keep)
+    async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
+        drive = _Drive(replace(engine, models=Shared(stack)), report)
         serving = Host(
             engine.journal,
             owner=identity(),
@@ -104,29 +64,27 @@ async def host(
 
 
 class _Drive:
-    """Drives one run, and calls the hook when it waits for a person.
+    """Drives one run.
 
     How the files of a run have changed since it began is reported once, and not each time it is driven.
     """
 
-    def __init__(self, engine: Engine, hooks: trio.Nursery, report: Report) -> None:
-        self._engine, self._hooks, self._report = engine, hooks, report
+    def __init__(self, engine: Engine, report: Report) -> None:
+        self._engine, self._report = engine, report
         self._edited: dict[str, str] = {}
 
     async def __call__(self, run: str, stop: Stop, changed: ChangeSignal, take: Callable[[], None]) -> Ending:
-        title = (await self._engine.journal.row(run)).title
-        notifier, is_driving, edits = Notifier(self._engine.hook, self._hooks, title), False, list[str]()
+        is_driving, edits = False, list[str]()
 
         def notice(text: str) -> None:
             self._report(OutsideTrouble(run, text))
 
-        def on_record(record: Record[Any], _: Any) -> None:
+        def on_record(_record: Record[Any], _: Any) -> None:
             nonlocal is_driving
             if not is_driving:  # The first record that this host writes: no other host drives the run.
                 is_driving = True
                 take()
                 self._report_edits(run, edits)
-            notifier.take(record.event)
 
         try:
             options = DriveOptions(stop, on_record, notice, changed, REST_SECONDS, on_drift=edits.append)
@@ -135,7 +93,6 @@ class _Drive:
             with suppress(ReplanError):  # For those who follow the run; the host reports it as well.
                 await record_undrivable(self._engine, run, problem)
             raise
-        notifier.tell(result)
         if result.status == "finished":
             self._edited.pop(run, None)
         return Ending(result.status)

@@ -1,6 +1,5 @@
 """A session: a user's work on one run, driven in this process or followed while a host drives it."""
 
-from collections.abc import Callable
 from typing import Any
 
 import trio
@@ -90,15 +89,10 @@ class RunSession:
         run: str,
         on_record: OnRecord,
         note: Notice = ignore,
-        on_rest: Callable[[RunResult], None] = ignore,
     ) -> None:
-        """Take the run and its callbacks.
-
-        `on_record` and `note` get each record and each notice, and `on_rest` the result whenever this process has
-        stopped driving the run.
-        """
+        """Take the run and its callbacks: `on_record` and `note` get each record and each notice."""
         self._engine, self._run = engine, run
-        self._on_record, self._note, self._on_rest = on_record, note, on_rest
+        self._on_record, self._note = on_record, note
         self._follower = Follower(engine, run, self._report)
         self._reported: int | None = None
         self._leaves_undrivable = False
@@ -108,9 +102,7 @@ class RunSession:
     async def begin(self, prepared: PreparedRun, stop: Stop) -> RunResult:
         """Drive a new run here."""
         options = DriveOptions(stop, self._report, self._note)
-        result = await self._engine.begin(prepared, options, run=self._run)
-        self._on_rest(result)
-        return result
+        return await self._engine.begin(prepared, options, run=self._run)
 
     async def go_on(self, stop: Stop) -> RunResult:
         """Follow the host that has the run, or drive the run here if there is no host."""
@@ -145,7 +137,6 @@ class RunSession:
         options = DriveOptions(stop, self._report, self._note, on_drift=on_drift)
         result = await self._engine.resume(self._run, options)
         await self._catch_up()
-        self._on_rest(result)
         return result
 
     async def _follow(self, stop: Stop, *, leave_undrivable: bool) -> RunResult | None:

@@ -100,15 +100,12 @@ class HostEntry(Config):
     """The same for some providers, by the name of their server."""
     model_calls_per_run_max: int = Field(default=16, ge=1)
     """The most calls in flight for one run."""
-    model_calls_total_by_provider: Mapping[str, int] = Field(default_factory=dict)
-    """The most calls in flight to some providers from all hosts and workers of the journal together."""
 
     @model_validator(mode="after")
     def _at_least_one(self) -> Self:
-        for key in ("model_calls_max_by_provider", "model_calls_total_by_provider"):
-            for name, most in getattr(self, key).items():
-                if most < 1:
-                    raise config_error(f"{most} calls are none", (key, name), "1 or more")
+        for name, most in self.model_calls_max_by_provider.items():
+            if most < 1:
+                raise config_error(f"{most} calls are none", ("model_calls_max_by_provider", name), "1 or more")
         return self
 
 
@@ -201,8 +198,6 @@ class UserConfig(Config):
     """The authenticating proxies by name; `replan serve --proxy NAME` serves other machines through one."""
     search: SearchEntry | None = None
     """The search service for acquisitions; without it, only folders of documents are searched."""
-    notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
     webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
     """Addresses that a host posts signed messages to, by name."""
     people: Mapping[PersonName, PersonEntry] = Field(default_factory=dict)

@@ -1,1 +1,1 @@
-"""Hosting many runs in one process: the host, its wake-up sockets and the notify hook."""
+"""Hosting many runs in one process: the host and its wake-up sockets."""

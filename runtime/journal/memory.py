@@ -26,7 +26,6 @@ from runtime.journal.operations import Operations
 from runtime.journal.port import Dead, Deleted, HostRow, InboxItem, Journal
 from runtime.journal.raw import Part, StoreReader, part_of
 from runtime.journal.rules import Change, Locked, RunOperation, may_hold, named_texts
-from runtime.journal.slots import Slots, granted
 from runtime.journal.validation import check_text
 
 E = TypeVar("E")
@@ -73,8 +72,6 @@ class MemoryStore:
     """The hosts that have announced themselves and not departed, by id; the presence of some may have ended."""
     cursors: dict[str, MemoryCursor] = field(default_factory=dict)
     """The cursors by name."""
-    slots: dict[str, dict[str, tuple[Slots, float]]] = field(default_factory=dict)
-    """What each host has of the slots for each provider, and when that ends."""
     version: int = 0
     """The number of commits so far, as `Journal.version` returns it."""
 
@@ -166,30 +163,6 @@ class MemoryReader(StoreReader):
     def spending(self) -> dict[tuple[str, int], Amount]:
         """Implement `StoreReader.spending`."""
         return self._store.days
-
-
-class MemorySlots:
-    """The methods of `runtime.journal.slots.CallSlots`."""
-
-    _clock: Clock
-    _store: MemoryStore
-    _commit: Callable[[str, Callable[[], Any]], Awaitable[Any]]
-
-    async def take_slots(self, provider: str, host: str, *, using: int, wanted: int, most: int, ttl: float) -> int:
-        """Implement `CallSlots.take_slots`."""
-        check_text(provider, "provider")
-        check_text(host, "host")
-        now, store = self._clock.now(), self._store
-
-        def commit() -> int:
-            rows = {name: row for name, row in store.slots.get(provider, {}).items() if row[1] > now and name != host}
-            held = granted(using, wanted, most, [slots for slots, _ in rows.values()])
-            if wanted or held:
-                rows[host] = Slots(held, wanted), now + ttl
-            store.slots[provider] = rows
-            return held
-
-        return int(await self._commit("take_slots", commit))
 
 
 class MemoryCursors:
@@ -302,7 +275,7 @@ def _no_fault(operation: str, moment: Moment) -> None:
     """Let everything succeed."""
 
 
-class _MemoryJournal(Operations[E], MemoryCursors, MemorySlots):
+class _MemoryJournal(Operations[E], MemoryCursors):
     def __init__(self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, *, budget: HomeBudget) -> None:
         super().__init__(codecs)
         self._clock, self._store, self._fault, self._budget = clock, store, fault, budget

@@ -99,7 +99,7 @@ class ReadOperations(Generic[E]):
 
 
 class Operations(ReadOperations[E]):
-    """The port, but for hosts, cursors and slots, whose tables each store has in its own way."""
+    """The port, but for hosts and cursors, whose tables each store has in its own way."""
 
     def __init__(self, codecs: Codecs) -> None:
         self._codecs = codecs

@@ -16,7 +16,6 @@ from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.cursors import Cursors
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
-from runtime.journal.slots import CallSlots
 
 E = TypeVar("E")
 
@@ -233,7 +232,7 @@ class Readable(Protocol[E]):
         ...
 
 
-class Journal(Cursors, CallSlots, Protocol[E]):
+class Journal(Cursors, Protocol[E]):
     """The port. All adapters are used as `async with open_...(...) as journal`.
 
     Leases, days, due times and the presence of hosts go by the journal's own clock, which all processes share.

@@ -4,8 +4,8 @@ Waiting for a free slot is outside a request's time limit: a call that was not s
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -23,10 +23,6 @@ class CallSlot(Protocol):
         ...
 
 
-ProviderSlot = Callable[[str], AbstractAsyncContextManager[None]]
-"""Opens a context that waits for a free slot to a provider when it is entered, and frees the slot when it ends."""
-
-
 class CallLimiter:
     """The limits of all runs in this process."""
 
@@ -35,14 +31,8 @@ class CallLimiter:
         each: int = 64,
         by_provider: Mapping[str, int] | None = None,
         per_run: int = 16,
-        shared: ProviderSlot = lambda _: nullcontext(),
     ) -> None:
-        """Take the most calls in flight to each provider, to some providers by name, and for one run.
-
-        `shared` opens a slot to a provider that other processes share.
-        """
-        self._shared = shared
-        self._limits = each, by_provider, per_run
+        """Take the most calls in flight to each provider, to some providers by name, and for one run."""
         own = dict(by_provider or {})
         self._provider: dict[str, trio.CapacityLimiter] = defaultdict(lambda: trio.CapacityLimiter(each))
         self._provider |= {name: trio.CapacityLimiter(most) for name, most in own.items()}
@@ -55,11 +45,7 @@ class CallLimiter:
         @asynccontextmanager
         async def slot(model: str = "", /) -> AsyncIterator[None]:
             asked = of_models.get(model, provider)
-            async with run_limiter, self._provider[asked], self._shared(asked):
+            async with run_limiter, self._provider[asked]:
                 yield
 
         return slot
-
-    def sharing(self, shared: ProviderSlot) -> "CallLimiter":
-        """Return a limiter with the same limits, whose slots are also shared with other processes."""
-        return CallLimiter(*self._limits, shared=shared)

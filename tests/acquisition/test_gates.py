@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from actors.acquisition.calculation import inputs_hash
-from actors.acquisition.composing import with_composed
-from actors.acquisition.planner_state import LatestCalculation, PlannerState, Reflection, apply, written
+from actors.acquisition.composing import composed
+from actors.acquisition.planner_state import LatestCalculation, PlannerState, Reflection, Writes, apply, written
 from actors.acquisition.schema import schema_of
 from tests.acquisition.states import (
     BOOT,
@@ -28,6 +28,12 @@ ALL_SEARCHED = tuple(
     for search in searched(path, "a query")
 )
 """A search for each field that documents may have."""
+
+
+def with_composed(before):
+    """Return the state with all values that follow from others, as `prepare_schema` leaves it."""
+    writes = Writes(composed=composed(before, schema_of(before)))
+    return dataclasses.replace(before, planner=apply(before.planner, writes))
 
 
 def hash_of(values, **fields):

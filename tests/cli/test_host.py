@@ -189,22 +189,6 @@ def test_a_broken_pipe_does_not_stop_a_host(replan, shell, home, problem, script
         assert process.wait(timeout=PATIENCE) == 0
 
 
-def test_the_notify_hook_gets_ids_and_titles_only(replan, hosting, home, problem, asking):
-    output = home.parent / "output"
-    script = f"import sys; open({str(output)!r}, 'a').write(sys.stdin.read())"
-    home.mkdir(mode=0o700)
-    (home / "config.yaml").write_text(json.dumps({"notify": [sys.executable, "-c", script]}))
-    alone = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input", "--json")
-    with hosting() as host:
-        hosted = replan("run", problem, "-m", asking, "-w", "option_a", "--detach").stdout.strip()
-        host.until("waiting")
-        assert host.stop() == 0
-    runs = [json.loads(alone.stdout)["run_id"], hosted]
-    assert [json.loads(line) for line in output.read_text().splitlines()] == [
-        {"event": "waiting", "run_id": run, "title": "Login fails", "questions": [f"{run}/q1"]} for run in runs
-    ]
-
-
 def test_the_doctor_shows_the_daily_budget_and_the_hosts(replan, hosting, home, problem, scripted):
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("home_budget: {calls: 5, usd: 2.5}\ntenants: {research: {calls: 9}, sales: {}}\n")
@@ -229,7 +213,7 @@ def test_the_doctor_shows_the_daily_budget_and_the_hosts(replan, hosting, home, 
         ("home_budget: {euros: 3}", ["euros"]),
         ("host: {runs_max: none}", ["runs_max"]),
         ("host: {model_calls_max_by_provider: {here: 0}}", ["here", "1 or more"]),
-        ("notify: notify-send", ["notify"]),
+        ("notify: [notify-send]", ["notify", "it is gone"]),
     ],
 )
 def test_an_invalid_setting_is_reported_in_one_line(replan, home, config, words):

@@ -17,7 +17,6 @@ from replan.cli.logfile import LogFile
 from replan.cli.terminal.console import print_json
 from replan.runs import home as homes
 from runtime.core.errors import UsageProblem
-from runtime.host.hook import Hook
 from runtime.host.wakeup import WakeSockets
 from runtime.journal import folder as folders
 from runtime.models.base_url import check_base_url
@@ -112,19 +111,6 @@ async def test_a_proxy_that_cannot_be_used_is_refused_unquoted(monkeypatch, prox
         async with open_openai("m", api_key="k", base_url="https://replan.invalid/v1"):
             pytest.fail("opened")
     assert "sk-secret" not in str(raised.value)
-
-
-async def test_the_notify_program_sees_no_secret_inside_a_value(monkeypatch, tmp_path):
-    """Addresses hold passwords, and a key may be part of a longer value."""
-    monkeypatch.setenv("SOME_API_KEY", "key-0123456789")
-    monkeypatch.setenv("SOME_ADDRESS", "https://user:hunter22@host/")
-    monkeypatch.setenv("SOME_OPTIONS", "--auth=key-0123456789")
-    monkeypatch.setenv("SOME_COLOUR", "blue")
-    await Hook(["/bin/sh", "-c", f"env > {tmp_path}/seen"]).call({})
-    seen = (tmp_path / "seen").read_text()
-    assert "SOME_COLOUR=blue" in seen
-    assert "hunter22" not in seen
-    assert "key-0123456789" not in seen
 
 
 def test_the_crash_handler_never_crashes(replan, monkeypatch):

@@ -96,32 +96,14 @@ def test_the_doctor_reports_problems_and_hides_the_key(replan, home, monkeypatch
     assert "WRONG" in replan("doctor").stdout
 
 
-@pytest.mark.parametrize(
-    ("mode", "message"),
-    [(0o755, "{program}"), (0o644, "notify: '{program}' may not be run"), (None, "is no program that is found")],
-)
-def test_the_doctor_checks_the_notify_program(replan, home, tmp_path, mode, message):
-    program = tmp_path / "tell-me"
-    home.mkdir(mode=0o700)
-    (home / "config.yaml").write_text(json.dumps({"notify": [str(program), "--token=secret"]}))
-    if mode is not None:
-        program.write_text("#!/bin/sh\n")
-        program.chmod(mode)
-    result = replan("doctor", "--json")
-    (notify,) = [item for item in json.loads(result.stdout)["checks"] if item["name"] == "notify"]
-    assert (notify["ok"], result.exit_code) == ((True, 0) if mode == 0o755 else (False, 1))
-    assert message.format(program=program) in notify["found"]
-    assert "secret" not in result.stdout
-
-
 def test_the_doctor_reports_an_invalid_config_file_once(replan, home):
     home.mkdir(mode=0o700)
-    (home / "config.yaml").write_text("notfy: [tell-me]\n")
+    (home / "config.yaml").write_text("webhoks: {}\n")
     result = replan("doctor", "--json")
     wrong = [item for item in json.loads(result.stdout)["checks"] if not item["ok"]]
     assert result.exit_code == 1
     assert [item["name"] for item in wrong] == ["config"]
-    assert "did you mean 'notify'?" in wrong[0]["found"]
+    assert "did you mean 'webhooks'?" in wrong[0]["found"]
 
 
 @pytest.mark.parametrize(("status", "code", "message"), [(200, 0, "takes the key"), (401, 1, "refuses the key")])

@@ -17,7 +17,6 @@ from tests.contracts.journal_kinds import KindsContract
 from tests.contracts.journal_placement import PlacementContract
 from tests.contracts.journal_records import RecordsContract
 from tests.contracts.journal_runs import RunsContract
-from tests.contracts.journal_slots import SlotsContract
 from tests.contracts.toy_events import Opener
 
 
@@ -33,7 +32,6 @@ class JournalContract(
     DeletionContract,
     CursorsContract,
     PlacementContract,
-    SlotsContract,
 ):
     """The whole suite."""
 

@@ -29,10 +29,10 @@ NEEDED = {
 RIGHTS = {
     APP: {"records": "IS", "texts": "IS", "named_texts": "IS", "inbox": "IS", "journal": "S", "runs": "ISU"}
     | {"spending": "ISU", "cursors": "ISU", "positions": "ISU"}
-    | dict.fromkeys(("asked", "hosts", "writers", "slots"), "DISU"),
+    | dict.fromkeys(("asked", "hosts", "writers"), "DISU"),
     ARCHIVE: {"records": "DIS", "texts": "DIS", "named_texts": "DIS", "inbox": "DIS", "journal": "S", "runs": "DISU"}
     | {"spending": "ISU", "cursors": "ISU", "positions": "DISU"}
-    | dict.fromkeys(("asked", "hosts", "writers", "slots"), "DISU"),
+    | dict.fromkeys(("asked", "hosts", "writers"), "DISU"),
 }
 """The rights of each role on each table, by their first letters."""
 IN_VAIN = (

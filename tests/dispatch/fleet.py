@@ -87,7 +87,7 @@ class Fleet:
     commands: Commands
     model: Any
     concurrency: int = 6
-    config: str = "notify: []\n"
+    config: str = ""
     ports: dict[int, int] = field(default_factory=dict)
     """Ports of proxies to the server, by the slot of a worker that uses one."""
     workers: list[Worker] = field(default_factory=list)

@@ -101,20 +101,6 @@ def test_a_worker_that_is_asked_to_stop_hands_over_what_has_been_paid_for(fleet_
         assert fleet.rows("SELECT sum(calls) FROM replan.runs") == [(3 * 12,)]
 
 
-def test_calls_of_all_workers_to_a_provider_stay_below_their_limit(fleet_of, server):
-    with serve(provider(0.2)) as model:
-        fleet = fleet_of(model, config="host: {model_calls_total_by_provider: {127.0.0.1: 3}}\n")
-        for slot in (0, 3):
-            fleet.start(slot)
-        run_to_the_end(fleet, 16)
-        assert fleet.kill_all(signal.SIGTERM) == [0, 0]
-        check(fleet, server)
-        moments = [(seen.started, 1) for seen in model.seen] + [(seen.ended, -1) for seen in model.seen]
-        busy = [sum(change for at, change in moments if at <= moment) for moment, _ in moments]
-        assert 2 <= max(busy) <= 3
-        assert fleet.rows("SELECT count(*) FROM replan.slots WHERE host <> ''") == [(0,)]
-
-
 def test_jobs_come_by_priority_then_from_the_tenant_with_the_fewest_runs_then_by_age(fleet_of, server):
     """A tenant with many runs does not keep the others waiting, and a sweep fills what did not fit into the queue."""
     fleet = fleet_of(None)

@@ -18,7 +18,6 @@ TABLES = (
     "asked",
     "positions",
     "cursors",
-    "slots",
     "runs",
     "texts",
     "spending",

@@ -1,15 +1,12 @@
 """Reminders and escalations are told once, to those who are asked, with links and with what happens next."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
-import trio
 from pydantic import ValidationError
 
 from actors.run.questions import ClarificationAnswered
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded, Reminders, ReminderStep
-from replan.runs.hosting import Notifier
 from replan.setup.settings import UserConfig
 from replan.telemetry.spans import spans_of
 from replan.webhooks.messages import About, Webhook, message_about, without_closed
@@ -111,23 +108,6 @@ def test_an_entry_that_earlier_ones_hide_is_refused(scopes):
     assert len(UserConfig.model_validate({**SETTINGS, "reminders": rules[:-1]}).reminders) == len(scopes) - 1
     with pytest.raises(ValidationError, match="earlier entries are for all of these questions"):
         UserConfig.model_validate({**SETTINGS, "reminders": rules})
-
-
-async def test_the_notify_program_is_told_of_each_sort_once():
-    calls = []
-
-    class Hook:
-        async def call(self, message):
-            calls.append((message["event"], message["questions"]))
-
-    async with trio.open_nursery() as nursery:
-        notifier = Notifier(Hook(), nursery, "Login fails")
-        waiting = SimpleNamespace(run_id="abcd2345", question={})
-        for event in (question_asked(), ClarificationReminded(**FIRST), ClarificationEscalated(**SECOND)):
-            notifier.take(event)
-            notifier.tell(waiting)
-        notifier.tell(waiting)
-    assert sorted(calls) == [(event, ["abcd2345/q1"]) for event in ("escalation", "reminder", "waiting")]
 
 
 async def test_an_unanswered_question_is_told_again_and_to_the_next_person_who_may_then_answer(tmp_path, quick):

@@ -121,14 +121,6 @@ FIRST = (
   PRIMARY KEY (cursor, run)
 ) WITH (fillfactor = 70)""",
     "CREATE INDEX positions_run ON replan.positions (run)",
-    """CREATE TABLE replan.slots (
-  provider text COLLATE "C" NOT NULL,
-  host text COLLATE "C" NOT NULL,
-  held bigint NOT NULL,
-  wanted bigint NOT NULL,
-  until double precision NOT NULL,
-  PRIMARY KEY (provider, host)
-) WITH (fillfactor = 50)""",
 )
 """The tables of version 1."""
 
@@ -148,9 +140,8 @@ _TABLES = (
     "writers",
     "cursors",
     "positions",
-    "slots",
 )
-_CHANGING = ("runs", "asked", "spending", "hosts", "writers", "cursors", "positions", "slots")
+_CHANGING = ("runs", "asked", "spending", "hosts", "writers", "cursors", "positions")
 """Tables whose rows a driver changes."""
 _ADDED = ("records", "texts", "named_texts", "inbox")
 """Tables to which a driver only adds."""
@@ -160,7 +151,7 @@ APP = (
     *READER,
     *(f"GRANT INSERT ON replan.{table} TO {{role}}" for table in _TABLES if table != "journal"),
     *(f"GRANT UPDATE ON replan.{table} TO {{role}}" for table in _CHANGING),
-    *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("asked", "hosts", "writers", "slots")),
+    *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("asked", "hosts", "writers")),
 )
 ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", "positions", *_ADDED)))
 

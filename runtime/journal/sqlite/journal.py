@@ -27,7 +27,6 @@ from runtime.journal.operations import Operations
 from runtime.journal.port import Dead, Deleted, HostRow, Journal
 from runtime.journal.raw import StoreReader
 from runtime.journal.rules import Change, RunOperation, may_hold
-from runtime.journal.slots import Slots, granted
 from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.failures import explain
@@ -37,34 +36,6 @@ from runtime.journal.sqlite.rows import SqliteReader
 from runtime.journal.sqlite.writer import SqliteWriter, open_writer
 from runtime.journal.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.validation import check_text
-
-_OTHERS = "SELECT held, wanted FROM slots WHERE provider = ? AND host <> ? AND until > ?"
-_TAKE = "INSERT OR REPLACE INTO slots VALUES (?, ?, ?, ?, ?)"
-_DROP = "DELETE FROM slots WHERE provider = ? AND (host = ? AND ? OR until <= ?)"
-
-
-class SqliteSlots:
-    """The methods of `runtime.journal.slots.CallSlots`."""
-
-    _clock: Clock
-    _writing: SqliteWriter
-
-    async def take_slots(self, provider: str, host: str, *, using: int, wanted: int, most: int, ttl: float) -> int:
-        """Implement `CallSlots.take_slots`."""
-        check_text(provider, "provider")
-        check_text(host, "host")
-        now = self._clock.now()
-
-        def work(connection: apsw.Connection) -> int:
-            others = [Slots(int(held), int(want)) for held, want in connection.execute(_OTHERS, (provider, host, now))]
-            held = granted(using, wanted, most, others)
-            if wanted or held:
-                connection.execute(_TAKE, (provider, host, held, wanted, now + ttl))
-            connection.execute(_DROP, (provider, host, not (wanted or held), now))
-            return held
-
-        return await self._writing.do(work)
-
 
 _HOLD = (
     "INSERT INTO cursors VALUES (?, ?, ?)"
@@ -228,7 +199,7 @@ def _unchecked() -> None:
     """Check nothing: the path means nothing outside of a file system of tests."""
 
 
-class _SqliteJournal(Operations[E], SqliteCursors, SqliteSlots):
+class _SqliteJournal(Operations[E], SqliteCursors):
     def __init__(
         self,
         codecs: Codecs,

@@ -8,7 +8,7 @@ they are large and often repeated.
 Lookups among thousands of runs have small tables of their own, so that the run's row, which every append changes, needs
 no index for them: `agenda` holds when a run is due, `unread` which runs have unconsumed messages, `asked` the open
 questions as lists show them, `spending` the totals of a day, of each tenant and of all runs, `hosts` the hosts that are
-present, `slots` how many calls each host may have in flight; `cursors` and `positions` say how far copies of records
+present; `cursors` and `positions` say how far copies of records
 have got.
 
 The file's `user_version` is the journal's (`runtime.journal.versions`). A file of an earlier version is upgraded when
@@ -135,14 +135,6 @@ FIRST = (
   PRIMARY KEY (cursor, run)
 ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX positions_run ON positions (run)",
-    """CREATE TABLE slots (
-  provider TEXT NOT NULL,
-  host TEXT NOT NULL,
-  held INTEGER NOT NULL,
-  wanted INTEGER NOT NULL,
-  until REAL NOT NULL,
-  PRIMARY KEY (provider, host)
-) STRICT, WITHOUT ROWID""",
 )
 """The tables of version 1."""
 
@@ -271,5 +263,9 @@ def _expected(version: int) -> list[str]:
 
 
 def _tables(connection: apsw.Connection) -> list[str]:
-    statement = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+    # `slots` was a table of a retired feature; a journal that has it is read as any other.
+    statement = (
+        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+        " AND NOT (type = 'table' AND name = 'slots')"
+    )
     return sorted(sql for (sql,) in connection.execute(statement))
