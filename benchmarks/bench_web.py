@@ -44,7 +44,7 @@ from benchmarks.web_home import EXECUTION, SEARCH, engine_of, environment, fill,
 from replan.service.access import with_token  # noqa: E402
 from replan.service.limits import STREAMS_MAX  # noqa: E402
 from replan.service.store import Store  # noqa: E402
-from tests.web.chromium import chromium, find_chromium  # noqa: E402
+from tests.long.web.chromium import chromium, find_chromium  # noqa: E402
 
 GOALS = {"paint_ms": 300, "event_ms": 200}
 LONG = {"records": 10_000, "first_ms": 1000, "mib": 5}

@@ -42,7 +42,7 @@ from replan.setup.settings import UserConfig  # noqa: E402
 from replan.web.serving import serve_home  # noqa: E402
 from runtime.core.clock import SystemClock  # noqa: E402
 from runtime.drive.options import Stop  # noqa: E402
-from tests.web.chromium import chromium  # noqa: E402
+from tests.long.web.chromium import chromium  # noqa: E402
 
 OUT = ROOT / "docs" / "how-to" / "pictures"
 OBJECTS_OUT = ROOT / "docs" / "reference" / "pictures"

@@ -18,8 +18,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.commands import joined, open_commands
 
-# `ci` finds the same examples on every machine; `soak` looks for new ones and prints how to repeat a failure.
-settings.register_profile("ci", max_examples=50, derandomize=True, deadline=None, print_blob=True)
+# `test` and `check` find the same examples on every machine; `soak` looks for new ones.
+for profile, examples in (("test", 10), ("check", 50)):
+    settings.register_profile(profile, max_examples=examples, derandomize=True, deadline=None, print_blob=True)
 settings.register_profile(
     "soak",
     max_examples=int(os.environ.get("REPLAN_EXAMPLES", "2000")),
@@ -27,7 +28,7 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.load_profile("ci")
+settings.load_profile("test")
 
 # The tools of tests find the programs of this environment, as where it is activated.
 os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
@@ -171,6 +172,8 @@ def pytest_collection(session):
     config = session.config
     if (worker := getattr(config, "workerinput", None)) and config.args == config.getini("testpaths"):
         files = sorted(Path(__file__).parent.rglob("test_*.py"))
+        if "long" in config.getini("norecursedirs"):
+            files = [file for file in files if "long" not in file.parts]
         for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
             with suppress(Exception):  # The collection of the file will report it.
                 importlib.import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
@@ -190,7 +193,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_runtest_logreport(report):
     """Add up the seconds and the tests of each suite."""
     parts = Path(report.nodeid.split("::")[0]).parts
-    suite = parts[1] if len(parts) > 2 else parts[0]
+    suite = "/".join(parts[1:-1][: 1 + (parts[1] == "long")]) if len(parts) > 2 else parts[0]
     SECONDS[suite] += report.duration
     COUNTS[suite] += report.when == "call"
 

@@ -22,34 +22,40 @@ from pathlib import Path
 from benchmarks.common import RESULTS, commit, machine, table, today
 
 ROOT = Path(__file__).parents[1]
+EVERYTHING = ("-o", "norecursedirs=.*")
+"""Collects `tests/long` too."""
 LIMIT_SECONDS = 7_200
 PARALLEL = 3
 """The number of suites that run at a time, on two cores."""
-LINKS = ["tests/crash/test_kill_links.py", "tests/webhooks/test_answer_interleavings.py"]
+KILLS = "tests/long/crash/test_kill.py"
+FLEET = ["tests/long/dispatch/test_fleet.py", "tests/long/dispatch/test_placing.py"]
+OWN_SUITES = ("crash", "power", "shell")
+"""The long suites that have counts of their own below."""
+LINKS = ["tests/long/crash/test_kill_links.py", "tests/webhooks/test_answer_interleavings.py"]
 LABORATORY = ("lab", "exact_values", "independent_world")
 SUITES = {
-    "kills": (["tests/crash/test_kill.py"], {"REPLAN_KILLS": 1_000}),
-    "more_kills": (["tests/crash/test_kill.py", "-k", "random"], {"REPLAN_KILLS": 2_000, "REPLAN_KILLS_FROM": 1_000}),
-    "generated": (["tests", "--ignore=tests/crash", "--ignore=tests/power", "--ignore=tests/shell"], {}),
-    "shell": (["tests/shell", "-k", "not planted"], {"REPLAN_SHELL_SEEDS": 20_000}),
-    "power": (["tests/power"], {"REPLAN_POWER_PROGRAMS": 5}),
-    "hosts": (["tests/crash/test_hosts.py", "tests/crash/test_children.py"], {"REPLAN_HOSTS": 8}),
-    "kill_executions": (["tests/crash/test_kill_execution.py"], {"REPLAN_KILLS": 200}),
+    "kills": ([KILLS], {"REPLAN_KILLS": 1_000}),
+    "more_kills": ([KILLS, "-k", "random"], {"REPLAN_KILLS": 2_000, "REPLAN_KILLS_FROM": 1_000}),
+    "generated": (["tests", *EVERYTHING, *(f"--ignore=tests/long/{name}" for name in OWN_SUITES)], {}),
+    "shell": (["tests/long/shell", "-k", "not planted"], {"REPLAN_SHELL_SEEDS": 20_000}),
+    "power": (["tests/long/power"], {"REPLAN_POWER_PROGRAMS": 5}),
+    "hosts": (["tests/long/crash/test_hosts.py", "tests/long/crash/test_children.py"], {"REPLAN_HOSTS": 8}),
+    "kill_executions": (["tests/long/crash/test_kill_execution.py"], {"REPLAN_KILLS": 200}),
     "plans": (["tests/plans/test_contingent_steps.py"], {"REPLAN_PLANS": 10_000}),
-    "workers": (["tests/dispatch/test_fleet.py", "tests/dispatch/test_placing.py"], {"REPLAN_WORKER_ROUNDS": 11}),
+    "workers": (FLEET, {"REPLAN_WORKER_ROUNDS": 11}),
     "hostile_documents": (["tests/documents/test_hostile.py"], {"REPLAN_HOSTILE_DOCUMENTS": 500}),
     "traces": (["tests/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
-    "forks": (["tests/simulation", "-k", "fork"], {"REPLAN_SIM_FORKS": 400}),
+    "forks": (["tests/long/simulation", "-k", "fork"], {"REPLAN_SIM_FORKS": 400}),
     "undos": (["tests/execution/test_undo_simulation.py"], {"REPLAN_UNDOS": 100_000}),
     "prohibitions": (["tests/execution/test_forbidden_simulation.py"], {"REPLAN_PROHIBITIONS": 3_000}),
     "links": (LINKS, {"REPLAN_LINK_QUESTIONS": 90, "REPLAN_LINK_INTERLEAVINGS": 1_000}),
-    "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
-    "copies": (["tests/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
+    "fences": (["tests/long/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
+    "copies": (["tests/long/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
     "replies": (["tests/replies/test_fuzzed_runs.py"], {"REPLAN_REPLIES": 100_000}),
     "laboratory": ([f"tests/experiments/test_{name}.py" for name in LABORATORY], {"REPLAN_TRIALS": 1_000}),
     "prices": (["tests/models/test_prices.py"], {"REPLAN_PRICES": 1_000_000}),
-    "api": (["tests/web/test_schemathesis.py"], {"REPLAN_API_EXAMPLES": 200}),
-    "web": (["tests/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),
+    "api": (["tests/long/web/test_schemathesis.py"], {"REPLAN_API_EXAMPLES": 200}),
+    "web": (["tests/long/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""
 EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 3_000
@@ -97,8 +103,8 @@ def run(name, share, folder):
 
 def planted(share):
     """Search for the planted bugs: all of them, or in a short soak the first of each class."""
-    from tests.shell.planted_bugs import BUGS, FIRST
-    from tests.shell.planted_bugs import table as search_results
+    from tests.long.shell.planted_bugs import BUGS, FIRST
+    from tests.long.shell.planted_bugs import table as search_results
 
     began = time.monotonic()
     rows = []

@@ -172,7 +172,12 @@ async def run(recorder, base_url, wanted):
 @contextmanager
 def serving():
     """Yield the address of a server with the model."""
-    command = [HERE.parents[1] / "build/model/bin/python", HERE.parents[1] / "tests/real/serve_model.py", "--port", "0"]
+    command = [
+        HERE.parents[1] / "build/model/bin/python",
+        HERE.parents[1] / "tests/long/real/serve_model.py",
+        "--port",
+        "0",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         try:
             yield server.stdout.readline().strip()

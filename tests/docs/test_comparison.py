@@ -12,7 +12,7 @@ from tests.docs.blocks import ROOT
 
 ISSUE = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 STATES = {"open", "closed", "merged"}
-OWN = ROOT / "tests" / "peers"
+OWN = ROOT / "tests" / "long" / "peers"
 """The tests that were written for the comparison."""
 
 
@@ -44,7 +44,7 @@ def test_each_report_is_named_once():
 
 @pytest.mark.parametrize("report", REPORTS, ids=[report["issue"] for report in REPORTS])
 def test_a_report_names_a_thread_and_tests_that_exist(report):
-    """A test of `tests/peers` says in its docstring which report it shows."""
+    """A test of `tests/long/peers` says in its docstring which report it shows."""
     assert ISSUE.fullmatch(report["issue"])
     assert report["state"] in STATES
     assert report["date"] is None or isinstance(report["date"], date)
@@ -67,7 +67,7 @@ def test_each_test_that_shows_a_report_is_on_the_page():
 
 def test_numbers_of_a_test_are_those_that_the_page_states():
     """How much is sent and stored is measured in the test, and the limit on calls is asserted in it."""
-    from tests.peers import test_history, test_limits
+    from tests.long.peers import test_history, test_limits
 
     here = {report["issue"]: report["here"] for report in REPORTS}
     stated = here["temporalio/sdk-python#1890"]

@@ -12,7 +12,7 @@ GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 ROW = re.compile(r"^- \*\*(?P<term>[^*]+)\*\* \((?P<code>`\w+`)\): .*?(?P<excluded> Not: .*)?$", re.MULTILINE)
 INVISIBLE = re.compile(r"<!-- (generated|measured):.*?<!-- end -->|`[^`\n]+`|\]\([^)]*\)", re.DOTALL)
 """Parts of a page that are not its own prose: generated parts, code, and targets of links."""
-PACKAGES = ("runtime", "actors", "replan", "tests/shell")
+PACKAGES = ("runtime", "actors", "replan", "tests/long/shell")
 
 
 def rows():

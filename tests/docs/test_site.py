@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 import replan
-from tests.web.browsing import need_browser
-from tests.web.chromium import chromium
+from tests.long.web.browsing import need_browser
+from tests.long.web.chromium import chromium
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "site"

@@ -1,6 +1,8 @@
 """Plants mutants in `actors/` and counts how many the suites of their area catch: `make mutants`.
 
-`--seed` and `--count` choose the mutants, `--out` names the JSON file: a list of samples, one for each seed. Each
+`--seed` and `--count` choose the mutants, `--out` names the JSON file: a list of samples, one for each seed and tier.
+`--tier fast` runs the tests of `make test`, `--tier check` (the default) also those of `tests/long`, with the examples
+of `make check`. Each
 mutant is one changed place (`sites.py`) in a copy of a commit. The test files that import its module run first, then
 the suites of its area. A mutant is caught by a test that fails with it and passes without it, or by a suite that takes
 more than `LIMIT_SECONDS` with it and less than half of that without it. One that only a test finds which fails anyway
@@ -54,7 +56,7 @@ AREAS = {
     "guards": ("tests/guards", "tests/plans", "tests/histories"),
     "handlers": ("tests/handlers", "tests/supervision", "tests/tools"),
     "pddl": ("tests/pddl", "tests/cli"),
-    "planning": ("tests/histories", "tests/planning", STORED, "tests/simulation"),
+    "planning": ("tests/histories", "tests/planning", STORED, "tests/long/simulation"),
     "plans": ("tests/plans", "tests/guards", "tests/execution", VIEWS),
     "policy": ("tests/policy", "tests/histories"),
     "prompting": ("tests/prompting", "tests/histories"),
@@ -66,11 +68,14 @@ AREAS = {
     "tools": ("tests/tools", "tests/execution"),
     "values": ("tests/histories", "tests/run", "tests/guards", "tests/planning", "tests/tools", STORED),
 }
-"""The suites of each room of `actors/`, the quickest first."""
-SLOW = {"cli", "conformance", "crash", "host", "postgres", "power", "web", "wire"}
+"""The suites of each room of `actors/`, the quickest first; those in `tests/long` run in the tier `check` only."""
+SLOW = {"cli", "conformance", "crash", "dispatch", "host", "postgres", "power", "real", "web", "wire"}
 """Suites that start processes: a module is judged without their test files."""
 COUNTED = ("caught", "survived", "equivalent", "unclear")
 """The results of mutants; only the first two are in the share."""
+LONG = "tests/long/"
+TIERS = {"fast": "test", "check": "check"}
+"""The Hypothesis profile of each tier."""
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
 
@@ -94,8 +99,9 @@ def chosen(folder, seed):
 class Tree:
     """A copy of a commit in which mutants are planted."""
 
-    def __init__(self, folder, commit):
-        self.folder = Path(folder)
+    def __init__(self, folder, commit, tier):
+        self.folder, self.tier = Path(folder), tier
+        self._pytest = (*PYTEST, f"--hypothesis-profile={TIERS[tier]}")
         subprocess.run(["git", "clone", "-q", "--shared", "--no-checkout", ROOT, folder], check=True)
         subprocess.run(["git", "checkout", "-q", commit], cwd=folder, check=True)
 
@@ -106,7 +112,7 @@ class Tree:
         try:
             path.write_text(site.applied(source), encoding="utf-8")
             for suite in self.suites(room, file):
-                status, output = self._run(*PYTEST, *suite)
+                status, output = self._run(*self._pytest, *suite)
                 if status == 0:
                     continue
                 if self._run("-c", f"import {file.removesuffix('.py').replace('/', '.')}")[0]:
@@ -115,7 +121,7 @@ class Tree:
                 failed = _FAILED.search(output)
                 telling = [failed[1]] if failed else suite
                 begun = time.monotonic()
-                again, _ = self._run(*PYTEST, *telling)
+                again, _ = self._run(*self._pytest, *telling)
                 within = status is not None or time.monotonic() - begun < LIMIT_SECONDS / 2
                 return "caught" if again == 0 and within else "unclear", " ".join(telling)
             return "survived", ""
@@ -125,12 +131,14 @@ class Tree:
     def suites(self, room, file):
         """Yield the arguments of pytest: the test files of any suite that import the module, then the room's suites."""
         module = re.compile(rf"\b{file.removesuffix('.py').replace('/', '.')}\b".replace(".", r"\."))
-        files = [each for each in sorted(self.folder.glob("tests/*/test_*.py")) if each.parent.name not in SLOW]
+        folders = ("tests/*",) if self.tier == "fast" else ("tests/*", f"{LONG}*")
+        found = sorted(path for name in folders for path in self.folder.glob(f"{name}/test_*.py"))
+        files = [path for path in found if path.parent.name not in SLOW]
         own = [str(each.relative_to(self.folder)) for each in files if module.search(each.read_text(encoding="utf-8"))]
         if own:
             yield own
         for suite in AREAS[room]:
-            if suite not in own:
+            if suite not in own and (self.tier == "check" or not suite.startswith(LONG)):
                 yield [suite, *(f"--ignore={each}" for each in own)]
 
     def _run(self, *words):
@@ -158,11 +166,11 @@ class Tree:
 class Sample:
     """The mutants of one seed, in a file that holds those of all seeds."""
 
-    def __init__(self, out, seed):
+    def __init__(self, out, seed, tier="check"):
         self.out, self._lock = out, Lock()
         self._all = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {"samples": []}
-        found = [each for each in self._all["samples"] if each["seed"] == seed]
-        self.value = found[0] if found else {"seed": seed, "commit": commit(), "seconds": 0, "rows": []}
+        found = [each for each in self._all["samples"] if (each["seed"], each.get("tier", "check")) == (seed, tier)]
+        self.value = found[0] if found else {"seed": seed, "tier": tier, "commit": commit(), "seconds": 0, "rows": []}
         if not found:
             self._all["samples"].append(self.value)
 
@@ -198,13 +206,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--tier", choices=TIERS, default="check")
     parser.add_argument("--out", type=Path, default=RESULTS / "mutants.json")
     options = parser.parse_args()
-    sample = Sample(options.out, options.seed)
+    sample = Sample(options.out, options.seed, options.tier)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(PARALLEL) as pool:
         free = SimpleQueue()
         for number in range(PARALLEL):
-            free.put(Tree(Path(folder) / str(number), sample.value["commit"]))
+            free.put(Tree(Path(folder) / str(number), sample.value["commit"], options.tier))
         known = {(row["file"], row["line"], row["before"], row["after"]) for row in sample.value["rows"]}
 
         def tried(place):

@@ -13,8 +13,8 @@ from actors.run.questions import MOVES, ClarificationAnswered, Question, Status
 from actors.search.graph import Graph, StepBudget
 from runtime.core.machine import Refused
 from runtime.core.messages import Mailed
-from tests.simulation.driver import Run
-from tests.simulation.invariants import Invariants
+from tests.long.simulation.driver import Run
+from tests.long.simulation.invariants import Invariants
 from tests.support.questions import question_asked
 from tests.support.worlds import SEEDS as SEEDS_STEPS
 from tests.support.worlds import World, default_policy, passed, pinned, rejected

@@ -95,7 +95,7 @@ def test_each_import_of_tests_and_documentation_is_a_stated_dependency():
 
 def locked_for(name):
     """Return the distributions of the lock of a script's own environment; none for a script without one."""
-    locks = {"docs/site_hooks.py": "site.lock", "tests/real/serve_model.py": "model.lock"}
+    locks = {"docs/site_hooks.py": "site.lock", "tests/long/real/serve_model.py": "model.lock"}
     if name not in locks:
         return frozenset()
     text = (ROOT / ".ci" / locks[name]).read_text(encoding="utf-8")

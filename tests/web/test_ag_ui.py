@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from replan.service.ag_ui_input import MESSAGES_MAX
 from tests.cli.samples import PROBLEM
-from tests.web.test_kinds_on_pages import replan
+from tests.long.web.test_kinds_on_pages import replan
 from tests.web.world import served
 
 __all__ = ["replan"]

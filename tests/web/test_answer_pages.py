@@ -14,7 +14,6 @@ from tests.cli.samples import PLAN, PROBLEM
 from tests.support.receiver import receiving
 from tests.web.test_hostile_texts import REVIEWED
 from tests.web.test_inbox import field
-from tests.web.test_journeys import person_of, process  # noqa: F401 -- a fixture
 from tests.web.world import free_port, served
 from tests.webhooks.conftest import secret
 

@@ -3,9 +3,9 @@
 import re
 
 from tests.cli.samples import BACKTRACKS
+from tests.long.web.test_kinds_on_pages import GOAL, TOOLS, plan, replan, step, write_tools
 from tests.tidy.source import ROOT
 from tests.web.test_ids import Texts, pages
-from tests.web.test_kinds_on_pages import GOAL, TOOLS, plan, replan, step, write_tools
 from tests.web.world import served
 
 __all__ = ["replan"]

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("planning", "policy", "run", "search", "execution", "acquisition")
 """The rooms whose code decides."""
 PACKAGES = ("actors", "configs", "prompts", "replan", "runtime", "tests/whatif", "tests/histories", "tests/support")
-PACKAGES += ("tests/execution", "tests/acquisition", "tests/shell", "tests/mutants")
+PACKAGES += ("tests/execution", "tests/acquisition", "tests/long/shell", "tests/mutants")
 PUBLISHED = ROOT / "benchmarks" / "results" / "mutants.json"
 """The mutants that `make mutants` has planted."""
 TEXT_MAX = 60

@@ -10,7 +10,7 @@ from actors.planning.machine import PlanningMachine
 from replan.whatif.differences import EditedRules, FoldOutcome
 from replan.whatif.fold import compared
 from runtime.core.ledger import Ledger
-from tests.shell.planted_bugs import BUGS
+from tests.long.shell.planted_bugs import BUGS
 from tests.whatif.recordings import histories
 
 OF_THE_MACHINE = [

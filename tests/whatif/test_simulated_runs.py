@@ -11,7 +11,7 @@ from replan.whatif.fold import compared
 from replan.whatif.recorded_run import StoredRun
 from replan.whatif.worker import finding_of
 from runtime.journal.memory import MemoryReader, _MemoryJournal
-from tests.shell.home_world import EVERY, world_of
+from tests.long.shell.home_world import EVERY, world_of
 
 SEEDS = [*range(18), *range(EVERY * 4 - 1, EVERY * 8, EVERY)]
 

@@ -1,0 +1,42 @@
+"""Tests in a real browser share one; each has a home and pages of its own."""
+
+import pytest
+
+from tests.long.web import firefox
+from tests.long.web.browsing import need_browser
+from tests.long.web.chromium import Process
+from tests.web.conftest import home
+
+__all__ = ["home"]
+
+
+@pytest.fixture(scope="session")
+def browser_process():
+    """Chromium, started for the first test that needs it."""
+    need_browser()
+    process = Process()
+    yield process
+    process.close()
+
+
+@pytest.fixture
+async def browser(browser_process):
+    """Chromium, without pages and cookies."""
+    async with browser_process.connected() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def second_browser_process():
+    """Firefox, started for the first test that needs it."""
+    need_browser(firefox.find_firefox, "Firefox", "firefox-esr")
+    process = firefox.Process()
+    yield process
+    process.close()
+
+
+@pytest.fixture
+async def second_browser(second_browser_process):
+    """Firefox, without cookies."""
+    async with second_browser_process.connected() as browser:
+        yield browser
