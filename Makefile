@@ -135,13 +135,13 @@ whatif-mutants: $(READY) ## plant 100 changed lines where decisions are made, an
 
 lab: $(READY) ## run the published experiments and compare their tables with the committed ones (6 min on 2 cores)
 	@set -e; for file in docs/experiments/*.yaml docs/experiments/executions/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \
-	  $(BIN)/replan experiment $$file --out build/lab/$$name; \
+	  $(BIN)/replan lab experiment $$file --out build/lab/$$name; \
 	  for table in docs/experiments/$$name/*.csv; do cmp $$table build/lab/$$name/$$(basename $$table); done; \
 	done; echo "All tables are as committed."
 
 lab-full: $(READY) ## run the long experiments into build/lab-full: every world, chains, helpers, posterior draws (65 min on 2 cores)
 	@set -e; for file in docs/experiments/full/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \
-	  $(BIN)/replan experiment $$file --out build/lab-full/$$name; \
+	  $(BIN)/replan lab experiment $$file --out build/lab-full/$$name; \
 	  for table in docs/experiments/$$name/*.csv; do [ ! -e $$table ] || cmp $$table build/lab-full/$$name/$$(basename $$table); done; \
 	done
 

@@ -3,7 +3,7 @@
     python benchmarks/bench_repairs.py [--problems N] [--model URL] [--minutes M] [--model-problems N]
 
 Each author has `CALLS` answers for a problem; after each one it is told the findings of the guard `pddl_actions`, as
-`replan run --pddl` tells them. One arm is told the suggested repairs, the other is told the same without them; both
+`replan lab pddl run` tells them. One arm is told the suggested repairs, the other is told the same without them; both
 begin with the same seeds.
 
 The simulated author writes the shortest plan with mistakes (an action left out, swapped or with another object, each

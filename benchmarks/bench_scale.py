@@ -192,8 +192,8 @@ def homes(folder, rounds):
         found["file"] = measured([(homes_of[name], "") for name in ("few", "full")], rounds)
         found["database"] = measured([(spare, urls[name]) for name in ("few", "full")], rounds)
         verified = {
-            "file": scale_home.call(homes_of["full"], "", "journal", "verify"),
-            "database": scale_home.call(spare, urls["full"], "journal", "verify", urls["full"]),
+            "file": scale_home.call(homes_of["full"], "", "home", "verify"),
+            "database": scale_home.call(spare, urls["full"], "home", "verify", urls["full"]),
         }
     return {
         **facts,
@@ -326,7 +326,7 @@ def copied_lines(results):
         return []
     found = results["copies"]
     rates = (f"{way} {rate} a second ({least(rate, found['goal'])})" for way, rate in found["copied_per_s"].items())
-    return [f"`journal copy` of {found['runs']:,} runs: {', '.join(rates)}. {measured_at(found)}"]
+    return [f"`home copy` of {found['runs']:,} runs: {', '.join(rates)}. {measured_at(found)}"]
 
 
 def least(rate, goal):

@@ -1,4 +1,4 @@
-"""Time of `replan whatif` over many recorded runs: an unchanged workflow, an edited policy, and a guard asked again.
+"""Time of `replan lab whatif` over many recorded runs: an unchanged workflow, an edited policy, and a guard asked again.
 
     python benchmarks/bench_whatif.py [--runs N] [--out FILE]
 
@@ -90,7 +90,7 @@ def main():
         fill(home, folder, options.runs)
         for name, words in EDITS.items():
             begun, before = time.monotonic(), processor_seconds()
-            report = json.loads(call(home, "whatif", *words, "--json"))
+            report = json.loads(call(home, "lab", "whatif", *words, "--json"))
             seconds, used = time.monotonic() - begun, processor_seconds() - before
             counts = {key: number for key, number in report["counts"].items() if number}
             rows.append(

@@ -1,7 +1,7 @@
 """A home of thousands of runs for the benchmark of scale, a file and a database, and what commands cost in it.
 
 Every run is driven by the product with a model in this process that answers at once: most have finished, and some wait
-for an answer. The database gets the runs of a file by `replan journal copy`, and a new file gets them back.
+for an answer. The database gets the runs of a file by `replan home copy`, and a new file gets them back.
 """
 
 import http.client
@@ -175,7 +175,7 @@ def file_of(home):
 
 def copied(home, source, target):
     """Copy all runs of one journal to another by the command; return the seconds."""
-    return call(home, "", "journal", "copy", source, target)
+    return call(home, "", "home", "copy", source, target)
 
 
 COMMANDS = (

@@ -2,12 +2,10 @@
 
 import contextlib
 import errno
-import importlib
 import io
 import json
 import os
 import select
-import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,129 +13,23 @@ from typing import IO, Any, NoReturn, cast
 
 import click
 
-from replan.cli.exits import MEANING, Exit, exit_of_error
+from replan.cli.exits import Exit, exit_of_error
 from replan.cli.help_format import HelpFormatter
 from replan.cli.options import Invocation, common
+from replan.cli.table import (
+    DAILY,
+    ELSEWHERE,
+    CommandGroup,
+    command_for,
+    meant_as_problem,
+    misplaced_option,
+    rows_below,
+    write_sections,
+)
 from replan.setup.command_name import program
 from replan.setup.version import release
 from replan.views.errors import error_object, line_of_crash, line_of_error, shortened
 from runtime.core.errors import ReplanError, UsageProblem, root_cause
-
-_TEXT_SUFFIXES = (".md", ".txt", ".rst", ".markdown")
-"""Names that end so are problems, also where the file is missing."""
-_COMMAND_OPTIONS = frozenset({"--json", "--jsonl", "--no-input", "-m", "--model", "-w", "--workflow", "--last"})
-"""Options of commands that are often written before the command."""
-OTHER_WORDS = {
-    "plan": "run",
-    "solve": "run",
-    "start": "run",
-    "list": "runs",
-    "ls": "runs",
-    "ps": "runs",
-    "status": "runs",
-    "continue": "resume",
-    "retry": "resume",
-    "stop": "cancel",
-    "kill": "cancel",
-    "rm": "delete",
-    "remove": "delete",
-    "validate": "check",
-    "verify": "journal verify",
-    "web": "serve",
-    "ui": "serve",
-    "help": "--help",
-}
-"""The command for each word that other tools use, where the spelling does not lead to it."""
-ELSEWHERE = {
-    ("execute", "--last"): "name the run, as `{program} runs` lists them",
-    ("do", "--last"): "it plans anew; `{program} execute RUN` executes the plan of a run",
-    ("delete", "--last"): "name the run, as `{program} runs` lists them",
-    ("serve", "--host"): "it serves this machine only, and a proxy in front of it serves others",
-    ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
-    ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
-}
-"""What to do instead, by a command and an option that it lacks and that users expect."""
-
-
-def meant_as_problem(arguments: Sequence[str]) -> str:
-    """Return the command line for a problem that the user wrote in the place of a command; empty for any other word."""
-    first = arguments[0]
-    if len(first.split()) > 1:
-        return f"`echo {shlex.quote(first[:40])} | {program()} run -`"
-    if first == "-" or first.lower().endswith(_TEXT_SUFFIXES) or os.path.isfile(first):  # noqa: PTH113 -- any text
-        return f"`{program()} run {shlex.join(arguments)}`"
-    return ""
-
-
-def command_for(word: str) -> str:
-    """Return the command for a word that other tools use; empty for any other word."""
-    command = OTHER_WORDS.get(word.lower())
-    return f"`{program()} {command}`" if command else ""
-
-
-def misplaced_option(option: str, command: str) -> str:
-    """Return what to do about an option that stands before the command; empty for one that no command has."""
-    if option not in _COMMAND_OPTIONS:
-        return ""
-    value = {"-m": " rules", "--model": " rules", "-w": " search", "--workflow": " search"}.get(option, "")
-    return f"{option} belongs to a command and stands after it, as in `{command} COMMAND {option}{value}`"
-
-
-_GROUPS = {
-    "Plan and execute": {
-        "init": "Write settings, a tools file for this repository, and a first problem.",
-        "run": "Plan a problem.",
-        "execute": "Execute a plan with your tools.",
-        "do": "Plan a problem, and execute the plan.",
-        "acquire": "Fill a schema by searching, asking and calculating.",
-        "check": "Check plans without a model.",
-        "export": "Write the plan of a run to a file.",
-    },
-    "Watch and answer": {
-        "runs": "List the runs.",
-        "show": "Show the state and the result of a run.",
-        "log": "Print the records of a run.",
-        "questions": "List the open questions.",
-        "answer": "Answer a question.",
-        "tell": "Tell a run something, at any time.",
-        "resume": "Go on with a run.",
-        "fork": "Start a new run from the middle of another one.",
-        "cancel": "Cancel a run.",
-        "undo": "Undo what an execution did.",
-    },
-    "Operate": {
-        "host": "Drive all runs of the home (the folder with runs and settings).",
-        "worker": "Drive runs of a journal in Postgres, on any number of machines.",
-        "serve": "Serve the runs to a browser on this machine, and drive them.",
-        "mcp": "Serve the runs to a program that speaks MCP, and drive them.",
-        "token": "Make and revoke tokens for the HTTP API and for MCP over HTTP.",
-        "journal": "Check, copy and upgrade journals.",
-        "telemetry": "Send traces that the OpenTelemetry collector has not taken yet.",
-        "archive": "Move finished runs into compressed files.",
-        "restore": "Bring archived runs back.",
-        "delete": "Delete a run for good.",
-        "prune": "Delete old runs that never go on.",
-        "doctor": "Show what this installation uses, and what is wrong with it.",
-    },
-    "Develop": {
-        "workflow": "Look at workflows and what they can cost.",
-        "policy": "Look at policies: how far back a failure goes.",
-        "whatif": "Fold recorded runs under edited rules.",
-        "experiment": "Compare ways to plan, with their uncertainty.",
-        "profile": "Measure a model, and find the settings that suit it.",
-        "tune": "Find the settings that suit your problems and your model.",
-        "explain": "Explain a term that this program prints.",
-        "completion": "Print the script that makes your shell complete commands.",
-        "version": "Print the version.",
-    },
-}
-"""The commands in their groups, each with its line in `replan --help`.
-
-The command NAME is the function `NAME` in `replan/cli/commands/NAME.py`. The module is imported when the command is
-used, and imports what is heavy when the command is called: help loads nothing heavy.
-"""
-_COMMANDS = {name: text for commands in _GROUPS.values() for name, text in commands.items()}
-
 
 click.Context.formatter_class = HelpFormatter  # For the commands of groups within this group, too.
 
@@ -158,20 +50,8 @@ def _own_broken_pipes() -> Iterator[None]:
         raise BrokenPipe(error) from error
 
 
-class App(click.Group):
-    """The group of commands. Each is imported when it is used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
-        """Return the commands, group by group."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the module of a command and return the command."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module = importlib.import_module(f"replan.cli.commands.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
-        return command
+class App(CommandGroup):
+    """The program: the commands of the table that stand below no noun."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -180,10 +60,10 @@ class App(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
-            meant = meant_as_problem(args) or command_for(args[0])
+            meant = meant_as_problem(args, program()) or command_for(args[0], program())
             if meant:
                 raise click.UsageError(f"{args[0]!r} is no command; did you mean {meant}?", ctx=ctx) from None
-            raise click.exceptions.NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx) from None
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=self.list_commands(ctx), ctx=ctx) from None
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Parse the command line; `--help` and `--version` print and exit here."""
@@ -196,19 +76,13 @@ class App(click.Group):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the lists of commands."""
-        width = max(map(len, _COMMANDS))
-        for group, commands in _GROUPS.items():
-            with formatter.section(group):
-                formatter.write_dl([(f"{name:<{width}}", text) for name, text in commands.items()])
+        """Write the commands of every day."""
+        write_sections(formatter, DAILY)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the exit codes, and examples."""
-        with formatter.section("Exit codes"):
-            formatter.write_dl([(str(int(code)), meaning) for code, meaning in MEANING.items()])
-        with formatter.section("Examples"):
-            formatter.write("  replan run problem.md\n  cat problem.md | replan run - --json | jq .plan\n")
-            formatter.write("  replan resume --last\n  replan run --help\n")
+        """Name the other commands."""
+        formatter.write_paragraph()
+        formatter.write(f"more: `{program()} help more`\n")
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run a command and exit with its code."""
@@ -221,7 +95,7 @@ class App(click.Group):
                 stream.reconfigure(errors="backslashreplace")
         invocation = Invocation(
             json="--json" in arguments or "--jsonl" in arguments,
-            command=next((word for word in arguments if word in _COMMANDS), ""),
+            command=next((word for word in arguments if word in rows_below()), ""),
         )
         try:
             extra |= {"standalone_mode": False, "obj": invocation, "prog_name": "replan"}

@@ -59,7 +59,7 @@ MEANING = {
     Exit.UNREAD: "the reader of the output closed it before its end",
     Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
 }
-"""One line for each, as `replan --help` shows them."""
+"""One line for each, as `replan explain exit` shows them."""
 
 _OUTCOMES = {
     "success": Exit.OK,

@@ -80,6 +80,42 @@ def common(function: F) -> F:
     return function
 
 
+class LongCommand(click.Command):
+    """A command with many options: `--help` shows those of every day, and `--help-all` all of them."""
+
+    def __init__(self, *args: Any, brief: str, **extra: Any) -> None:
+        """Take the names of the parameters that `--help` shows, with spaces between them."""
+        super().__init__(*args, **extra)
+        self._brief = {*brief.split(), "help_all"}
+        self._shows_all = False
+        everything = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=self._show_all,
+            help="Show all options.",
+        )
+        self.params.append(everything)
+
+    def _show_all(self, ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted and not ctx.resilient_parsing:
+            self._shows_all = True
+            click.echo(ctx.get_help(), color=ctx.color)
+            self._shows_all = False
+            ctx.exit()
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options that the help shows."""
+        shown = [
+            param
+            for param in self.get_params(ctx)
+            if self._shows_all or param.name in self._brief or param not in self.params  # The last one: `--help`.
+        ]
+        with formatter.section("Options"):
+            formatter.write_dl([record for param in shown if (record := param.get_help_record(ctx))])
+
+
 def json_option(function: F) -> F:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)

@@ -8,20 +8,24 @@ from typing import Any
 
 import trio
 
+from actors.planning.config import RunConfig
+from actors.planning.prepare import RunRequest
 from actors.run.kind import PreparedRun
 from actors.run.result import RunResult
+from actors.values.lines import columns, line
 from replan.cli.drive import drive_to_rest, print_result, show_result
 from replan.cli.exits import Exit
 from replan.cli.hints import say_how_to_follow
 from replan.cli.home import opened
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
+from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_json, print_text, show
 from replan.runs.engine import Engine
 from replan.runs.options import ignore
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
 from replan.runs.shipped_examples import ShippedExample, example_named
 from replan.runs.workspaces import admit_alone, ensure_unused
+from replan.runs.worst_case import cost_of, cost_of_run, cost_texts
 from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
 from replan.setup.home_folder import locate_home
@@ -132,3 +136,42 @@ async def require_host(engine: Engine, name: str) -> None:
         others = await engine.journal.hosts(dead=is_dead)
         cause = f"no host that is running drives runs of kind {name!r}" if others else "no host is running"
         raise UsageProblem(cause, place="--detach", hint=hint)
+
+
+def print_dry_run(request: RunRequest, *, as_json: bool) -> None:
+    """Print what the run can cost."""
+    _print_cost(cost_of_run(request), as_json=as_json)
+
+
+def print_cost_of(pinned: RunConfig, *, as_json: bool) -> None:
+    """Print what a run of the configuration can cost, whatever the problem."""
+    _print_cost(cost_of(pinned), as_json=as_json)
+
+
+def _print_cost(cost: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(cost)
+        return
+    show(columns(f"{name:<8}", line(text), hang=10) for name, text in _cost_rows(cost))
+
+
+def _cost_rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
+    texts = cost_texts(cost)
+    return [
+        ("workflow", f"{cost['workflow']} ({', '.join(cost['steps'])})"),
+        ("search", _cost_search(cost)),
+        ("model", _cost_models(cost)),
+        ("at best", texts["best"]),
+        ("at worst", texts["worst"]),
+        ("money", texts["money"]),
+    ]
+
+
+def _cost_models(cost: dict[str, Any]) -> str:
+    own = (f"{model} for {step}" for step, model in cost.get("step_models", {}).items())
+    return ", ".join((str(cost["model"]), *own))
+
+
+def _cost_search(cost: dict[str, Any]) -> str:
+    name = str(cost["search"]).replace("_", "-")
+    return name if cost["branches_max"] == 1 else f"{name}, {cost['branches_max']} branches at most"

@@ -54,7 +54,7 @@ class PlannerModel:
         """Return the actions as JSON text, with a usage of no tokens."""
         texts = (request.material.get("given") or {}).get("pddl")
         if request.material.get("role") != "actions" or texts is None:
-            return _refused("a planner only names the actions for a problem in PDDL (`replan run --pddl`)")
+            return _refused("a planner only names the actions for a problem in PDDL (`replan lab pddl run`)")
         command = [sys.executable, "-m", "replan.pddl_planner", self._engine]
         with trio.move_on_after(request.timeout_seconds) as timer:
             try:

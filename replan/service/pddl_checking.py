@@ -1,4 +1,4 @@
-"""Checking sequential plans for problems in PDDL: what `replan check --pddl` prints of each."""
+"""Checking sequential plans for problems in PDDL: what `replan lab pddl check` prints of each."""
 
 from typing import Any
 

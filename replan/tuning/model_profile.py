@@ -100,7 +100,7 @@ class Fit:
             value = {
                 "name": name,
                 "based_on": "base",
-                "description": "A model as measured by `replan profile`: one draw of the odds that fit it.",
+                "description": "A model as measured by `replan lab profile`: one draw of the odds that fit it.",
                 "odds": dict(odds),
                 "malformed": round(self.malformed, 4),
             }

@@ -1,7 +1,7 @@
 """The race: rungs of an experiment, each with the better half of the entrants of the rung before, within one limit.
 
 An entrant is a workflow with a policy, tried with the largest cap; a trial shows what each smaller cap would have
-brought (`equal_calls.py`). Each rung is an experiment like that of `replan experiment`: its definition and its results
+brought (`equal_calls.py`). Each rung is an experiment like that of `replan lab experiment`: its definition and its results
 are files, so that an interrupted race goes on where it was and pays for no trial twice.
 """
 

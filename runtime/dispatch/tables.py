@@ -99,7 +99,7 @@ def make(connection: Connection, place: str) -> Rights:
                 _make(connection)
         except errors.InsufficientPrivilege:
             end(connection)
-            hint = "let the owner of the database run: replan journal upgrade URL --app ROLE"
+            hint = "let the owner of the database run: replan home upgrade URL --app ROLE"
             raise JournalUnreadable(place, "this role may not make the tables that workers need", hint) from None
         except (errors.LockNotAvailable, errors.DeadlockDetected, errors.UniqueViolation):
             end(connection)  # Another worker is making them, or runs are being written.

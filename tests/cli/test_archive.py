@@ -82,7 +82,7 @@ def test_what_is_restored_is_as_it_was(replan, home, planned, into):
     assert [(row["run_id"], row["new"]) for row in rows] == [(each, True) for each in sorted((run, other))]
     assert counts(home) == before
     assert replan("show", run, "--json").stdout == shown
-    assert "nothing differs" in replan("journal", "verify").stdout
+    assert "nothing differs" in replan("home", "verify").stdout
     again = replan("restore", files[0])
     assert (again.stdout, again.exit_code) == ("", 0)
     assert "1 there already" in again.stderr

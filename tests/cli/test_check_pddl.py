@@ -1,4 +1,4 @@
-"""`check --pddl`: sequential plans for problems in PDDL, with the first action that cannot run."""
+"""`lab pddl check`: sequential plans for problems in PDDL, with the first action that cannot run."""
 
 import json
 
@@ -25,7 +25,7 @@ def files(tmp_path):
 
 
 def check(replan, files, *plans, **settings):
-    return replan("check", "--pddl", files / "d.pddl", files / "p.pddl", *plans, **settings)
+    return replan("lab", "pddl", "check", files / "d.pddl", files / "p.pddl", *plans, **settings)
 
 
 def test_a_valid_plan_is_exit_0_and_a_rejected_one_3(replan, files, home):

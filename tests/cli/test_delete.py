@@ -41,7 +41,7 @@ def ids(replan):
 def test_a_deleted_run_leaves_nothing(replan, home, planned):
     run = planned()
     texts = counts(home)["texts"]
-    shown = json.loads(replan("delete", run[:6], "--json").stdout)
+    shown = json.loads(replan("home", "delete", run[:6], "--json").stdout)
     assert (shown["run_id"], shown["runs"], shown["texts"]) == (run, 1, texts)
     assert set(counts(home).values()) == {0}
     assert_refused(replan("show", run), "no run", code=8)
@@ -51,7 +51,7 @@ def test_what_another_run_has_is_kept(replan, home, planned):
     first = planned()
     before = counts(home)["texts"]
     second = planned()
-    replan("delete", first)
+    replan("home", "delete", first)
     assert ids(replan) == [second]
     assert counts(home)["texts"] == before
     assert "Plan p1" in replan("show", second).stdout
@@ -59,8 +59,8 @@ def test_what_another_run_has_is_kept(replan, home, planned):
 
 def test_a_run_that_waits_is_deleted_only_by_force(replan, planned):
     run = planned({**SCRIPT, "g_analysis": [ASKING, ANALYSIS]})
-    assert_refused(replan("delete", run), f"run {run} has not ended", f"replan cancel {run}", "--force")
-    assert replan("delete", run, "--force").exit_code == 0
+    assert_refused(replan("home", "delete", run), f"run {run} has not ended", f"replan cancel {run}", "--force")
+    assert replan("home", "delete", run, "--force").exit_code == 0
     assert ids(replan) == []
 
 
@@ -70,8 +70,8 @@ def test_the_runs_of_its_steps_are_deleted_with_a_run(replan, home, planned, tmp
     planned({"g_plan": [PLAN], "g_sketch": []}, "-w", tmp_path / "parent.yaml")
     assert counts(home)["runs"] == 2
     child = json.loads(replan("show", "--last", "--tree", "--json").stdout)["nodes"][0]["child"]
-    assert_refused(replan("delete", child), "is a step of run")
-    assert "with 1 run of its steps" in replan("delete", run_id(replan)).stderr
+    assert_refused(replan("home", "delete", child), "is a step of run")
+    assert "with 1 run of its steps" in replan("home", "delete", run_id(replan)).stderr
     assert set(counts(home).values()) == {0}
 
 
@@ -93,18 +93,18 @@ def test_prune_deletes_old_runs_that_never_go_on(replan, planned, aged):
     pruned = planned({"g_plan": distinct(LOST, 3)}, "-w", "single")
     aged(31)
     new = planned()
-    listed = replan("prune", "--older-than", "30d", "--dry-run")
+    listed = replan("home", "prune", "--older-than", "30d", "--dry-run")
     assert (listed.stdout, listed.exit_code) == (f"{succeeded}\n", 0)
     assert ids(replan) == [new, pruned, waiting, succeeded]
-    assert replan("prune", "--older-than", "30d").stdout == f"{succeeded}\n"
+    assert replan("home", "prune", "--older-than", "30d").stdout == f"{succeeded}\n"
     assert ids(replan) == [new, pruned, waiting]
-    shown = json.loads(replan("prune", "--older-than", "30d", "--ended", "--json").stdout)
+    shown = json.loads(replan("home", "prune", "--older-than", "30d", "--ended", "--json").stdout)
     assert shown == {"runs": [pruned], "deleted": True, "folders": []}
     assert ids(replan) == [new, waiting]
 
 
 def test_prune_needs_an_age_and_may_find_nothing(replan, planned):
-    assert replan("prune").exit_code == 2
+    assert replan("home", "prune").exit_code == 2
     run = planned()
-    assert "0 runs deleted" in replan("prune", "--older-than", "1d").stderr
+    assert "0 runs deleted" in replan("home", "prune", "--older-than", "1d").stderr
     assert ids(replan) == [run]

@@ -27,13 +27,13 @@ def test_a_fork_is_deleted_with_its_folder_and_the_other_run_without_its_own(rep
     [recorded] = [event["workspace"] for _, event in records if event["kind"] == "forked"]
     assert recorded == str(folder), "the journal says which folder was made"
     before = files(work)
-    deleted = replan("delete", run, "--json")
+    deleted = replan("home", "delete", run, "--json")
     assert json.loads(deleted.stdout)["folders"] == [{"folder": str(folder), "kept": None, "ref": None}]
     assert f"the folder {folder} is removed" in deleted.stderr
     assert not folder.exists()
     if executed[2] == "git":
         assert folder.name not in git(work, "worktree", "list")
-    again = replan("delete", executed[0], "--json")
+    again = replan("home", "delete", executed[0], "--json")
     assert json.loads(again.stdout)["folders"] == []
     assert files(work) == before, "nobody made this folder for the run"
 
@@ -42,11 +42,11 @@ def test_a_folder_that_has_changed_is_kept_and_so_is_one_that_the_user_keeps(rep
     run, folder, _ = fork
     second = forked(replan, run, "--at", max(seq for seq, e in places(replan, run) if e["kind"] == "step_settled"))
     (folder / "notes").write_text("mine")
-    deleted = replan("delete", run)
+    deleted = replan("home", "delete", run)
     assert deleted.exit_code == 0
     assert f"the folder {folder} is kept: it has changes since the last snapshot of the run" in deleted.stderr
     assert (folder / "notes").read_text() == "mine"
-    kept = replan("delete", second["run_id"], "--keep-workspace")
+    kept = replan("home", "delete", second["run_id"], "--keep-workspace")
     assert "the folder" not in kept.stderr
     assert (tmp_path / f"{folder.name}-{second['run_id']}").is_dir()
 
@@ -57,9 +57,9 @@ def test_a_fork_that_has_not_ended_keeps_its_folder_until_it_is_deleted_by_force
         (work / "log").unlink()
     fork = forked(replan, run, "--at", "make/r1.v1.a1", code=6)["run_id"]
     folder = tmp_path / f"work-{fork}"
-    assert replan("delete", fork).exit_code == 2
+    assert replan("home", "delete", fork).exit_code == 2
     assert folder.is_dir()
-    assert "is removed" in replan("delete", fork, "--force").stderr
+    assert "is removed" in replan("home", "delete", fork, "--force").stderr
     assert not folder.exists()
 
 
@@ -70,7 +70,7 @@ def test_a_folder_in_which_another_run_waits_is_kept(replan, fork, tmp_path):
         "execute", tmp_path / "plan.json", "--tools", tmp_path / "tools.yaml", "--workspace", folder, "-m", "rules"
     )
     assert done.exit_code == 6, done.stderr
-    assert "works in it and has not finished" in replan("delete", run).stderr
+    assert "works in it and has not finished" in replan("home", "delete", run).stderr
     assert folder.is_dir()
 
 
@@ -82,13 +82,13 @@ def test_prune_removes_folders_archive_leaves_them_and_a_restored_fork_still_has
 ):
     run, folder, work = fork
     aged(2)
-    assert replan("prune", "--older-than", "1d", "--dry-run").exit_code == 0
+    assert replan("home", "prune", "--older-than", "1d", "--dry-run").exit_code == 0
     assert folder.is_dir()
     archived = replan("archive", "--older-than", "1d", "--to", tmp_path / "archive", "--json")
     assert run in archived.stdout
     assert folder.is_dir(), "the run may come back"
     assert replan("restore", tmp_path / "archive" / f"{run}.replan.gz").exit_code == 0
-    shown = json.loads(replan("prune", "--older-than", "1d", "--json").stdout)
+    shown = json.loads(replan("home", "prune", "--older-than", "1d", "--json").stdout)
     assert [each["folder"] for each in shown["folders"]] == [str(folder)]
     assert (folder.exists(), work.exists()) == (False, True)
 

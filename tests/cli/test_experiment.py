@@ -26,7 +26,7 @@ def file(tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["experiment", *map(str, arguments)])
+    return CliRunner().invoke(app, ["lab", "experiment", *map(str, arguments)])
 
 
 def test_a_line_per_arm_is_printed_and_the_report_written(file, tmp_path):
@@ -54,7 +54,7 @@ def test_a_spent_budget_is_an_exit_code(file, tmp_path):
 def test_a_command_line_without_an_experiment_is_refused(arguments):
     result = run(*arguments)
     assert result.exit_code == 2
-    assert "`replan experiment FILE`, or --calibrate FOLDER alone" in result.stderr
+    assert "`replan lab experiment FILE`, or --calibrate FOLDER alone" in result.stderr
 
 
 def test_an_invalid_experiment_is_reported_in_one_line(file, tmp_path):
@@ -75,7 +75,7 @@ def test_a_killed_and_restarted_experiment_writes_the_same_bytes(file, tmp_path,
     """A real process and a real SIGKILL."""
     path = file(seeds={"first": 1000, "count": 24})
     results = tmp_path / "out" / "results.jsonl"
-    words = ("experiment", path, "--jobs", "1", "--out", tmp_path / "out")
+    words = ("lab", "experiment", path, "--jobs", "1", "--out", tmp_path / "out")
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     process = commands.start(*words, cwd=data_root(), **streams)
     while process.poll() is None and not (results.exists() and results.stat().st_size > 6_000):

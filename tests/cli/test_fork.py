@@ -37,15 +37,15 @@ def test_a_fork_begins_with_the_records_of_the_run_and_goes_on_under_other_rules
     assert [line.split("  ")[-1] for line in mine[1:seq]] == [line.split("  ")[-1] for line in theirs[1:seq]]
     assert mine[seq].endswith(f"forked from run {ended} after its record {seq}")
     assert replan("log", ended).stdout == before, "the other run is only read"
-    assert replan("journal", "verify").exit_code == 0
+    assert replan("home", "verify").exit_code == 0
 
 
 def test_a_fork_survives_the_deletion_of_the_other_run(replan, ended):
     run = forked(replan, ended, "--at", "g_plan/v1.a1")["run_id"]
     shown = replan("show", run, "--tree").stdout
-    assert replan("delete", ended).exit_code == 0
+    assert replan("home", "delete", ended).exit_code == 0
     assert replan("show", run, "--tree").stdout == shown
-    assert replan("journal", "verify").exit_code == 0
+    assert replan("home", "verify").exit_code == 0
 
 
 def test_a_run_without_calls_goes_on_in_a_fork_with_the_whole_budget(replan, problem, scripted):

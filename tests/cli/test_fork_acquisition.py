@@ -98,7 +98,7 @@ def test_a_fork_of_an_acquisition_goes_on_with_another_value_which_the_other_run
     kinds = [event["kind"] for event in events(replan, done["run_id"])]
     assert kinds[last : last + 2] == ["forked", "value_told"], "it is told before anything else happens"
     assert replan("log", run).stdout == before
-    assert replan("journal", "verify").exit_code == 0
+    assert replan("home", "verify").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_a_fork_works_in_a_folder_of_its_own_and_asks_before_it_sends_again(repl
     assert json.loads(resumed.stdout)["outcome"] == "success", resumed.stderr
     assert (tmp_path / "sent").read_text() == "x"
     assert "log" not in files(tmp_path / "other")
-    assert replan("journal", "verify").exit_code == 0
+    assert replan("home", "verify").exit_code == 0
     if sort == "git":
         assert files(work) == before, "the other run's folder is as it was"
         assert "other" in git(work, "worktree", "list")

@@ -41,7 +41,7 @@ def test_a_run_that_another_process_drives_is_forked_and_goes_on(replan, shell, 
     assert driver.wait() == 0
     theirs = json.loads(out.read_text())
     assert (theirs["run_id"], theirs["outcome"], theirs["calls"]) == (run, "success", 4)
-    assert replan("journal", "verify").exit_code == 0
+    assert replan("home", "verify").exit_code == 0
 
 
 def test_a_run_that_waits_for_an_answer_is_forked_with_the_question_asked_anew(replan, problem, scripted):
@@ -80,7 +80,7 @@ def test_an_archived_run_is_forked_only_once_it_is_restored(replan, planned, tmp
 def test_a_run_that_was_moved_is_refused_with_the_place_where_it_is(replan, home, planned, tmp_path):
     replan("run", "-", "-m", "rules", "--no-input", input="Make it better, please.")
     run, addresses = run_id(replan), [f"sqlite:{each / 'journal.sqlite3'}" for each in (home, tmp_path / "other")]
-    assert replan("journal", "copy", *addresses).exit_code == 0
+    assert replan("home", "copy", *addresses).exit_code == 0
     assert addresses[1] in refused(replan, run, code=8)
 
 

@@ -1,4 +1,4 @@
-"""`journal copy` there and back: no view shows a moved run as one that waits, and one journal keeps driving it."""
+"""`home copy` there and back: no view shows a moved run as one that waits, and one journal keeps driving it."""
 
 import json
 
@@ -21,7 +21,7 @@ def asked(replan, home, other):
     replan("run", "-", "-m", "rules", "--no-input", input=VAGUE)
     run = run_id(replan)
     addresses = [f"sqlite:{folder / 'journal.sqlite3'}" for folder in (home, other)]
-    assert replan("journal", "copy", *addresses).stdout.split() == [run]
+    assert replan("home", "copy", *addresses).stdout.split() == [run]
     return run, *addresses
 
 
@@ -30,7 +30,7 @@ def test_a_run_that_was_answered_elsewhere_is_not_copied_back_over_its_mark(repl
     run, first, second = asked
     monkeypatch.setenv("REPLAN_HOME", str(other))
     assert replan("answer", f"{run}/q1", "The export writes no header.").exit_code == 0
-    back = replan("journal", "copy", second, first)
+    back = replan("home", "copy", second, first)
     assert back.exit_code == 8
     assert f"run '{run}'" in back.stderr
     assert "it stays in" in back.stderr

@@ -1,4 +1,4 @@
-"""`replan profile`: what it prints of a simulated and of a scripted model, its file, its limits."""
+"""`replan lab profile`: what it prints of a simulated and of a scripted model, its file, its limits."""
 
 import json
 
@@ -18,7 +18,7 @@ def two_worlds(monkeypatch, tmp_path):
 
 
 def test_a_profile_prints_each_step_and_writes_the_settings(replan, tmp_path):
-    result = replan("profile", "-m", "simulated:base", *FEW)
+    result = replan("lab", "profile", "-m", "simulated:base", *FEW)
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0].split()[:2] == ["step", "attempts"]
@@ -35,16 +35,16 @@ def test_a_profile_prints_each_step_and_writes_the_settings(replan, tmp_path):
 
 
 def test_the_same_command_goes_on_and_asks_nothing_twice(replan, tmp_path):
-    first = replan("profile", "-m", "simulated:base", *FEW, "--json")
+    first = replan("lab", "profile", "-m", "simulated:base", *FEW, "--json")
     results = tmp_path / "profile.profile" / "measured" / "results.jsonl"
     written = results.read_bytes()
-    again = replan("profile", "-m", "simulated:base", *FEW, "--json")
+    again = replan("lab", "profile", "-m", "simulated:base", *FEW, "--json")
     assert json.loads(first.stdout) == json.loads(again.stdout)
     assert results.read_bytes() == written
 
 
 def test_a_model_of_the_journal_is_measured_by_its_recorded_runs(replan, scripted, tmp_path):
-    result = replan("profile", "-m", scripted(SCRIPT), *FEW, "--json")
+    result = replan("lab", "profile", "-m", scripted(SCRIPT), *FEW, "--json")
     assert result.exit_code == 0, result.stderr
     shown = json.loads(result.stdout)
     assert shown["tasks"] == 10
@@ -57,7 +57,7 @@ def test_compact_prompts_are_measured_and_written(replan, tmp_path):
     sizes = []
     for options in (), ("--compact", "--output-tokens-max", "900"):
         out = tmp_path / f"profile{len(options)}.yaml"
-        result = replan("profile", "-m", "simulated:base", *FEW, *options, "--out", str(out), "--json")
+        result = replan("lab", "profile", "-m", "simulated:base", *FEW, *options, "--out", str(out), "--json")
         assert result.exit_code == 0, result.stderr
         written = yaml.safe_load(out.read_text())
         assert written.get("model_settings") == ({"compact": True} if options else None)
@@ -80,6 +80,6 @@ def test_compact_prompts_are_measured_and_written(replan, tmp_path):
 )
 def test_what_cannot_be_measured_is_refused_in_one_line(replan, tmp_path, arguments, cause):
     (tmp_path / "notes.md").write_text("mine")
-    result = replan("profile", *arguments)
+    result = replan("lab", "profile", *arguments)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert cause in result.stderr

@@ -1,4 +1,4 @@
-"""`run --pddl`: a model names actions, the domain says what they do, guards judge, and rejections are fed back."""
+"""`lab pddl run`: a model names actions, the domain says what they do, guards judge, and rejections are fed back."""
 
 import json
 
@@ -17,12 +17,12 @@ def task(tmp_path):
     """Write a domain and a problem; return the paths of their files, as arguments of the command."""
     (tmp_path / "d.pddl").write_text(f"; you must not use more than two steps\n{BLOCKS}")
     (tmp_path / "p.pddl").write_text(TWO)
-    return ("--pddl", tmp_path / "d.pddl", tmp_path / "p.pddl")
+    return (tmp_path / "d.pddl", tmp_path / "p.pddl")
 
 
 def found(replan, task, script, *more):
     """Run with the answers of a script; return the exit code and the object that is printed."""
-    result = replan("run", *task, "-m", script, "--no-input", "--json", *more)
+    result = replan("lab", "pddl", "run", *task, "-m", script, "--no-input", "--json", *more)
     return result.exit_code, json.loads(result.stdout)
 
 
@@ -61,7 +61,7 @@ def test_actions_with_outcomes_become_steps_with_outcomes(replan, tmp_path):
     (tmp_path / "d.pddl").write_text(ROOMS)
     (tmp_path / "p.pddl").write_text(PARCEL)
     answer = {"actions": ["(try-to-take w)", "(move w k h)"]}
-    task = ("--pddl", tmp_path / "d.pddl", tmp_path / "p.pddl")
+    task = (tmp_path / "d.pddl", tmp_path / "p.pddl")
     code, shown = found(replan, task, write_script(tmp_path, {"g_actions": [answer]}))
     assert code == 0
     assert [outcome["name"] for outcome in shown["plan"]["steps"][0]["outcomes"]] == ["outcome 1", "outcome 2"]
@@ -97,23 +97,23 @@ def test_a_run_goes_on_from_its_journal_alone(replan, task, tmp_path):
     script = write_script(tmp_path, {"g_actions": [WRONG, RIGHT]})
     code, shown = found(replan, task, script, "--max-calls", "1")
     assert (code, shown["outcome"]) == (5, "budget_exhausted")
-    for file in task[1:]:
+    for file in task:
         file.unlink()
     result = replan("resume", shown["run_id"], "--max-calls", "5", "--no-input", "--json")
     assert (result.exit_code, json.loads(result.stdout)["outcome"]) == (0, "success")
 
 
 def test_a_goal_that_holds_at_the_beginning_is_refused(replan, task, home):
-    task[2].write_text(TWO.replace("(on a b)", "(on b a)"))
-    assert_refused(replan("run", *task, "-m", "gpt-5-mini"), "p.pddl: the goal holds at the beginning", home=home)
+    task[1].write_text(TWO.replace("(on a b)", "(on b a)"))
+    assert_refused(replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini"), "p.pddl: the goal holds at the beginning", home=home)
 
 
 def test_a_model_that_reads_no_texts_is_refused(replan, task):
-    assert_refused(replan("run", *task, "-m", "rules"), "--model: the model `rules` reads no PDDL")
+    assert_refused(replan("lab", "pddl", "run", *task, "-m", "rules"), "--model: the model `rules` reads no PDDL")
 
 
 def test_a_workflow_that_finds_no_actions_is_refused_and_so_is_that_of_pddl_without_a_domain(replan, task, problem):
-    assert_refused(replan("run", *task, "-m", "gpt-5-mini", "-w", "single"), "no step of the workflow 'single'")
+    assert_refused(replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini", "-w", "single"), "no step of the workflow 'single'")
     from replan.runs.pddl_tasks import workflow_for_pddl
 
     result = replan("run", problem, "-m", "gpt-5-mini", "-w", workflow_for_pddl())
@@ -121,5 +121,5 @@ def test_a_workflow_that_finds_no_actions_is_refused_and_so_is_that_of_pddl_with
 
 
 def test_what_is_refused_in_a_domain_names_the_line_of_its_file(replan, task):
-    task[1].write_text(BLOCKS.replace("(holding ?x) (clear ?y)", "(or (holding ?x) (clear ?y))"))
-    assert_refused(replan("run", *task, "-m", "gpt-5-mini"), "d.pddl:13: `or` is not supported")
+    task[0].write_text(BLOCKS.replace("(holding ?x) (clear ?y)", "(or (holding ?x) (clear ?y))"))
+    assert_refused(replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini"), "d.pddl:13: `or` is not supported")

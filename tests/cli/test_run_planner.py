@@ -1,4 +1,4 @@
-"""`run --pddl -m planner:ENGINE`: a planner of unified-planning names the actions, and the guards prove the plan."""
+"""`lab pddl run -m planner:ENGINE`: a planner of unified-planning names the actions, and the guards prove the plan."""
 
 import json
 
@@ -23,8 +23,8 @@ def plan_with(replan, tmp_path):
     def plan(domain, problem, model="planner:pyperplan"):
         (tmp_path / "d.pddl").write_text(domain)
         (tmp_path / "p.pddl").write_text(problem)
-        task = ("--pddl", tmp_path / "d.pddl", tmp_path / "p.pddl")
-        return replan("run", *task, "-m", model, "--no-input", "--json")
+        task = (tmp_path / "d.pddl", tmp_path / "p.pddl")
+        return replan("lab", "pddl", "run", *task, "-m", model, "--no-input", "--json")
 
     return plan
 

@@ -9,7 +9,7 @@ from replan.setup.data_files import data_root
 from tests.cli.samples import PLAN
 
 PROBLEM = str(data_root() / "configs" / "problems" / "login_timeout.md")
-RACE = ("tune", "race", PROBLEM, "-m", "simulated:base", "-w", "single", "-w", "search", "-p", "default", "--jobs", "1")
+RACE = ("lab", "race", PROBLEM, "-m", "simulated:base", "-w", "single", "-w", "search", "-p", "default", "--jobs", "1")
 UNMADE = {**PLAN, "goal_state": ["a_token_that_nothing_makes"]}
 
 
@@ -26,7 +26,7 @@ def test_a_race_writes_a_workflow_that_runs_at_once(replan, folder):
     assert "Written: tuned.yaml" in result.stdout
     text = (folder / "tuned.yaml").read_text()
     head = [line for line in text.splitlines() if line.startswith("#")]
-    assert head[0] == "# Made by `replan tune race`."
+    assert head[0] == "# Made by `replan lab race`."
     for part in ("95 % interval", "calls on average", "paired", "of 120 calls allowed"):
         assert any(part in line for line in head), part
     workflow = yaml.safe_load(text)
@@ -69,13 +69,13 @@ def test_a_belief_policy_in_the_winner_keeps_its_other_options(replan, folder):
 def test_a_wrong_command_line_is_one_line_and_writes_nothing(replan, folder, monkeypatch, arguments, said):
     monkeypatch.setenv("REPLAN_MODEL", "rules")  # A model of the environment is not named for the race.
     (folder / "notes.md").write_text("mine\n")
-    result = replan("tune", "race", PROBLEM, *arguments)
+    result = replan("lab", "race", PROBLEM, *arguments)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert said in result.stderr
     assert [path.name for path in folder.iterdir()] == ["notes.md"]
 
 
 def test_a_missing_problem_is_named(replan, folder):
-    result = replan("tune", "race", "nowhere.md", *RACE[3:], "--max-calls", 120)
+    result = replan("lab", "race", "nowhere.md", *RACE[3:], "--max-calls", 120)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "nowhere.md" in result.stderr

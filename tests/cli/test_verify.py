@@ -1,4 +1,4 @@
-"""`replan doctor --verify`: every edit of what follows from the records is reported, in a line of its own."""
+"""`replan home verify`: every edit of what follows from the records is reported, in a line of its own."""
 
 import json
 import shutil
@@ -84,7 +84,7 @@ def edit(home, statements):
 
 
 def test_what_nobody_has_edited_agrees(replan, stored):
-    done = replan("doctor", "--verify")
+    done = replan("home", "verify")
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.startswith("ok     2 runs, ")
     assert done.stdout.endswith(" records, 1 message: nothing differs from the records\n")
@@ -94,7 +94,7 @@ def test_what_nobody_has_edited_agrees(replan, stored):
 def test_every_edit_is_reported(home, replan, stored, name):
     statements, expected = EDITS[name]
     edit(home, statements)
-    done = replan("doctor", "--verify")
+    done = replan("home", "verify")
     assert done.exit_code == 9
     lines = [line for line in done.stdout.splitlines() if line.startswith("WRONG")]
     joined = " ".join(done.stdout.split())
@@ -105,7 +105,7 @@ def test_every_edit_is_reported(home, replan, stored, name):
 
 def test_the_findings_are_also_data(home, replan, stored):
     edit(home, "UPDATE runs SET status = 'finished' WHERE id = 1")
-    done = replan("doctor", "--verify", "--json")
+    done = replan("home", "verify", "--json")
     shown = json.loads(done.stdout)
     assert done.exit_code == 9
     assert (shown["ok"], shown["runs"], shown["messages"], shown["not_checked"]) == (False, 2, 1, [])
@@ -115,34 +115,34 @@ def test_the_findings_are_also_data(home, replan, stored):
 def test_nothing_is_changed(home, replan, stored):
     edit(home, "UPDATE runs SET status = 'finished' WHERE id = 1; DELETE FROM unread")
     before = {path.name: path.read_bytes() for path in home.iterdir()}
-    replan("doctor", "--verify")
+    replan("home", "verify")
     assert {path.name: path.read_bytes() for path in home.iterdir()} == before
 
 
 def test_a_run_of_a_kind_that_is_not_installed_is_verified_by_its_hashes(home, replan, stored):
     """Its hash covers the kind, so the edit is noticed; what follows from its records cannot be computed."""
     edit(home, "UPDATE runs SET kind = 'gardening' WHERE id = 1")
-    done = replan("doctor", "--verify")
+    done = replan("home", "verify")
     assert done.exit_code == 9
     assert f"WRONG  run {stored[0]}: record 2: the record does not match its hash\n" in done.stdout
 
 
 def test_a_missing_home_has_nothing_wrong_and_is_not_made(home, replan):
-    done = replan("doctor", "--verify")
+    done = replan("home", "verify")
     assert (done.exit_code, home.exists()) == (0, False)
 
 
 def test_a_file_that_is_no_journal_is_one_line(home, replan):
     home.mkdir(mode=0o700)
     (home / "journal.sqlite3").write_bytes(b"not a database" * 1_000)
-    done = replan("doctor", "--verify")
+    done = replan("home", "verify")
     assert done.exit_code == 9
     assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_journal_of_a_newer_release_is_refused(home, replan, stored):
     edit(home, f"PRAGMA user_version = {VERSION + 1}")
-    done = replan("doctor", "--verify")
+    done = replan("home", "verify")
     assert done.exit_code == 9
     assert "upgrade" in done.stderr
 
@@ -150,10 +150,10 @@ def test_a_journal_of_a_newer_release_is_refused(home, replan, stored):
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_journal_from_which_a_run_was_deleted_agrees(home, replan, stored, place):
     """What the run has spent stays spent; a total that is too small is wrong as before."""
-    assert replan("delete", stored[place], "--force").exit_code == 0
-    done = replan("doctor", "--verify")
+    assert replan("home", "delete", stored[place], "--force").exit_code == 0
+    done = replan("home", "verify")
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.startswith("ok     1 run, ")
     assert "not checked: what runs that were deleted have added to the totals of the days" in done.stdout
     edit(home, "UPDATE spending SET calls = 0")
-    assert replan("doctor", "--verify").exit_code == 9
+    assert replan("home", "verify").exit_code == 9

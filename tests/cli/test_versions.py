@@ -37,8 +37,8 @@ def test_a_journal_of_another_release_is_refused_in_one_line(replan, home, waiti
         ["resume", waiting],
         ["answer", f"{waiting}/q1", "Version 3.12"],
         ["cancel", waiting],
-        ["journal", "verify"],
-        ["journal", "upgrade"],
+        ["home", "verify"],
+        ["home", "upgrade"],
         ["host"],
     ):
         done = replan(*command)
@@ -52,6 +52,6 @@ def test_a_journal_of_another_release_is_refused_in_one_line(replan, home, waiti
 
 
 def test_upgrade_and_doctor_say_which_version_a_journal_has(replan, home, waiting):
-    done = replan("journal", "upgrade", "--json")
+    done = replan("home", "upgrade", "--json")
     assert json.loads(done.stdout) == {"journal": f"sqlite:{home / 'journal.sqlite3'}", "version": VERSION}
     assert f"version {VERSION}, 1 run, 1 waiting" in replan("doctor").stdout

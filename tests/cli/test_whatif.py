@@ -36,7 +36,7 @@ def whatif(replan):
     """Call `whatif --json`; return the exit code and the report."""
 
     def call(*arguments):
-        done = replan("whatif", *arguments, "--json")
+        done = replan("lab", "whatif", *arguments, "--json")
         return done.exit_code, json.loads(done.stdout)
 
     return call
@@ -76,7 +76,7 @@ def test_an_edited_workflow_differs_at_the_record_of_its_first_other_decision(pl
     record = records(replan, run)[found["seq"] - 1]
     assert (record["seq"], record["kind"]) == (found["seq"], "decided")
     assert 0.0 < found["odds_estimate"] < 1.0
-    shown = replan("whatif", run, "--workflow", tmp_path / "search.yaml").stdout
+    shown = replan("lab", "whatif", run, "--workflow", tmp_path / "search.yaml").stdout
     assert f"differs at record {found['seq']}, because: the policy" in shown
     assert "estimate: the next attempt is accepted at" in shown
 
@@ -112,7 +112,7 @@ def test_waiting_runs_come_first_and_are_counted(replan, planned, whatif, tmp_pa
     code, report = whatif("--workflow", path)
     assert (code, report["waiting"]) == (3, {"compared": 1, "differ": 1})
     assert report["runs"][0]["status"] == "waiting"
-    first = replan("whatif", "--workflow", path).stdout.splitlines()[0]
+    first = replan("lab", "whatif", "--workflow", path).stdout.splitlines()[0]
     assert first == "1 of 1 waiting run would be asked something else"
 
 
@@ -182,9 +182,9 @@ def test_the_program_of_another_checkout_is_named_where_it_decides_otherwise(pla
 )
 def test_what_cannot_be_folded_is_refused_in_one_line(replan, planned, arguments, words):
     planned()
-    assert_refused(replan("whatif", *arguments), words, code=8 if arguments == ("nosuchrun",) else 2)
+    assert_refused(replan("lab", "whatif", *arguments), words, code=8 if arguments == ("nosuchrun",) else 2)
 
 
 def test_an_empty_home_has_nothing_to_compare(replan):
-    done = replan("whatif")
+    done = replan("lab", "whatif")
     assert (done.exit_code, done.stdout) == (0, "0 runs: 0 same to the end, 0 with another decision\n")

@@ -142,7 +142,7 @@ def test_a_published_experiment_is_valid_uses_reporting_seeds_and_has_its_tables
 def test_the_command_reproduces_the_committed_tables_of_the_quick_experiment(tmp_path):
     """`make lab` checks all of them."""
     path = FILE.with_name("tools_quick.yaml")
-    result = CliRunner().invoke(app, ["experiment", str(path), "--out", str(tmp_path), "--jobs", "1"])
+    result = CliRunner().invoke(app, ["lab", "experiment", str(path), "--out", str(tmp_path), "--jobs", "1"])
     assert result.exit_code == 0, result.output
     assert "retry_only" in result.stdout
     for name in TABLES:
@@ -156,7 +156,7 @@ def test_the_command_reproduces_the_committed_tables_of_the_quick_experiment(tmp
 def test_the_command_prints_the_tables_as_json(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump({**SMALL, "policies": [{"name": "default"}], "seeds": {"first": 0, "count": 1}}))
-    result = CliRunner().invoke(app, ["experiment", str(path), "--out", str(tmp_path / "out"), "--json"])
+    result = CliRunner().invoke(app, ["lab", "experiment", str(path), "--out", str(tmp_path / "out"), "--json"])
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)
     assert set(TABLES) <= set(printed)

@@ -1,4 +1,4 @@
-"""`journal verify` agrees with what the program itself writes: every history of every kind, on a file that is verified.
+"""`home verify` agrees with what the program itself writes: every history of every kind, on a file that is verified.
 
 The days go by while a history is written, so that reservations pass from one day to the next.
 """

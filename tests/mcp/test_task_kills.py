@@ -138,7 +138,7 @@ async def test_the_task_of_a_run_that_was_moved_has_failed_and_that_of_a_deleted
         await trio.run_process(command, env=house.environment, capture_stdout=True, capture_stderr=True)
 
     journals = [f"sqlite:{folder / 'journal.sqlite3'}" for folder in (house.home, tmp_path)]
-    await replan("journal", "copy", *journals)
+    await replan("home", "copy", *journals)
     async with house.server("stdio") as connect, connected(connect) as client:
         state = await polled(client.session, task)
         assert (state["status"], "result" in state) == ("failed", False)
@@ -148,6 +148,6 @@ async def test_the_task_of_a_run_that_was_moved_has_failed_and_that_of_a_deleted
         await cancelled(client.session, task)
         assert kept(await polled(client.session, task)) == kept(state)
         deleted, _ = await in_state(client, "completed")
-        await replan("delete", deleted)
+        await replan("home", "delete", deleted)
         with pytest.raises(MCPError, match=f"no task '{deleted}'"):
             await polled(client.session, deleted)

@@ -115,7 +115,7 @@ def test_an_installed_wheel_runs_an_experiment(installed, tmp_path):
         "{name: mine, description: d, problems: [login.md], models: ['simulated:base'], pipelines: [{name: search}], "
         "seeds: {first: 0, count: 1}, baseline: search}"
     )
-    printed = json.loads(_run(installed / "replan", "experiment", "mine.yaml", "--json", cwd=tmp_path))
+    printed = json.loads(_run(installed / "replan", "lab", "experiment", "mine.yaml", "--json", cwd=tmp_path))
     assert [row["trials"] for row in printed["arms"]] == [1]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, examples
+from replan.cli.options import Invocation, LongCommand, examples
 from replan.cli.run_options import (
     detach_option,
     driving_options,
@@ -45,7 +45,12 @@ GOAL_BYTES_MAX = 64 * 1024
 """Bytes of a goal on standard input."""
 
 
-@click.command(epilog=_ACQUIRE, short_help="Fill a schema by searching, asking and calculating.")
+@click.command(
+    cls=LongCommand,
+    brief="docs given explain output compare model max_calls max_cost deadline detach no_input quiet full json",
+    epilog=_ACQUIRE,
+    short_help="Fill a schema by searching, asking and calculating.",
+)
 @click.argument("profile")
 @click.argument("goal", required=False)
 @click.option(

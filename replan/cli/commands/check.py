@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples
-from replan.cli.run_options import is_given
+from replan.cli.terminal.plain import JsonArray, print_json, print_text
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _CHECK = examples(
     "replan check plans/*.json more.jsonl --jsonl | jq -c 'select(.valid | not)'",
     "replan check plans/*.json --format sarif > replan.sarif",
     "replan run problem.md --json | jq .plan | replan check -",
-    "replan check --pddl domain.pddl problem.pddl plan.txt",
 )
 
 
@@ -43,7 +42,6 @@ _CHECK = examples(
     type=click.Choice(["strong", "strong_cyclic", "weak"]),
     help="What expansive asks of the traces that do not escalate; default: strong_cyclic.",
 )
-@click.option("--pddl", is_flag=True, help="The files are a DOMAIN, a PROBLEM and sequential plans, in PDDL.")
 @click.option("--r-max", type=click.IntRange(min=1), default=100, show_default=True, help="The largest total budget.")
 @click.option(
     "--guard",
@@ -70,7 +68,6 @@ def check(
     *,
     level: str,
     assurance: str | None,
-    pddl: bool,
     r_max: int,
     guards: tuple[str, ...],
     form: str,
@@ -79,28 +76,21 @@ def check(
 ) -> int:
     """Check plans without a model: no run, no home.
 
-    A PLAN is a file, or - for standard input; a .jsonl file has a plan, or an object with a `plan` key, per line. With
-    --pddl, a DOMAIN and a PROBLEM come first, and a PLAN has an action as (name object ...) after the other.
+    A PLAN is a file, or - for standard input; a .jsonl file has a plan, or an object with a `plan` key, per line.
     Exit 0: all valid; 3: some rejected; 2: some unreadable.
     """
     flags = {"json": as_json, "jsonl": as_jsonl}
     named = [name for name, given in flags.items() if given] + [form] * (form != "text")
     if len(set(named)) > 1:
         raise UsageProblem("more than one form is named", place="--format", hint="leave --json or --jsonl out")
-    if assurance is not None and level != "expansive":
-        hint = "add --level expansive"
-        raise UsageProblem(f"the level {level} looks at no failures", place="--assurance", hint=hint)
-    from replan.cli.check_output import output_of
-    from replan.cli.check_pddl import check_actions
+    if assurance is not None:
+        check_assurance(level)
     from replan.cli.terminal.console import notice
     from replan.service.checking import Standard, judged
     from replan.views.errors import line_of_error
 
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
     form = named[0] if named else "text"
-    if pddl:
-        _refuse_plan_settings()
-        return check_actions(files, Standard(level, assurance or "strong_cyclic", r_max), form)
     worst, single = Exit.OK, len(files) == 1 and not files[0].endswith(".jsonl")
     output = output_of(form, single=single)
     for name in files:
@@ -116,11 +106,11 @@ def check(
     return worst
 
 
-def _refuse_plan_settings() -> None:
-    """Refuse the settings that plans in PDDL do not have: their actions are tried once, and name no guard."""
-    for name, option in (("r_max", "--r-max"), ("guards", "--guard")):
-        if is_given(name):
-            raise UsageProblem("plans in PDDL have no budgets and no guards", place=option, hint=f"leave {option} out")
+def check_assurance(level: str) -> None:
+    """Refuse `--assurance` where the level looks at no failures."""
+    if level != "expansive":
+        hint = "add --level expansive"
+        raise UsageProblem(f"the level {level} looks at no failures", place="--assurance", hint=hint)
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
@@ -198,3 +188,113 @@ def _worse(first: Exit, second: Exit) -> Exit:
     """Return the worse of two codes: unreadable before rejected before valid."""
     order = (Exit.OK, Exit.UNSOLVED, Exit.USAGE)
     return max(first, second, key=order.index)
+
+
+Report = Mapping[str, Any]
+
+
+class CheckOutput(Protocol):
+    """Prints reports in one form."""
+
+    def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
+        """Print the report on one plan: its object, the guards of its steps, and the text that was checked."""
+
+    def end(self) -> None:
+        """Print what follows the last report."""
+
+
+class _OneByOne:
+    """The forms in which each report stands alone."""
+
+    def __init__(self, form: str) -> None:
+        self._form = form
+
+    def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
+        match self._form:
+            case "json":
+                print_json(report)
+            case "jsonl":
+                print_json(report, indent=None)
+            case "github":
+                from replan.views.check_formats import github_lines
+
+                print_text("".join(f"{row}\n" for row in github_lines(report, text)))
+            case _:
+                from replan.cli.terminal.console import show
+                from replan.views.check_report import report_lines
+
+                show(report_lines(report, dict(guards)))
+
+    def end(self) -> None:
+        """Print nothing."""
+
+
+class _Array:
+    """One array of JSON."""
+
+    def __init__(self) -> None:
+        self._array = JsonArray()
+
+    def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
+        del guards, text
+        self._array.add(report)
+
+    def end(self) -> None:
+        self._array.end()
+
+
+class _Sarif:
+    """One log of SARIF 2.1.0."""
+
+    def __init__(self) -> None:
+        from replan.setup.version import release
+        from replan.views.check_formats import sarif_head
+
+        self._before = sarif_head(release())
+
+    def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
+        del guards
+        from replan.views.check_formats import sarif_results
+
+        for result in sarif_results(report, text):
+            print_text(self._before + "\n")
+            print_json(result, indent=None)
+            self._before = ","
+
+    def end(self) -> None:
+        from replan.views.check_formats import SARIF_TAIL
+
+        print_text((self._before if self._before != "," else "") + SARIF_TAIL)
+
+
+class _Junit:
+    """One suite of JUnit's XML."""
+
+    def __init__(self) -> None:
+        from replan.views.check_formats import JUNIT_HEAD
+
+        print_text(JUNIT_HEAD)
+
+    def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
+        del guards
+        from replan.views.check_formats import junit_case
+
+        print_text(junit_case(report, text))
+
+    def end(self) -> None:
+        from replan.views.check_formats import JUNIT_TAIL
+
+        print_text(JUNIT_TAIL)
+
+
+def output_of(form: str, *, single: bool) -> CheckOutput:
+    """Return what prints in a format; `single` says that one plan is checked, whose JSON is an object and no array."""
+    match form:
+        case "json" if not single:
+            return _Array()
+        case "sarif":
+            return _Sarif()
+        case "junit":
+            return _Junit()
+        case _:
+            return _OneByOne(form)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, examples
+from replan.cli.options import Invocation, LongCommand, examples
 from replan.cli.run_options import (
     check_one_named,
     driving_options,
@@ -46,7 +46,15 @@ EXAMPLES = ("repair",)
 """The shipped examples that have a problem."""
 
 
-@click.command(epilog=_DO, short_help="Plan a problem, and execute the plan.")
+@click.command(
+    cls=LongCommand,
+    brief=(
+        "workflow model files repository tools workspace approve "
+        "example max_calls max_cost deadline dry_run no_input json"
+    ),
+    epilog=_DO,
+    short_help="Plan a problem, and execute the plan.",
+)
 @click.argument("problem", required=False)
 @goal_options
 @planning_options
@@ -80,10 +88,9 @@ def do(
     from actors.run.limits import split_limits
     from actors.tools.workspace import check_workspace
     from actors.values.lines import BLANK, line
-    from replan.cli.cost import print_dry_run
     from replan.cli.inputs import read_problem, source_of
     from replan.cli.plugins import registry_of
-    from replan.cli.starting import take_example
+    from replan.cli.starting import print_dry_run, take_example
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach
     from replan.runs.executing import ExecutionOptions, planned_with, tools_of
@@ -131,7 +138,7 @@ def do(
 
 def _goal(problem: str | None, example: str | None, model: str | None, values: dict[str, Any]) -> TokenGoal | None:
     """Return the goal of `--goal`, for which it sets the model and the workflow in `values`; None for a problem."""
-    from replan.cli.goal_options import read_goal
+    from replan.cli.commands.run import read_goal
 
     if not (values["goal"] or values["holds"]):
         check_one_named("problem", problem, example, "name a file with a problem, or --example NAME")

@@ -10,7 +10,7 @@ import click
 
 from replan.cli.completing import complete_workflow
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, examples
+from replan.cli.options import Invocation, LongCommand, examples
 from replan.cli.run_options import (
     check_one_named,
     detach_option,
@@ -37,7 +37,14 @@ EXAMPLES = ("repair", "detour")
 """The shipped examples."""
 
 
-@click.command(epilog=_EXECUTE, short_help="Execute a plan with your tools.")
+@click.command(
+    cls=LongCommand,
+    brief=(
+        "tools workspace approve example model workflow max_calls max_cost deadline dry_run detach no_input quiet json"
+    ),
+    epilog=_EXECUTE,
+    short_help="Execute a plan with your tools.",
+)
 @click.argument("plan", required=False, metavar="RUN|PLAN.json")
 @tools_options
 @click.option("--example", type=click.Choice(EXAMPLES), help="Copy a shipped example, and execute it.")

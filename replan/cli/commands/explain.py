@@ -1,16 +1,19 @@
-"""`explain`: says what a term means that the program prints."""
+"""`explain` says what a term means that the program prints; `help` shows what commands there are."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import click
 
-from replan.cli.exits import Exit
+from replan.cli.exits import MEANING, Exit
 from replan.cli.options import common, examples, json_option
+from replan.cli.table import COMMANDS, DAILY, rows_below, write_sections
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
-_EXPLAIN = examples("replan explain all_pruned", "replan explain composite", "replan explain plan.cycle --json")
+_EXPLAIN = examples(
+    "replan explain all_pruned", "replan explain composite", "replan explain plan.cycle --json", "replan explain exit"
+)
 
 
 @click.command(epilog=_EXPLAIN)
@@ -18,7 +21,10 @@ _EXPLAIN = examples("replan explain all_pruned", "replan explain composite", "re
 @json_option
 @common
 def explain(*, term: tuple[str, ...], as_json: bool) -> int:
-    """Explain a TERM that this program prints: an outcome, a guard, a code, a status, a word. Without one, list all."""
+    """Explain a TERM that this program prints: an outcome, a guard, a code, a status, a word. Without one, list all.
+
+    The term `exit` lists all exit codes.
+    """
     from actors.files.retired import retired
     from actors.files.suggestions import near
     from actors.values.lines import indented, line
@@ -28,6 +34,8 @@ def explain(*, term: tuple[str, ...], as_json: bool) -> int:
     known = terms()
     if not wanted:
         shown = known
+    elif wanted in ("exit", "exit codes"):
+        shown = [term for term in known if term.kind == EXIT_KIND]
     else:
         shown = [term for term in known if term.name == wanted] or [
             term for term in known if _same(term.name) == _same(wanted)
@@ -56,6 +64,8 @@ _SECTIONS = {
     "words": "word",
 }
 
+EXIT_KIND = "exit code"
+"""What sort of term an exit code is."""
 _ROW = "rule of the default policy"
 """What the terms of a section are."""
 
@@ -87,6 +97,10 @@ def terms() -> list[GlossaryTerm]:
     policy = yaml.safe_load((configs / "policies" / "default.yaml").read_text(encoding="utf-8"))
     return [
         *every_term,
+        *(
+            GlossaryTerm(f"exit {int(code)}", EXIT_KIND, f"{text[0].upper()}{text[1:]}.")
+            for code, text in MEANING.items()
+        ),
         *(GlossaryTerm(row["id"], _ROW, f"{row['why']} So: {row['level']}.") for row in policy["rows"]),
     ]
 
@@ -99,3 +113,38 @@ def _terms(kind: str, entries: Mapping[str, Any]) -> Iterator[GlossaryTerm]:
 
 def _same(name: str) -> str:
     return name.lower().replace("_", " ").replace("-", " ")
+
+
+_HELP = examples("replan help", "replan help more", "replan help home delete")
+
+
+@click.command("help", epilog=_HELP)
+@click.argument("words", metavar="[more|COMMAND...]", nargs=-1)
+@json_option
+@common
+@click.pass_context
+def help_command(ctx: click.Context, *, words: tuple[str, ...], as_json: bool) -> int:
+    """Show the help of the program or of a COMMAND; `more` lists the commands that the first help leaves out."""
+    from replan.cli.app import app
+    from replan.cli.terminal.plain import print_json
+
+    if as_json:
+        rows = [
+            {"name": row.name, "section": row.section or None, "help": row.help, "daily": row.section in DAILY}
+            for row in COMMANDS.values()
+        ]
+        print_json({"commands": rows})
+    elif words == ("more",):
+        formatter = ctx.make_formatter()
+        write_sections(
+            formatter,
+            [name for name in dict.fromkeys(row.section for row in rows_below().values()) if name not in DAILY],
+        )
+        formatter.write(
+            f"\n`{program()} help COMMAND` explains a command; `{program()} explain exit` lists the exit codes.\n"
+        )
+        click.echo(formatter.getvalue().strip("\n"))
+    else:
+        with app.make_context("replan", [*words, "--help"]) as context:  # It prints the help, and exits.
+            app.invoke(context)
+    return Exit.OK

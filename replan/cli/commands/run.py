@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, examples
+from replan.cli.options import Invocation, LongCommand, examples
 from replan.cli.run_options import (
     detach_option,
     driving_options,
@@ -21,10 +21,14 @@ from replan.cli.run_options import (
     planning_options,
     tools_file_option,
 )
+from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from actors.values.given import PddlTexts
+    from replan.runs.token_goals import TokenGoal
 
 _RUN = examples(
     "replan run problem.md",
@@ -32,14 +36,17 @@ _RUN = examples(
     "cat problem.md | replan run - --json --no-input | jq .plan > plan.json",
     "replan run problem.md --repo . --attach notes/design.md",
     "replan run problem.md --dry-run",
-    "replan run --pddl domain.pddl problem.pddl -m gpt-5-mini --max-calls 8",
     "replan run --tools tools.yaml --goal tests_pass,deployed --holds repository",
 )
 
 
-@click.command(epilog=_RUN, short_help="Plan a problem.")
+@click.command(
+    cls=LongCommand,
+    brief="workflow model files repository goal tools max_calls max_cost deadline dry_run detach no_input quiet json",
+    epilog=_RUN,
+    short_help="Plan a problem.",
+)
 @click.argument("problem", required=False)
-@click.option("--pddl", metavar="DOMAIN", help="The PROBLEM is one of this domain, both in PDDL; -w may be left out.")
 @goal_options
 @planning_options
 @tools_file_option
@@ -50,9 +57,7 @@ _RUN = examples(
 @placement_options
 @driving_options
 @click.pass_obj
-def run(
-    invocation: Invocation, /, problem: str | None, *, pddl: str | None, dry_run: bool, detach: bool, **values: Any
-) -> int:
+def run(invocation: Invocation, /, problem: str | None, *, dry_run: bool, detach: bool, **values: Any) -> int:
     """Plan the PROBLEM in a file, or - for standard input; or, with --goal, from the steps that tools declare.
 
     The plan goes to stdout, all else to stderr. Ctrl-C parks the run, once the replies in flight are in, and prints how
@@ -62,24 +67,39 @@ def run(
     Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
     run's id is printed at once.
     """
+    from replan.cli.inputs import read_problem
+
+    goal = read_goal(problem, values["goal"], values["holds"], values)
+    text = goal.problem if goal is not None else read_problem(problem or "")
+    return start_planning(invocation, text, values, problem or "--goal", goal=goal, dry_run=dry_run, detach=detach)
+
+
+def start_planning(
+    invocation: Invocation,
+    text: str,
+    values: dict[str, Any],
+    source: str,
+    *,
+    dry_run: bool,
+    detach: bool,
+    goal: TokenGoal | None = None,
+    pddl: PddlTexts | None = None,
+) -> int:
+    """Plan a text with the values of the options of `run`; `source` names what the text was read from."""
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
     from actors.config.model_spec import ReplaySpec
     from actors.planning.prepare import RunOptions
     from actors.run.limits import split_limits
-    from replan.cli.cost import print_dry_run
-    from replan.cli.goal_options import read_goal
     from replan.cli.inputs import source_of
     from replan.cli.plugins import registry_of
-    from replan.cli.starting import start_run
+    from replan.cli.starting import print_dry_run, start_run
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach
     from replan.runs.executing import with_tools
     from replan.runs.prepare import prepare
 
-    goal = read_goal(problem, values["goal"], values["holds"], values, or_else="" if pddl is None else "--pddl")
-    text, texts = (goal.problem, None) if goal is not None else _task(problem, pddl, values)
-    attached = attach(values["files"], values["repository"], text)
+    attached = attach(values.get("files", ()), values.get("repository"), text)
     options = RunOptions(
         values["workflow"],
         values["search"],
@@ -87,7 +107,7 @@ def run(
         no_input=invocation.no_input,
         strict=values["strict"],
     )
-    with naming_options(PROBLEM=source_of(problem or "--goal")):
+    with naming_options(PROBLEM=source_of(source)):
         prepared = prepare(
             text,
             options,
@@ -95,11 +115,11 @@ def run(
             registry=registry_of(invocation),
             environment=os.environ,
             attachments=attached.attachments,
-            pddl=texts,
+            pddl=pddl,
         )
         prepared, remarks = with_tools(prepared, values["tools"], goal, os.environ)
-    for each in (*attached.notices, *remarks, *prepared.notices):
-        notice(each)
+    for remark in (*attached.notices, *remarks, *prepared.notices):
+        notice(remark)
     if dry_run:
         prepared.check_settings()
         print_dry_run(prepared.request, as_json=invocation.json)
@@ -109,21 +129,30 @@ def run(
     return start_run(invocation, prepared.request, detach=detach, make=not isinstance(prepared.choice.spec, ReplaySpec))
 
 
-def _task(problem: str | None, pddl: str | None, values: dict[str, Any]) -> tuple[str, PddlTexts | None]:
-    """Return the problem's text, and its texts in PDDL; None for a problem in words.
+def read_goal(
+    problem: str | None, goal: Sequence[str], holds: Sequence[str], values: dict[str, Any], *, or_else: str = ""
+) -> TokenGoal | None:
+    """Return the goal of `--goal`, or None where a problem is named; `or_else` names what else may be named.
 
-    For a problem in PDDL, a workflow that was not given is set in `values`.
+    For a goal it sets the workflow and the model in `values` that are not given. Raises `UsageProblem` for both, for
+    neither, for `--holds` without a goal, and for files that a search for a plan does not read.
     """
-    from replan.cli.inputs import read_problem
-    from replan.cli.pddl_files import read_task
-    from replan.runs.pddl_tasks import workflow_for_pddl
+    if not goal:
+        if holds:
+            raise UsageProblem("there is no --goal", place="--holds", hint="name a goal, or leave it out")
+        if problem is None and not or_else:
+            raise UsageProblem("this argument is missing", place="PROBLEM", hint=f"`{program()} run --help` explains")
+        return None
+    from replan.runs.token_goals import MODEL, goal_in, workflow_for_goal
 
-    if problem is None:
-        raise UsageProblem(
-            "no problem is named", place="PROBLEM", hint="name the file of a problem, after that of its domain"
-        )
-    if pddl is None:
-        return read_problem(problem), None
+    if problem is not None or or_else:
+        cause = f"both a goal and {or_else or 'a problem'} are given"
+        raise UsageProblem(cause, place="--goal", hint="leave one of the two out")
+    for key, option in (("files", "--attach"), ("repository", "--repo"), ("strict", "--strict")):
+        if values.get(key):
+            raise UsageProblem("a plan for a goal is made from tools alone", place=option, hint="leave it out")
     if not is_given("workflow"):
-        values["workflow"] = workflow_for_pddl()
-    return read_task(pddl, problem)
+        values["workflow"] = workflow_for_goal()
+    values["model"] = values["model"] or MODEL
+    with naming_options():
+        return goal_in(goal, holds)

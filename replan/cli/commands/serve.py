@@ -1,4 +1,4 @@
-"""`serve`: serves the home to browsers and programs on this machine, and drives its runs."""
+"""The commands that serve a home: `serve`, `mcp`, `host` and `worker`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, health_option, plugins_option
+from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 from runtime.core.extras import install_command
 
 if TYPE_CHECKING:
+    from replan.mcp.serving import Wish
     from replan.setup.proxy import ProxyEntry
     from replan.setup.settings import UserConfig
 
@@ -69,7 +71,7 @@ def serve(
     if sign_in:
         return print_sign_in(as_json=as_json)
     tune()
-    where = partial(_serve, port=port, listen=listen, hosts=not no_host, allow_execute=allow_execute)
+    where = partial(_serve_page, port=port, listen=listen, hosts=not no_host, allow_execute=allow_execute)
     return trio.run(partial(where, invocation, proxy, health_port, as_json=as_json))
 
 
@@ -85,7 +87,7 @@ def print_sign_in(*, as_json: bool) -> int:
     return Exit.OK
 
 
-async def _serve(
+async def _serve_page(
     invocation: Invocation, proxy: str | None, health_port: int | None, *, as_json: bool, hosts: bool, **where: Any
 ) -> int:
     """Serve the home until a signal asks to stop; `where` is what `serve_home` takes. Return the exit code."""
@@ -150,3 +152,183 @@ def _print_address(address: str, *, as_json: bool) -> None:
     fields = {"at": stamp(time.time()), "event": "sign_in", "url": address, "until": stamp(until)}
     text = json.dumps(fields) if as_json else f"open once, before {clock(until)}: {address}"
     click.echo(text, file=cast("IO[str]", Lossy(sys.stdout)))
+
+
+MCP_PORT = 8431
+"""The usual port of HTTP."""
+
+
+@click.command(epilog=examples("replan mcp", "replan mcp --allow-execute", "replan mcp --http --port 0"))
+@click.option("--http", is_flag=True, help="Serve over HTTP on this machine, in place of standard input and output.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help=f"The port of HTTP, {MCP_PORT} where none is named; 0 takes a free one.",
+)
+@click.option("--no-host", is_flag=True, help="Show and take messages only; another process drives the runs.")
+@click.option("--allow-execute", is_flag=True, help="Let clients execute plans with the tool sets of config.yaml.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@plugins_option
+@common
+@click.pass_obj
+def mcp(
+    invocation: Invocation, *, http: bool, port: int | None, no_host: bool, allow_execute: bool, as_json: bool
+) -> int:
+    """Serve the home to a program that speaks the Model Context Protocol, and drive its runs.
+
+    A client starts it and speaks on standard input and output; when the client ends, so does the server, its runs are
+    parked, and the next host goes on with them. With --http it listens on this machine for clients that have a token
+    (`replan token add`). Notices go to stderr, with --http to stdout.
+    """
+    from importlib.util import find_spec
+
+    if port is not None and not http:
+        raise UsageProblem("only HTTP has a port", place="--port", hint="add --http")
+    missing = [name for name in ("mcp", "starlette", "hypercorn") if find_spec(name) is None]
+    if missing:
+        hint = install_command("mcp")
+        raise UsageProblem(f"this needs the extra `mcp`, and {missing[0]} is missing", place="mcp", hint=hint)
+    import trio
+
+    from replan.cli.terminal.console import notice
+    from replan.mcp.serving import Wish
+    from replan.setup.gc_tuning import tune
+
+    chosen = (MCP_PORT if port is None else port) if http else None
+    wish = Wish(port=chosen, hosts=not no_host, allow_execute=allow_execute)
+    tune()
+    if wish.port is None and sys.stdin.isatty():
+        notice(f"a client starts `{program()} mcp` and speaks MCP with it; Ctrl-C ends it")
+    return trio.run(_serve_mcp, invocation, wish, as_json)
+
+
+async def _serve_mcp(invocation: Invocation, wish: Wish, as_json: bool) -> int:
+    import trio
+
+    from actors.values.format import stamp
+    from replan.cli.home import opened
+    from replan.cli.host_notices import reporter, watch_signals
+    from replan.cli.terminal.console import Lossy
+    from replan.mcp.serving import serve_mcp
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+    from runtime.drive.options import Stop
+    from runtime.host.notices import Stopped
+
+    stream = cast("IO[str]", Lossy(sys.stderr if wish.port is None else sys.stdout))
+    stop, report = Stop(handover=True), reporter(as_json=as_json, stream=stream)
+
+    def announce(address: str) -> None:
+        fields = {"at": stamp(time.time()), "event": "listening", "url": address}
+        click.echo(json.dumps(fields) if as_json else f"serving MCP at {address}", file=stream)
+
+    async with opened(invocation, make=True, drives=True) as engine:
+        home = locate_home()
+        config = read_user_config(home.config)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(watch_signals, stop, report)
+            await serve_mcp(engine, home, config, wish, stop=stop, report=report, opened=announce)
+            nursery.cancel_scope.cancel()
+    report(Stopped())
+    return Exit.OK
+
+
+@click.command(epilog=examples("replan host", "replan host --json | jq -r 'select(.event == \"waiting\").question'"))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@health_option
+@plugins_option
+@common
+@click.pass_obj
+def host(invocation: Invocation, *, health_port: int | None, as_json: bool) -> int:
+    """Serve the home: drive all of its runs that nobody drives, and those that `replan run` hands over.
+
+    Prints a line for each thing that happens. A run that waits for an answer costs nothing; `replan answer` wakes it.
+    Ctrl-C or SIGTERM parks all runs, with at most 10 s for replies in flight, and the next host goes on with them; the
+    second one waits for nothing.
+    """
+    import trio
+
+    from replan.setup.gc_tuning import tune
+
+    tune()
+    return trio.run(_drive, invocation, health_port, as_json)
+
+
+async def _drive(invocation: Invocation, health_port: int | None, as_json: bool) -> int:
+    import trio
+
+    from replan.cli.health import watched
+    from replan.cli.home import opened
+    from replan.cli.host_notices import reporter, watch_signals
+    from replan.runs.hosting import host
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+    from runtime.drive.options import Stop
+    from runtime.host.notices import Stopped
+
+    stop, report = Stop(handover=True), reporter(as_json=as_json)
+    async with opened(invocation, make=True, drives=True) as engine:
+        runs_max = read_user_config(locate_home().config).host.runs_max
+        async with trio.open_nursery() as nursery:
+            await nursery.start(watch_signals, stop, report)
+            heard = watched(engine, stop, report, health_port, nursery)
+            await host(engine, runs_max=runs_max, stop=stop, report=heard)
+            nursery.cancel_scope.cancel()
+    report(Stopped())
+    return Exit.OK
+
+
+@click.command(epilog=examples("replan worker --concurrency 50", "replan worker --json | jq -r .event"))
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The most runs that this worker drives at once; by default `runs_max` of the config file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@health_option
+@plugins_option
+@common
+@click.pass_obj
+def worker(invocation: Invocation, *, concurrency: int | None, health_port: int | None, as_json: bool) -> int:
+    """Drive runs of a journal in Postgres (REPLAN_JOURNAL), beside other workers on any number of machines.
+
+    A queue in the same database places runs on the workers that have room. It holds only hints: what is to be done is
+    in the journal, and a run of a worker that has died goes on with another one within seconds.
+
+    Prints a line for each thing that happens. Ctrl-C or SIGTERM hands all runs over, with at most 30 s for replies in
+    flight; the second one waits for nothing.
+    """
+    import trio
+
+    from replan.setup.gc_tuning import tune
+
+    tune()
+    return trio.run(_work, invocation, concurrency, health_port, as_json)
+
+
+async def _work(invocation: Invocation, concurrency: int | None, health_port: int | None, as_json: bool) -> int:
+    import trio
+
+    from replan.cli.health import watched
+    from replan.cli.home import opened
+    from replan.cli.host_notices import reporter, watch_signals
+    from replan.runs.hosting import host
+    from replan.setup.database import database_dispatcher
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+    from runtime.drive.options import Stop
+    from runtime.host.notices import Stopped
+
+    stop, report = Stop(handover=True), reporter(as_json=as_json)
+    opening = database_dispatcher()
+    async with opened(invocation, make=True, drives=True) as engine, opening as dispatcher:
+        runs_max = concurrency or read_user_config(locate_home().config).host.runs_max
+        async with trio.open_nursery() as nursery:
+            await nursery.start(watch_signals, stop, report)
+            heard = watched(engine, stop, report, health_port, nursery)
+            await host(engine, runs_max=runs_max, stop=stop, report=heard, dispatcher=dispatcher)
+            nursery.cancel_scope.cancel()
+    report(Stopped())
+    return Exit.OK

@@ -1,25 +1,87 @@
-"""`show`: prints one view of a run."""
+"""The commands that show runs: `runs`, `show`, `log` and `export`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, common, examples, full_option, json_option
+from replan.cli.options import Duration, Invocation, common, examples, full_option, json_option
 from replan.cli.run_options import require_one_run, run_argument
 from replan.setup.command_name import program
 from runtime.core.errors import RunMoved, UsageProblem
 
 if TYPE_CHECKING:
     from actors.run.result import RunResult
+    from actors.run.views import RunDocument, SentPrompt
     from replan.runs.families import LinkedRun
-    from replan.runs.loaded import Loaded
+    from replan.runs.loaded import AnyKind, Loaded
     from replan.runs.reader import RunReader
     from replan.runs.shown import ShownRun
+    from runtime.core.events import Record
     from runtime.journal.port import RunRow
+
+
+@click.command(
+    epilog=examples(
+        "replan runs --limit 20", "replan runs --waiting --older-than 1h", "replan runs --json | jq -r '.runs[].run_id'"
+    )
+)
+@click.option("--waiting", is_flag=True, help="Only the runs that wait for an answer.")
+@click.option("--older-than", type=Duration(), metavar="TIME", help="With --waiting: for longer than 30m, 1h, 2d.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), metavar="N", help="At most so many runs.")
+@click.option("--page", type=click.IntRange(1, 1_000_000), metavar="N", help="With --limit: the page, from 1.")
+@json_option
+@common
+@click.pass_obj
+def runs(
+    invocation: Invocation,
+    *,
+    waiting: bool,
+    older_than: float | None,
+    limit: int | None,
+    page: int | None,
+    as_json: bool,
+) -> int:
+    """List the runs, the newest first."""
+    if older_than is not None and not waiting:
+        raise UsageProblem("this is for runs that wait", place="--older-than", hint="add --waiting")
+    if page is not None and limit is None:
+        raise UsageProblem("this is for lists with a limit", place="--page", hint="add --limit N")
+    from actors.values.lines import line
+    from replan.cli.reading import reading
+    from replan.cli.terminal.console import print_json, print_row, print_table
+    from replan.runs.reader import RowQuery
+    from replan.runs.run_ids import ALL
+    from replan.views.rows import head_line, row_line, row_to_json
+    from runtime.journal.port import RunFilter
+
+    before = None if older_than is None else time.time() - older_than
+    most, begin = limit or ALL.limit, ((page or 1) - 1) * (limit or 0)
+    which = RunFilter(status="waiting" if waiting else None, waiting_since_before=before, limit=most, begin=begin)
+    # A page of waiting runs is one of those that still wait after the answers that nobody has taken yet.
+    rows, _ = reading(invocation, lambda reader: reader.row_page(which, RowQuery()))
+    if as_json:
+        print_json({"runs": [row_to_json(row, status) for row, status in rows]})
+        return Exit.OK
+    now = time.time()
+    if rows:
+        print_table([head_line(), *(row_line(row, status, now) for row, status in rows)])
+    else:
+        empty = (
+            "no more runs"
+            if begin
+            else "no run waits"
+            if waiting
+            else f"no runs yet: `{program()} run PROBLEM` starts one"
+        )
+        print_row(line(empty, "dim"))
+    return Exit.OK
 
 
 _SHOW = examples(
@@ -59,13 +121,11 @@ def show(
     invocation = ctx.find_object(Invocation)
     assert invocation is not None
     if prompt is not None:
-        from replan.cli.prompt_view import show_prompt
-
-        return show_prompt(invocation, run_id, prompt, as_json=as_json)
+        return _show_prompt(invocation, run_id, prompt, as_json=as_json)
     from replan.cli.reading import archive_named, reading_run
     from replan.cli.terminal.console import notice
 
-    shown = reading_run(invocation, run_id, _read)
+    shown = reading_run(invocation, run_id, _read_shown)
     row, loaded, status, result, top = shown.row, shown.loaded, shown.status, shown.result, shown.top
     run = row.run
     invocation.run = run
@@ -85,7 +145,7 @@ def show(
     return Exit.OK
 
 
-async def _read(reader: RunReader, name: str | None) -> ShownRun:
+async def _read_shown(reader: RunReader, name: str | None) -> ShownRun:
     from replan.cli.reading import named_or_newest
     from replan.runs.shown import read_shown
 
@@ -159,3 +219,199 @@ def _hint_next(result: RunResult, top: str) -> None:
     say_how_to_answer(result)
     if result.status == "parked" or result.held_up:
         say_how_to_resume(top)
+
+
+_LOG = examples(
+    "replan log k7m2x9qa",
+    "replan log --last --follow",
+    "replan log --last --json | jq -r .kind",
+)
+
+
+@click.command(epilog=_LOG)
+@run_argument()
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run comes to rest.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@common
+@click.pass_obj
+def log(invocation: Invocation, run_id: str | None, *, last: bool, follow: bool, as_json: bool) -> int:
+    """Print the records of a RUN, a line each."""
+    require_one_run("log", run_id, last=last)
+    from replan.cli.reading import archive_named, reading_run
+
+    if follow and (run_id is None or archive_named(run_id) is None):
+        import trio
+
+        return trio.run(_follow, invocation, run_id, as_json)
+    kind, records = reading_run(invocation, run_id, _read_records)
+    RecordPrinter(kind, as_json=as_json).print(records)
+    return Exit.OK
+
+
+FOLLOW_SECONDS = 0.25
+"""How often `log --follow` looks for new records."""
+
+
+async def _read_records(reader: RunReader, name: str | None) -> tuple[AnyKind, list[Record[Any]]]:
+    from replan.cli.reading import named_or_newest
+
+    run = await named_or_newest(reader, name)
+    return await reader.kind_of(run), await reader.journal.read(run)
+
+
+async def _follow(invocation: Invocation, name: str | None, as_json: bool) -> int:
+    import trio
+
+    from replan.cli.home import opened_to_read
+    from replan.cli.reading import named_or_newest
+
+    async with opened_to_read(invocation) as engine:
+        run = await named_or_newest(engine, name)
+        printer = RecordPrinter(await engine.kind_of(run), as_json=as_json)
+        printer.print(await engine.journal.read(run))
+        while await _goes_on(engine, run):
+            await trio.sleep(FOLLOW_SECONDS)
+            printer.print(await engine.journal.read(run, printer.last_seq))
+        printer.print(await engine.journal.read(run, printer.last_seq))
+    return Exit.OK
+
+
+async def _goes_on(reader: RunReader, run: str) -> bool:
+    from replan.runs.status import status_of
+
+    row = await reader.journal.row(run)
+    return status_of(row, hosted=await reader.hosted(row.kind, row.format)) == "running"
+
+
+class RecordPrinter:
+    """Prints the records of one run, from the first one on."""
+
+    def __init__(self, kind: AnyKind, *, as_json: bool = False) -> None:
+        self._kind, self._json = kind, as_json
+        self._state: Any = kind.machine.initial()
+        self.last_seq = 0
+
+    def print(self, records: Iterable[Record[Any]]) -> None:
+        """Print the records that follow on those before."""
+        from replan.cli.terminal.console import print_json, print_row
+        from replan.views.records import record_line, record_to_json
+
+        for record in records:
+            self.last_seq = record.seq
+            if self._json:
+                print_json(record_to_json(self._kind, record), indent=None)
+                continue
+            self._state = self._kind.machine.evolve(self._state, record.event)
+            print_row(record_line(self._kind, record, self._state, worded=str))
+
+
+_EXPORT = examples(
+    "replan export --last -o plan.md",
+    "replan export k7m2x9qa --format github-checklist | gh issue create -t 'The plan' -F -",
+    "replan export --last --format mermaid -o plan.mmd",
+    "replan export --last -o plan.json && replan check plan.json",
+)
+
+
+@click.command(epilog=_EXPORT, short_help="Write the plan of a run to a file.")
+@run_argument()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "json", "github-checklist", "mermaid", "csv", "xlsx", "yaml"]),
+    help="What to write; default: by the name of the file, else markdown.",
+)
+@click.option("-o", "--output", metavar="FILE", default="-", help="Where to write it; default: standard output.")
+@json_option
+@common
+@click.pass_obj
+def export(
+    invocation: Invocation, run_id: str | None, *, last: bool, form: str | None, output: str, as_json: bool
+) -> int:
+    """Write the proved plan of a RUN, or the report of an acquisition, in a form for others. A file is replaced."""
+    require_one_run("export", run_id, last=last)
+    from replan.cli.reading import reading_run
+    from replan.cli.terminal.console import notice
+    from replan.cli.terminal.plain import json_text, print_json, print_text
+
+    form = form or _FORMS.get(Path(output).suffix.lower(), "markdown")
+    run, what, document = reading_run(invocation, run_id, partial(_document, form=form))
+    content = document.content
+    if content is None:
+        text = json_text(document.json) + "\n" if document.text is None else document.text
+        content = text.encode()
+    fields = {"run_id": run, "format": form}
+    if output != "-":
+        try:
+            Path(output).write_bytes(content)
+        except (OSError, ValueError) as error:
+            cause = (getattr(error, "strerror", None) or "not a file's name").lower()
+            raise UsageProblem(cause, place=output, hint="name a file that you may write, or - for stdout") from None
+        if as_json:
+            print_json({**fields, "file": output, "bytes": len(content)})
+        else:
+            notice(f"the {what} of run {run} is in {output}")
+    elif document.content is not None:
+        raise UsageProblem(f"{form} is no text", place="-o", hint=f"name a file, such as -o report.{form}")
+    elif as_json:
+        print_json({**fields, "text": content.decode()})
+    else:
+        print_text(content.decode())
+    return Exit.OK
+
+
+_FORMS = {f".{form}": form for form in ("csv", "xlsx", "json", "yaml", "mermaid")} | {".yml": "yaml", ".mmd": "mermaid"}
+"""The form that a file's name asks for."""
+
+_DOCUMENTS = {"json": "plan"}
+"""The document of a form, where it has another name."""
+
+
+async def _document(reader: RunReader, name: str | None, *, form: str) -> tuple[str, str, RunDocument]:
+    from replan.cli.reading import named_or_newest
+
+    run = await named_or_newest(reader, name)
+    loaded = await reader.read(run)
+    make = loaded.kind.views.documents.get(_DOCUMENTS.get(form, form))
+    if make is None:
+        cause = f"a run of kind {loaded.kind.name!r} cannot be written as {form}"
+        raise UsageProblem(cause, place="--format", hint=f"`{program()} show {run}` shows the run")
+    what = "result" if form == "yaml" else "plan" if "plan" in loaded.kind.views.documents else "report"
+    return run, what, make(loaded.state, await reader.result(run), program())
+
+
+def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_json: bool) -> int:
+    """Print the messages of a call of a run, of the newest run for None. Return the exit code.
+
+    It is 1 where they do not have the hash that was stored, as after a release that renders prompts differently.
+    """
+    from replan.cli.reading import reading_run
+    from replan.cli.terminal.console import notice
+    from replan.cli.terminal.plain import print_json, print_text
+    from runtime.logs.terminal_text import clean
+
+    run, sent = reading_run(invocation, wanted, partial(_sent, node=node))
+    if as_json:
+        messages = [{"role": role, "content": text} for role, text in sent.messages]
+        shown = {"request_id": sent.request_id, "prompt_hash": sent.prompt_hash, "verified": sent.verified}
+        print_json({"run_id": run, **shown, "messages": messages, "cut": list(sent.cut)})
+    else:
+        for role, text in sent.messages:
+            print_text(f"=== {role} ===\n{clean(text).rstrip()}\n")
+    if sent.cut:
+        notice(f"cut to their limit: {', '.join(sent.cut)}")
+    if not sent.verified:
+        notice(f"these are not the exact messages of {sent.request_id}: their hash is not {sent.prompt_hash}")
+        return Exit.INTERNAL
+    return Exit.OK
+
+
+async def _sent(reader: RunReader, name: str | None, *, node: str) -> tuple[str, SentPrompt]:
+    from replan.cli.reading import named_or_newest
+
+    run = await named_or_newest(reader, name)
+    loaded = await reader.read(run)
+    make = loaded.kind.views.prompt
+    if make is None:
+        raise UsageProblem(f"a run of kind {loaded.kind.name!r} shows no prompts", place="--prompt")
+    return run, make(loaded.records, node)

@@ -48,7 +48,7 @@ def explain(address: DatabaseAddress, error: Exception) -> Exception:
         case errors.LockNotAvailable() | errors.DeadlockDetected() | errors.SerializationFailure():
             return JournalBusy(place)
         case errors.InsufficientPrivilege():
-            hint = "use a role with the rights for it: replan journal upgrade --help"
+            hint = "use a role with the rights for it: replan home upgrade --help"
             return JournalUnreadable(place, cause, hint)
         case errors.ReadOnlySqlTransaction():
             return JournalUnreadable(place, "this server is read-only", "connect to the primary server")

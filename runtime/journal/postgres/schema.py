@@ -197,7 +197,7 @@ def check_upgraded(version: int, place: str) -> None:
     """Raise `JournalUnreadable` for a version that is too low."""
     if version < VERSION:
         cause = f"its tables are those of an earlier release (version {version}, this one needs {VERSION})"
-        raise JournalUnreadable(place, cause, f"stop its programs, then: replan journal upgrade {place}")
+        raise JournalUnreadable(place, cause, f"stop its programs, then: replan home upgrade {place}")
 
 
 def upgrade(connection: Connection, place: str) -> int:
@@ -212,7 +212,7 @@ def upgrade(connection: Connection, place: str) -> int:
             end(connection)  # Another process is making them.
         except errors.InsufficientPrivilege:
             end(connection)
-            hint = "let the owner of the database run: replan journal upgrade URL"
+            hint = "let the owner of the database run: replan home upgrade URL"
             raise JournalUnreadable(place, "this role may not make the journal's tables", hint) from None
         except BaseException:
             end(connection)

@@ -35,7 +35,7 @@ def call(*words):
 
 story = {"first": call(*run)}
 fill(50_000)
-story["full"] = [call(*words) for words in (run, ("runs", "--json"), ("journal", "verify"))]
+story["full"] = [call(*words) for words in (run, ("runs", "--json"), ("home", "verify"))]
 ballast.unlink()
 fill(100_000)
 process = start(*run)
@@ -47,7 +47,7 @@ for line in process.stderr:
 ballast.unlink()
 out, err = process.communicate(timeout=120)
 story["waited"] = {"code": process.returncode, "out": out, "err": said + err}
-story["after"] = [call(*words) for words in (("runs", "--json"), ("journal", "verify"))]
+story["after"] = [call(*words) for words in (("runs", "--json"), ("home", "verify"))]
 print(json.dumps(story))
 """
 

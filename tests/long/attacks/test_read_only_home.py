@@ -80,7 +80,7 @@ def test_the_user_of_these_tests_cannot_write_there(home):
 
 def test_what_is_in_it_is_shown_and_what_would_change_it_ends_with_one_line(home):
     before = content(home)
-    reads = ("runs",), ("show", "--last"), ("questions", "--last"), ("export", "--last"), ("journal", "verify")
+    reads = ("runs",), ("show", "--last"), ("questions", "--last"), ("export", "--last"), ("home", "verify")
     writes = ("run", str(home.parent / "problem.md"), "-m", "rules"), ("serve", "--port", "0"), ("host",)
     done = call(home, *reads, *writes)
     assert len(done) == len(reads) + len(writes)

@@ -72,7 +72,7 @@ def as_pddl(plan):
 
 @pytest.mark.parametrize(("name", "count"), [("planbench.jsonl", 241), ("acpbench.jsonl", 80)])
 def test_published_verdicts_hold_for_the_same_plans_in_pddl(name, count):
-    """Each plan is written as PDDL and checked as `check --pddl` does; malformed plans have no form in PDDL."""
+    """Each plan is written as PDDL and checked as `lab pddl check` does; malformed plans have no form in PDDL."""
     rows = [row for row in cases(name) if row["expected"]["failure_kind"] != "malformed"]
     for row in rows:
         domain, problem, plan, atom = as_pddl(row["plan"])

@@ -34,7 +34,7 @@ def test_a_kill_at_every_point_loses_no_run(label, nth, case):
     command = ("archive", "--keep", "0", "--to", str(into), "--json")
     code, _ = case.replan(*command, kill={"label": label, "nth": nth})
     assert code == -signal.SIGKILL
-    assert case.replan("journal", "verify", "--json")[1]["ok"]
+    assert case.replan("home", "verify", "--json")[1]["ok"]
     kept = runs_of(case)
     assert set(kept) == (set() if label == "archive.removed" else set(runs))
     for run in kept:
@@ -47,4 +47,4 @@ def test_a_kill_at_every_point_loses_no_run(label, nth, case):
         assert case.replan("show", str(into / f"{run}.replan.gz"), "--events", "--json")[1]["events"] == before[run]
     assert case.replan("restore", *map(str, into.glob("*.gz")), "--json")[0] == Exit.OK
     assert sorted(runs_of(case)) == sorted(runs)
-    assert case.replan("journal", "verify", "--json")[1]["ok"]
+    assert case.replan("home", "verify", "--json")[1]["ok"]

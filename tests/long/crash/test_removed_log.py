@@ -32,6 +32,6 @@ def test_no_call_is_made_again_when_the_log_is_gone(share, tmp_path, commands):
 
         code, result = case.begin(HAPPY)
         assert (code, result["outcome"]) == (Exit.OK, "success")
-        code, report = case.replan("doctor", "--verify", "--json")
+        code, report = case.replan("home", "verify", "--json")
         assert code == Exit.JOURNAL
         assert [finding["run_id"] for finding in report["findings"]] == [run]

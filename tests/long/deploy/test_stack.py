@@ -113,7 +113,7 @@ def test_the_services_start_drive_a_run_archive_it_and_stop(server, tmp_path, wa
         running.enter_context(stack.running("web"))
         run = stack.call("web", "run", str(problem), "-m", "rules", "--detach").strip()
         assert "finished: success" in stack.call("web", "log", run, "--follow")
-    stack.call("web", "delete", run, code=9)
+    stack.call("web", "home", "delete", run, code=9)
     into = tmp_path / "archive"
     assert stack.call("archive", "archive", "--keep", "0", "--to", str(into)) == f"{run}\n"
     assert json.loads(stack.call("web", "runs", "--json"))["runs"] == []

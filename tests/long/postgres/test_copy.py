@@ -173,9 +173,9 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
         return done
 
     run = json.loads(call("run", problem, "-m", "rules", "--json").stdout)["run_id"]
-    assert "nothing differs" in call("journal", "verify").stdout
-    assert call("journal", "copy", file, url).stdout.split() == [run]
-    assert json.loads(call("journal", "copy", file, url, "--json").stdout)["runs"] == [
+    assert "nothing differs" in call("home", "verify").stdout
+    assert call("home", "copy", file, url).stdout.split() == [run]
+    assert json.loads(call("home", "copy", file, url, "--json").stdout)["runs"] == [
         {"run_id": run, "new": False, "problem": None}
     ]
     for words in (("runs", "--json"), ("show", run, "--json")):
@@ -184,16 +184,16 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
     assert f"{run:<8}  moved" in call("runs").stdout
     assert "go on with it there" in call("show", run).stderr
     assert "go on with it there" in call("resume", run, code=8).stderr
-    assert json.loads(call("journal", "verify", url, "--json").stdout)["findings"] == []
-    assert "nothing differs" in call("journal", "verify", file).stdout
-    assert f"version {VERSION}" in call("journal", "upgrade", url).stderr
-    assert f"version {VERSION}" in call("journal", "upgrade").stderr
-    assert "CREATE ROLE" in call("journal", "upgrade", url, "--app", "nobody_has_it", code=2).stderr
-    call("journal", "copy", file, file, code=2)
-    call("journal", "copy", f"sqlite:{tmp_path / 'missing' / 'journal'}", url, code=2)
-    call("journal", "verify", "mysql://user:password@server/db", code=2)
+    assert json.loads(call("home", "verify", url, "--json").stdout)["findings"] == []
+    assert "nothing differs" in call("home", "verify", file).stdout
+    assert f"version {VERSION}" in call("home", "upgrade", url).stderr
+    assert f"version {VERSION}" in call("home", "upgrade").stderr
+    assert "CREATE ROLE" in call("home", "upgrade", url, "--app", "nobody_has_it", code=2).stderr
+    call("home", "copy", file, file, code=2)
+    call("home", "copy", f"sqlite:{tmp_path / 'missing' / 'journal'}", url, code=2)
+    call("home", "verify", "mysql://user:password@server/db", code=2)
     monkeypatch.setenv("REPLAN_JOURNAL", url)
-    assert "nothing differs" in call("doctor", "--verify").stdout
+    assert "nothing differs" in call("home", "verify").stdout
     assert json.loads(call("show", run, "--json").stdout)["run_id"] == run
 
 
@@ -225,11 +225,11 @@ def test_what_a_run_has_spent_on_each_day_moves_with_it(file, url, tmp_path, mon
     assert all(amount.calls > 0 for amount in spent.values())
     other = f"sqlite:{tmp_path / 'other' / 'journal.sqlite3'}"
     for source, target in ((file, url), (url, other)):
-        call("journal", "copy", source, target)
-        call("journal", "copy", source, target)
+        call("home", "copy", source, target)
+        call("home", "copy", source, target)
         assert totals(target) == totals(source) == spent
         for journal in (source, target):
-            assert "nothing differs" in call("journal", "verify", journal)
+            assert "nothing differs" in call("home", "verify", journal)
 
 
 def test_verification_notices_what_was_changed_in_the_database(url, server, tmp_path, monkeypatch):
@@ -246,10 +246,10 @@ def test_verification_notices_what_was_changed_in_the_database(url, server, tmp_
         ("UPDATE replan.spending SET calls = 0", "by the records"),
     ):
         with server.changed("journal", statement):
-            done = CliRunner().invoke(app, ["journal", "verify"])
+            done = CliRunner().invoke(app, ["home", "verify"])
         assert done.exit_code == 9
         assert cause in done.stdout
-    assert CliRunner().invoke(app, ["journal", "verify"]).exit_code == 0
+    assert CliRunner().invoke(app, ["home", "verify"]).exit_code == 0
 
 
 def test_a_file_that_is_copied_from_is_not_changed_but_for_the_marks(file, url):

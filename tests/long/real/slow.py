@@ -87,7 +87,7 @@ def test_a_run_that_is_killed_in_mid_generation_goes_on_and_counts_the_lost_call
     kinds = Counter(event["kind"] for event in events_of(real, tmp_path, result["run_id"]))
     assert kinds["request_reissued"] >= 1, "what the killed program had asked for is asked for again"
     assert result["calls"] == kinds["artifact_produced"] + kinds["request_reissued"] <= 4, "and charged as unknown"
-    code, _ = done(replan(real, tmp_path, "journal", "verify"))
+    code, _ = done(replan(real, tmp_path, "home", "verify"))
     assert code == 0
 
 

@@ -1,4 +1,4 @@
-"""`experiment`: prepares and runs an experiment with progress on stderr, and reports; or prints the calibration."""
+"""`lab experiment`: prepares and runs an experiment with progress on stderr, and reports; or prints the calibration."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 _EXPERIMENT = examples(
-    "replan experiment docs/experiments/quick.yaml",
-    "replan experiment mine.yaml --out results/mine --json | jq '.arms[] | {arm, success}'",
-    "replan experiment --calibrate curves/",
+    "replan lab experiment docs/experiments/quick.yaml",
+    "replan lab experiment mine.yaml --out results/mine --json | jq '.arms[] | {arm, success}'",
+    "replan lab experiment --calibrate curves/",
 )
 
 
@@ -62,7 +62,7 @@ def experiment(
 
     if (file is None) == (calibrate is None):
         cause = "no experiment is named" if file is None else "both an experiment and --calibrate are given"
-        raise UsageProblem(cause, place="FILE", hint="`replan experiment FILE`, or --calibrate FOLDER alone")
+        raise UsageProblem(cause, place="FILE", hint="`replan lab experiment FILE`, or --calibrate FOLDER alone")
     if calibrate is not None:
         return print_calibration(Path(calibrate), as_json=as_json)
     assert file is not None

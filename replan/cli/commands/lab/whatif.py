@@ -1,4 +1,4 @@
-"""`whatif`: folds recorded runs under an edited workflow, guard, policy or program."""
+"""`lab whatif`: folds recorded runs under an edited workflow, guard, policy or program."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from replan.whatif.differences import RunComparison
 
 _WHATIF = examples(
-    "replan whatif",
-    "replan whatif --workflow my_workflow.yaml",
-    "replan whatif --policy strict.yaml --json",
-    "replan whatif k7m2x9qa --guard g_plan=plan_expansive",
-    "replan whatif --guard plan_medium --all",
-    "replan whatif --release ../main",
+    "replan lab whatif",
+    "replan lab whatif --workflow my_workflow.yaml",
+    "replan lab whatif --policy strict.yaml --json",
+    "replan lab whatif k7m2x9qa --guard g_plan=plan_expansive",
+    "replan lab whatif --guard plan_medium --all",
+    "replan lab whatif --release ../main",
 )
 
 

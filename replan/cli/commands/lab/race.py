@@ -1,4 +1,4 @@
-"""`tune`: races workflows, policies and budgets, and writes the best as a workflow file."""
+"""`lab race`: races workflows, policies and budgets, and writes the best as a workflow file."""
 
 from __future__ import annotations
 
@@ -20,24 +20,13 @@ if TYPE_CHECKING:
 
 
 _RACE = examples(
-    "replan tune race problems/ -m qwen3:8b --max-calls 2000",
-    "replan tune race problems.jsonl -m gpt-5-mini --max-cost 5 -w single -w search",
-    "replan run problem.md -w tuned.yaml",
-)
-
-_ALL = examples(
-    "replan tune race problems/ -m qwen3:8b --max-calls 2000",
+    "replan lab race problems/ -m qwen3:8b --max-calls 2000",
+    "replan lab race problems.jsonl -m gpt-5-mini --max-cost 5 -w single -w search",
     "replan run problem.md -w tuned.yaml",
 )
 
 
-@click.group(epilog=_ALL)
-@common
-def tune() -> None:
-    """Find the settings that suit your problems and your model."""
-
-
-@tune.command(epilog=_RACE)
+@click.command(epilog=_RACE)
 @click.argument("problems", metavar="PROBLEM...", nargs=-1, required=True)
 @click.option("-m", "--model", metavar="MODEL", help="The model; there is no default, since a race asks it often.")
 @click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="Model calls of the whole race at most.")
@@ -104,8 +93,8 @@ def race(
         raise UsageProblem("no model is named", place="--model", hint="a race asks a model only if you name it")
     if max_calls is None and max_cost is None:
         hint = "--max-calls N or --max-cost USD bounds the whole race"
-        raise UsageProblem("a race needs a limit", place="tune race", hint=hint)
-    from replan.cli.commands.experiment import run_trials_of
+        raise UsageProblem("a race needs a limit", place="lab race", hint=hint)
+    from replan.cli.commands.lab.experiment import run_trials_of
     from replan.cli.plugins import registry_of
     from replan.cli.terminal.console import notice, print_json
     from replan.experiments.preparation import Installation
@@ -127,10 +116,10 @@ def race(
     race.run(installation, partial(run_trials_of, jobs=jobs), notice)
     winner = race.winner
     if winner is None:
-        raise UsageProblem(race.stopped, place="tune race", hint="allow more, or name fewer entrants")
+        raise UsageProblem(race.stopped, place="lab race", hint="allow more, or name fewer entrants")
     best = next(each for each in raced if each.name == winner.entrant)
     comments = list(_comments(race, winner))
-    write_tuned(target, "tune race", comments, best.text(winner.cap))
+    write_tuned(target, "lab race", comments, best.text(winner.cap))
     if race.stopped:
         notice(f"the race ended early: {race.stopped}; {target} has the best so far")
     if as_json:
@@ -233,7 +222,7 @@ def _object(race: Race, winner: EntrantStanding, target: Path) -> dict[str, obje
 
 def _print(race: Race, winner: EntrantStanding, target: Path) -> None:
     from actors.values.lines import line
-    from replan.cli.commands.experiment import print_rows
+    from replan.cli.commands.lab.experiment import print_rows
     from replan.cli.terminal.console import out, rich_text
 
     print_rows(_rows(race))

@@ -1,4 +1,4 @@
-"""`profile`: measures a model on shipped tasks, and names the settings that a simulation fitted to it prefers."""
+"""`lab profile`: measures a model on shipped tasks, and names the settings that a simulation fitted to it prefers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from replan.tuning.step_measures import Measures
 
 _PROFILE = examples(
-    "replan profile -m qwen3:8b --max-calls 600",
-    "replan profile -m gpt-5-mini --max-cost 2 --tasks 30",
-    "replan profile -m smollm2 --max-calls 360 --compact --output-tokens-max 400",
+    "replan lab profile -m qwen3:8b --max-calls 600",
+    "replan lab profile -m gpt-5-mini --max-cost 2 --tasks 30",
+    "replan lab profile -m smollm2 --max-calls 360 --compact --output-tokens-max 400",
     "replan run problem.md -m qwen3:8b -w profile.yaml",
 )
 
@@ -73,7 +73,7 @@ def profile(
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a profile asks a model only if you name it")
     _check_limit(max_calls, max_cost)
-    from replan.cli.commands.experiment import run_trials_of
+    from replan.cli.commands.lab.experiment import run_trials_of
     from replan.cli.plugins import registry_of
     from replan.cli.terminal.console import print_json
     from replan.experiments.preparation import Installation, prepare
@@ -125,7 +125,7 @@ def _check_limit(max_calls: int | None, max_cost: float | None) -> None:
     """Check that the tasks have a limit. Raises `UsageProblem`."""
     if max_calls is None and max_cost is None:
         hint = "--max-calls N or --max-cost USD bounds all tasks"
-        raise UsageProblem("a profile needs a limit", place="profile", hint=hint)
+        raise UsageProblem("a profile needs a limit", place="lab profile", hint=hint)
 
 
 def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[PlanningEvent]]:
@@ -236,7 +236,7 @@ def _object(measures: Measures, fit: Fit, preference: Preference) -> dict[str, o
 
 def _print(rows: Table, lines: Sequence[str]) -> None:
     from actors.values.lines import line
-    from replan.cli.commands.experiment import print_rows
+    from replan.cli.commands.lab.experiment import print_rows
     from replan.cli.terminal.console import out, rich_text
 
     print_rows(rows)

@@ -1,0 +1,294 @@
+"""The commands below `home`, and `telemetry`: they check, copy, upgrade and shorten the journal of a home."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from replan.cli.completing import complete_run
+from replan.cli.exits import Exit
+from replan.cli.options import Duration, Invocation, common, examples, json_option, keep_workspace_option
+from replan.cli.table import HomeGroup
+from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from actors.tools.fork_workspace import LeftFolder
+
+
+@click.group(
+    cls=HomeGroup,
+    epilog=examples(
+        "replan home verify",
+        "replan home copy sqlite:home/journal.sqlite3 postgresql://replan@db/replan",
+        "replan home upgrade postgresql://owner@db/replan --app replan_app",
+    ),
+)
+@common
+def home() -> None:
+    """Look after the home and its journal. URL is sqlite:PATH or postgresql://…; without it, the one in use."""
+
+
+@click.command(epilog=examples("replan home files", "replan home files --json"))
+@json_option
+@common
+def files(*, as_json: bool) -> int:
+    """List the files of the home with their sizes: settings, journal, tools, log, tokens."""
+    from actors.values.lines import line
+    from replan.cli.terminal.console import notice, print_json, print_row
+    from replan.setup.home_folder import locate_home
+
+    folder = locate_home().folder
+    found = {path: path.lstat().st_size for path in sorted(folder.rglob("*")) if not path.is_dir()}
+    if as_json:
+        rows = [{"file": str(path.relative_to(folder)), "bytes": size} for path, size in found.items()]
+        print_json({"home": str(folder), "files": rows})
+        return Exit.OK
+    for path, size in found.items():
+        print_row(line(f"{size:>15,}  {path.relative_to(folder)}"))
+    notice(f"{folder}: {len(found)} files" if found else f"{folder}: no files yet; the first run makes them")
+    return Exit.OK
+
+
+@click.command(epilog=examples("replan home verify", "replan home verify sqlite:copy/journal.sqlite3 --json"))
+@click.argument("url", required=False)
+@json_option
+@common
+def verify(url: str | None, *, as_json: bool) -> int:
+    """Compute again what follows from the records of all runs, and compare; change nothing. Exit 0 or 9."""
+    from replan.cli.verify import verify_journal
+
+    return verify_journal(url, as_json=as_json)
+
+
+@click.command(epilog=examples("replan home copy sqlite:home/journal.sqlite3 postgresql://replan@db/replan"))
+@click.argument("source")
+@click.argument("target")
+@json_option
+@common
+def copy(source: str, target: str, *, as_json: bool) -> int:
+    """Copy all runs that nobody drives from SOURCE to TARGET, with their messages and today's spending.
+
+    Each run is marked as moved in SOURCE: it can be shown there, and nobody can drive it or post to it any more. The
+    command can be repeated. Exit 0: all runs are in TARGET; 8: some are driven or cannot be copied.
+    """
+    from actors.values.format import counted
+    from replan.cli.terminal.console import notice, print_json
+    from replan.cli.terminal.plain import print_text
+    from replan.cli.terminal.ticker import Ticker
+    from replan.runs.verification import spent_by_day
+    from replan.setup.home_folder import USE_ANOTHER_HOME
+    from replan.setup.kinds import Kinds
+    from runtime.journal.copying import Copied, copy_runs, copyable
+    from runtime.open_offline import open_raw, shown_url
+    from runtime.process.identity import is_dead
+
+    place = shown_url(target)
+    if place == shown_url(source):
+        raise UsageProblem("the source and the target are the same journal", place=place)
+    copied, kinds = list[Copied](), Kinds()
+    with (
+        open_raw(source, use_another=USE_ANOTHER_HOME) as runs,
+        open_raw(target, make=True, use_another=USE_ANOTHER_HOME) as kept,
+        Ticker("runs") as ticker,
+    ):
+        total = len(copyable(runs))
+        for each in copy_runs(runs, kept, (shown_url(source), place), is_dead, lambda copy: spent_by_day(copy, kinds)):
+            copied.append(each)
+            ticker.tick(len(copied), total)
+            if each.problem:
+                notice(each.problem)
+    failed = [each for each in copied if each.problem]
+    if as_json:
+        rows = [{"run_id": each.run, "new": each.new, "problem": each.problem or None} for each in copied]
+        print_json({"target": place, "runs": rows})
+    else:
+        print_text("".join(f"{each.run}\n" for each in copied if each.new))
+    new = sum(each.new for each in copied)
+    there = len(copied) - new - len(failed)
+    notice(f"{counted(new, 'run')} copied to {place}, {there} there already, {len(failed)} not copied")
+    return Exit.NOT_FOUND if failed else Exit.OK
+
+
+@click.command(
+    epilog=examples("replan home upgrade", "replan home upgrade postgresql://owner@db/replan --app replan_app")
+)
+@click.argument("url", required=False)
+@click.option("--app", metavar="ROLE", help="A database role that drives runs: it may not change or delete records.")
+@click.option("--archive", metavar="ROLE", help="A database role that may also delete runs.")
+@click.option("--reader", metavar="ROLE", help="A database role that only reads.")
+@json_option
+@common
+def upgrade(url: str | None, *, app: str | None, archive: str | None, reader: str | None, as_json: bool) -> int:
+    """Make the journal's tables, or bring the journal to this release; give roles their rights.
+
+    Stop the programs of the earlier release first: one that still runs can neither read nor write afterwards.
+    """
+    from replan.cli.terminal.console import notice, print_json
+    from replan.setup.database import journal_url
+    from replan.setup.home_folder import USE_ANOTHER_HOME
+    from runtime.open_offline import shown_url, upgrade
+
+    roles = {"app": app, "archive": archive, "reader": reader}
+    wanted = journal_url(os.environ) if url is None else url
+    named = {kind: role for kind, role in roles.items() if role}
+    version = upgrade(wanted, named, USE_ANOTHER_HOME)
+    if as_json:
+        print_json({"journal": shown_url(wanted), "version": version})
+    else:
+        notice(f"{shown_url(wanted)}: version {version}")
+    return Exit.OK
+
+
+@click.command(epilog=examples("replan home delete k7m2x9qa", "replan home delete k7m2x9qa --force --json"))
+@click.argument("run_id", metavar="RUN", shell_complete=complete_run)
+@click.option("--force", is_flag=True, help="Also a run that has not ended.")
+@keep_workspace_option
+@json_option
+@common
+@click.pass_obj
+def delete(invocation: Invocation, run_id: str, *, force: bool, keep_workspace: bool, as_json: bool) -> int:
+    """Delete a RUN for good: its records, its messages, and texts that no other run has. Nothing brings it back.
+
+    The folder that was made for a fork of an execution is removed too, unless it has changed since.
+    """
+    import trio
+
+    return trio.run(_delete, invocation, run_id, force, keep_workspace, as_json)
+
+
+async def _delete(invocation: Invocation, wanted: str, force: bool, keep_workspace: bool, as_json: bool) -> int:
+    from actors.values.format import counted
+    from replan.cli.home import opened
+    from replan.cli.reading import run_named
+    from replan.cli.terminal.console import notice, print_json
+    from replan.runs.archiving import delete_run
+
+    async with opened(invocation) as engine:
+        run = await run_named(engine, wanted)
+        done = await delete_run(engine, run, force=force, keep_workspace=keep_workspace)
+    deleted = done.runs
+    below = f" with {counted(deleted.runs - 1, 'run')} of its steps" if deleted.runs > 1 else ""
+    notice(f"run {run} is deleted{below}")
+    folders = _tell_of_folders(done.folders)
+    if as_json:
+        counts = {"runs": deleted.runs, "texts": deleted.texts, "text_bytes": deleted.text_bytes}
+        print_json({"run_id": run, **counts, "folders": folders})
+    return Exit.OK
+
+
+_PRUNE = examples(
+    "replan home prune --older-than 30d --dry-run",
+    "replan home prune --older-than 30d",
+    "replan home prune --older-than 90d --ended --json",
+)
+
+
+@click.command(epilog=_PRUNE, short_help="Delete old runs that never go on.")
+@click.option("--older-than", type=Duration(), metavar="TIME", required=True, help="Not changed for 12h, 30d.")
+@click.option("--ended", is_flag=True, help="Also runs that ended without a plan and could be reopened.")
+@click.option("--dry-run", is_flag=True, help="Only list them.")
+@keep_workspace_option
+@json_option
+@common
+@click.pass_obj
+def prune(
+    invocation: Invocation, *, older_than: float, ended: bool, dry_run: bool, keep_workspace: bool, as_json: bool
+) -> int:
+    """Delete the runs that never go on, because they succeeded or were cancelled, and that are old.
+
+    Texts that no other run has are deleted with them, and folders that were made for forks of executions, unless they
+    have changed since. The journal's file does not shrink: the room is used again.
+    """
+    import trio
+
+    before = time.time() - older_than
+    return trio.run(
+        partial(_prune, invocation, before, as_json, ended=ended, dry_run=dry_run, keep_workspace=keep_workspace)
+    )
+
+
+async def _prune(
+    invocation: Invocation, before: float, as_json: bool, *, ended: bool, dry_run: bool, keep_workspace: bool
+) -> int:
+    from actors.values.format import counted
+    from replan.cli.home import opened
+    from replan.cli.terminal.console import notice, print_json
+    from replan.cli.terminal.plain import print_text
+    from replan.runs.archiving import prune
+
+    async with opened(invocation) as engine:
+        runs, left = await prune(engine, before, ended=ended, dry_run=dry_run, keep_workspace=keep_workspace)
+    folders = _tell_of_folders(left)
+    if as_json:
+        print_json({"runs": list(runs), "deleted": not dry_run, "folders": folders})
+    else:
+        print_text("".join(f"{run}\n" for run in runs))
+    notice(f"{counted(len(runs), 'run')} {'would be deleted' if dry_run else 'deleted'}")
+    return Exit.OK
+
+
+def _tell_of_folders(folders: Iterable[LeftFolder]) -> Sequence[dict[str, Any]]:
+    """Print a notice for each folder of a fork, whether it was removed or why it is kept; return the same as data."""
+    from replan.cli.terminal.console import notice
+
+    rows = []
+    for each in folders:
+        if each.kept:
+            notice(f"the folder {each.folder} is kept: {each.kept}")
+        else:
+            kept = f"; {each.ref} keeps its last commit" if each.ref else ""
+            notice(f"the folder {each.folder} is removed{kept}")
+        rows.append({"folder": each.folder, "kept": each.kept or None, "ref": each.ref or None})
+    return rows
+
+
+_TELEMETRY = examples(
+    "replan telemetry",
+    "replan telemetry k7m2x9qa",
+    "replan telemetry --json",
+)
+
+
+@click.command(epilog=_TELEMETRY, short_help="Export traces to OpenTelemetry that are left over.")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
+@json_option
+@common
+@click.pass_obj
+def telemetry(invocation: Invocation, *, runs: tuple[str, ...], as_json: bool) -> int:
+    """Send the spans that the collector has not taken yet, such as after it was away; or all spans of some runs again.
+
+    Commands that drive runs export by themselves while they work. The collector is named by OpenTelemetry's own
+    variables, such as OTEL_EXPORTER_OTLP_ENDPOINT. A span that is sent again is the same one, byte for byte.
+    """
+    import trio
+
+    return trio.run(_export, invocation, runs, as_json)
+
+
+async def _export(invocation: Invocation, runs: tuple[str, ...], as_json: bool) -> int:
+    from actors.values.format import counted
+    from replan.cli.home import opened
+    from replan.cli.reading import run_named
+    from replan.cli.terminal.console import notice, print_json
+    from replan.telemetry.running import export_once
+
+    async with opened(invocation) as engine:
+        names = tuple([await run_named(engine, run) for run in runs])
+        report = await export_once(engine, os.environ, again=names)
+    if as_json:
+        print_json({"spans": report.spans, "refused": report.refused, "problem": report.problem, "held": report.held})
+    if not report.held and not names:
+        notice("another process exports this home now; it sends what is left")
+        return Exit.NOT_FOUND
+    notice(f"{counted(report.spans, 'span')} sent")
+    if report.refused:
+        notice(f"{counted(report.refused, 'span')} refused by the collector, and left out")
+    if report.problem:
+        notice(f"the collector does not take the rest: {report.problem}; nothing is lost: send it later")
+        return Exit.PROVIDER
+    return Exit.OK

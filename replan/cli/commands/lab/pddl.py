@@ -1,0 +1,168 @@
+"""`lab pddl`: plans problems in PDDL, and checks sequential plans for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from replan.cli.completing import complete_search, complete_workflow
+from replan.cli.exits import Exit
+from replan.cli.options import LongCommand, common, examples
+from replan.cli.run_options import (
+    detach_option,
+    driving_options,
+    is_given,
+    limit_options,
+    model_option,
+    placement_options,
+)
+from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from actors.values.given import PddlTexts
+    from replan.cli.options import Invocation
+
+
+@click.group(
+    epilog=examples(
+        "replan lab pddl run domain.pddl problem.pddl -m gpt-5-mini --max-calls 8",
+        "replan lab pddl check domain.pddl problem.pddl plan.txt",
+    )
+)
+@common
+def pddl() -> None:
+    """Plan problems in PDDL, and check sequential plans for them. A file may be - for standard input."""
+
+
+@pddl.command(
+    cls=LongCommand,
+    brief="model workflow search max_calls max_cost deadline dry_run detach no_input quiet json",
+    epilog=examples(
+        "replan lab pddl run domain.pddl problem.pddl -m gpt-5-mini --max-calls 8",
+        "replan lab pddl run domain.pddl problem.pddl -m planner:",
+    ),
+)
+@click.argument("domain")
+@click.argument("problem")
+@click.option(
+    "-w", "--workflow", shell_complete=complete_workflow, help="The workflow that plans; default: the one for PDDL."
+)
+@click.option("--search", shell_complete=complete_search, help="How the next attempt is chosen, such as beam:4.")
+@model_option
+@limit_options
+@click.option("--dry-run", is_flag=True, help="Print the worst case in calls and money, and call no model.")
+@detach_option
+@placement_options
+@driving_options
+@click.pass_obj
+def run(
+    invocation: Invocation,
+    /,
+    domain: str,
+    problem: str,
+    *,
+    workflow: str | None,
+    dry_run: bool,
+    detach: bool,
+    **values: Any,
+) -> int:
+    """Plan the PROBLEM of a DOMAIN: the model names actions, and what they need and do is what the domain says."""
+    from replan.cli.commands.run import start_planning
+    from replan.runs.pddl_tasks import workflow_for_pddl
+
+    text, texts = _read_task(domain, problem)
+    values |= {"workflow": workflow or workflow_for_pddl(), "strict": False, "tools": None}
+    return start_planning(invocation, text, values, problem, pddl=texts, dry_run=dry_run, detach=detach)
+
+
+@pddl.command(epilog=examples("replan lab pddl check domain.pddl problem.pddl plan.txt --json"))
+@click.argument("domain")
+@click.argument("problem")
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True)
+@click.option(
+    "--level",
+    type=click.Choice(["minimal", "medium", "expansive"]),
+    default="medium",
+    show_default=True,
+    help="The form; the run in which nothing fails; all outcomes of actions.",
+)
+@click.option(
+    "--assurance",
+    type=click.Choice(["strong", "strong_cyclic", "weak"]),
+    default="strong_cyclic",
+    show_default=True,
+    help="What expansive asks of the traces that do not escalate.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "jsonl", "github", "sarif", "junit"]),
+    default="text",
+    show_default=True,
+    help="Also annotations of GitHub Actions, SARIF, JUnit's XML.",
+)
+@click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
+@common
+def check(
+    domain: str, problem: str, plans: tuple[str, ...], *, level: str, assurance: str, form: str, as_json: bool
+) -> int:
+    """Check sequential PLANs for the PROBLEM of a DOMAIN: a plan has an action as (name object ...) after the other.
+
+    Exit 0: all valid; 3: some rejected; 2: some unreadable.
+    """
+    from actors.pddl.task import task_in
+    from actors.values.given import PddlTexts
+    from replan.cli.commands.check import check_assurance, output_of
+    from replan.cli.terminal.console import notice
+    from replan.service.checking import Standard
+    from replan.service.pddl_checking import judged_actions
+    from replan.views.errors import line_of_error
+
+    if as_json and form not in ("text", "json"):
+        raise UsageProblem("more than one form is named", place="--format", hint="leave --json out")
+    if is_given("assurance"):
+        check_assurance(level)
+    if (domain, problem, *plans).count("-") > 1:
+        raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
+    task = task_in(PddlTexts(domain=_text(domain), problem=_text(problem)), domain, problem)
+    standard = Standard(level, assurance, 100)
+    worst, output = Exit.OK, output_of("json" if as_json else form, single=len(plans) == 1)
+    for name in plans:
+        try:
+            text = _text(name)
+            verdict, report, guards = judged_actions(task, name, text, standard)
+        except UsageProblem as wrong:
+            notice(line_of_error(wrong))
+            worst = Exit.USAGE
+            continue
+        if not verdict.passed and worst is Exit.OK:
+            worst = Exit.UNSOLVED
+        output.add(report, guards, text)
+    output.end()
+    return worst
+
+
+def _read_task(domain: str, problem: str) -> tuple[str, PddlTexts]:
+    """Return the task in two files, as the text of a run's problem and as the texts that it is given.
+
+    Raises `UsageProblem` for files that cannot be read, and for a goal that holds at the beginning.
+    """
+    from actors.values.given import PddlTexts
+    from replan.runs.pddl_tasks import pddl_task
+
+    if domain == problem == "-":
+        raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
+    texts = PddlTexts(domain=_text(domain), problem=_text(problem))
+    return pddl_task(texts, domain, problem), texts
+
+
+def _text(name: str) -> str:
+    """Return the text of a PDDL file, or of standard input for `-`. Raises `UsageProblem`."""
+    from actors.pddl.expressions import BYTES_MAX
+    from replan.cli.inputs import file_named, read_file, read_stdin
+
+    smaller = "PDDL files are read up to 4 MiB"
+    if name == "-":
+        return read_stdin(BYTES_MAX, smaller)
+    return read_file(file_named(name, "FILE"), BYTES_MAX, name, hint="name a file in PDDL, or -", smaller=smaller)

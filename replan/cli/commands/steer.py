@@ -1,0 +1,326 @@
+"""The commands that change how a run goes on: `resume`, `cancel`, `undo` and `fork`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from replan.cli.exits import Exit
+from replan.cli.options import Invocation, LongCommand, common, examples, json_option
+from replan.cli.run_options import (
+    detach_option,
+    driving_options,
+    given_values,
+    limit_options,
+    naming_options,
+    require_one_run,
+    run_argument,
+    set_option,
+)
+from replan.setup.command_name import program
+from runtime.core.errors import Held, UsageProblem
+
+if TYPE_CHECKING:
+    from actors.run.result import RunResult
+    from replan.runs.changes import Changes
+    from replan.runs.engine import Engine
+    from replan.runs.forks import ForkRequest
+    from replan.runs.session import RunSession
+    from runtime.drive.options import Stop
+
+
+_RESUME = examples(
+    "replan resume --last",
+    "replan resume k7m2x9qa --no-input --json",
+    "replan resume k7m2x9qa --max-calls 60 --deadline 2h",
+    "replan resume k7m2x9qa -m gpt-5-mini",
+)
+
+
+@click.command(
+    cls=LongCommand,
+    brief=("last model max_calls max_tokens max_cost deadline strict full no_input quiet json"),
+    epilog=_RESUME,
+    short_help="Go on with a run, with other limits or another model.",
+)
+@run_argument(last="The newest run that can be gone on with.")
+@click.option("-m", "--model", help="Another model from now on.")
+@limit_options
+@click.option("--strict", is_flag=True, help="Reject plans that leave a demand of the text in no step, from now on.")
+@driving_options
+@click.pass_obj
+def resume(
+    invocation: Invocation, /, run_id: str | None, *, last: bool, model: str | None, strict: bool, **limits: Any
+) -> int:
+    """Go on with a RUN where its journal ends; RUN is its id, or at least six characters of it.
+
+    Replies in the journal are not asked for again. A run whose budget is used up goes on only with larger limits; a run
+    that has failed needs no option. If the run waits for its provider, the provider is asked at once. If nothing can
+    follow, the result of the run is printed.
+
+    Limits hold for the whole run: what was used already counts. The deadline counts from now.
+    """
+    require_one_run("resume", run_id, last=last)
+    import trio
+
+    from actors.run.limits import checked_limits, split_limits
+    from replan.runs.changes import Changes
+    from replan.setup.gc_tuning import tune
+
+    with naming_options():
+        changes = Changes(checked_limits(split_limits(limits)), model, strict)
+    tune()
+    return trio.run(_resume, invocation, run_id, changes)
+
+
+async def _resume(invocation: Invocation, prefix: str | None, changes: Changes) -> int:
+    from replan.cli.drive import drive_to_rest, show_result
+    from replan.cli.home import opened
+    from replan.cli.reading import newest_to_resume, run_named
+    from replan.runs.changes import post_changes
+    from runtime.journal.head import check_here
+
+    async with opened(invocation, drives=True) as engine:
+        if prefix is None:
+            run = await newest_to_resume(engine, raised=changes.raises_limits)
+            await _say_if_older(engine, run)
+        else:
+            run = await run_named(engine, prefix)
+        if changes:
+            with naming_options():
+                await post_changes(engine, run, changes)
+        row, kind = await engine.journal.row(run), await engine.kind_of(run)
+        check_here(run, row.owner)
+        if row.status == "finished":
+            await _say_if_over(engine, run)
+
+        async def start(session: RunSession, stop: Stop) -> RunResult:
+            return await session.drive(stop, compare=True)
+
+        result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=row.title)
+        return await show_result(engine, kind, result, signals, invocation)
+
+
+async def _say_if_older(engine: Engine, run: str) -> None:
+    """Say which run goes on, where a newer one has finished."""
+    from replan.cli.reading import newest_run
+    from replan.cli.terminal.console import notice
+
+    newest = await newest_run(engine)
+    if newest != run:
+        row = await engine.journal.row(run)
+        notice(f"run {newest} has finished; the newest that goes on is {run}: {row.title}")
+
+
+async def _say_if_over(engine: Engine, run: str) -> None:
+    """Say of a finished run that nothing goes on now, and what can be done."""
+    from actors.run.advice import reopening
+    from replan.cli.terminal.console import notice
+    from replan.runs.status import goes_on
+
+    if goes_on((await engine.kind_of(run)).run_state(await engine.state_with_inbox(run))):
+        return
+    result = await engine.result(run)
+    notice(f"run {run} has finished: {result.outcome}. {reopening(result, program())}")
+
+
+@click.command(epilog=examples("replan cancel k7m2x9qa", "replan cancel --last", "replan cancel k7m2x9qa --undo"))
+@run_argument()
+@click.option("--undo", is_flag=True, help="Undo what an execution did before it ends.")
+@json_option
+@common
+@click.pass_obj
+def cancel(invocation: Invocation, run_id: str | None, *, last: bool, undo: bool, as_json: bool) -> int:
+    """Cancel a RUN for good. What it has found is kept; parking (Ctrl-C) is the way to go on later."""
+    require_one_run("cancel", run_id, last=last)
+    import trio
+
+    return trio.run(_cancel, invocation, run_id, undo, as_json)
+
+
+async def _cancel(invocation: Invocation, name: str | None, undo: bool, as_json: bool) -> int:
+    from replan.cli.home import opened
+    from replan.cli.reading import named_or_newest
+    from replan.cli.terminal.console import notice, print_json
+    from replan.runs import cancelling
+
+    async with opened(invocation) as engine:
+        run = await named_or_newest(engine, name)
+        if undo:
+            return await _undo_driven(engine, run, as_json)
+        finished = await cancelling.cancel_run(engine, run)
+    waits = f"is cancelled once the process driving it takes the message; `{program()} show {run}` shows how it ends"
+    notice(f"run {run} {'is cancelled' if finished else waits}")
+    if as_json:
+        print_json({"run_id": run, "cancelled": finished})
+    return Exit.OK
+
+
+async def _undo_driven(engine: Engine, run: str, as_json: bool) -> int:
+    """Have a run that goes on undo what it did; a run that has ended is undone by the command `undo`."""
+    from replan.cli.terminal.console import notice, print_json
+
+    row = await engine.journal.row(run)
+    if row.status == "finished":
+        hint = f"`{program()} undo {run}` undoes what it did"
+        raise UsageProblem(f"run {run} has finished already ({row.detail})", place="RUN", hint=hint)
+    await engine.undo(run)
+    by = "the process driving it" if row.owner is not None else f"`{program()} resume {run}`, or a host,"
+    notice(f"run {run}: {by} undoes what it did, and ends it; `{program()} show {run}` shows how far that is")
+    if as_json:
+        print_json({"run_id": run, "cancelled": False})
+    return Exit.OK
+
+
+@click.command(epilog=examples("replan undo k7m2x9qa", "replan undo --last --json"))
+@run_argument()
+@driving_options
+@click.pass_obj
+def undo(invocation: Invocation, /, run_id: str | None, *, last: bool) -> int:
+    """Undo what an execution did, the last call first, and end it as undone (exit 10).
+
+    It works on an execution that has ended, and on one that nobody drives. Each step says in its plan how it is undone;
+    where that fails, or nobody knows what a call did, you are asked. One that another process drives is undone by
+    `cancel RUN --undo`.
+    """
+    require_one_run("undo", run_id, last=last)
+    import trio
+
+    return trio.run(_undo, invocation, run_id)
+
+
+async def _undo(invocation: Invocation, name: str | None) -> int:
+    from replan.cli.drive import drive_to_rest, show_result
+    from replan.cli.home import opened
+    from replan.cli.reading import named_or_newest
+    from replan.cli.terminal.console import notice
+    from runtime.journal.head import check_here
+
+    async with opened(invocation, drives=True) as engine:
+        run = await named_or_newest(engine, name)
+        row, kind = await engine.journal.row(run), await engine.kind_of(run)
+        check_here(run, row.owner)
+        if row.owner is not None:
+            notice(f"`{program()} cancel {run} --undo` has the process that drives it undo it")
+            raise Held(run, row.owner, engine.clock.now())
+        await engine.undo(run)
+
+        async def start(session: RunSession, stop: Stop) -> RunResult:
+            return await session.drive(stop, compare=True)
+
+        result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=row.title)
+        return await show_result(engine, kind, result, signals, invocation)
+
+
+_FORK = examples(
+    "replan fork k7m2x9qa --at g_strategy/v1.a1 -m gpt-5-mini",
+    "replan fork k7m2x9qa --at before:g_plan/v1.a1 -w search",
+    "replan fork k7m2x9qa --at 14 --policy belief --max-calls 20",
+    "replan fork --last --at 1 --max-calls 60 --json",
+    "replan fork k7m2x9qa --at 12 --set core.region=Spain",
+)
+
+
+@click.command(
+    cls=LongCommand,
+    brief=("last at workflow policy given workspace max_calls max_cost deadline detach no_input quiet json"),
+    epilog=_FORK,
+    short_help="Start a new run from the middle of another one.",
+)
+@run_argument(last="The newest run.")
+@click.option(
+    "--at",
+    metavar="NODE|SEQ",
+    default="",
+    help="After this attempt's verdict, or this record; before:NODE makes the attempt again. Default: before the end.",
+)
+@click.option("-w", "--workflow", help="Another workflow from there on, with the same steps.")
+@click.option("--policy", help="Another policy from there on, a shipped one or a file.")
+@click.option("-m", "--model", help="Another model from there on.")
+@set_option
+@click.option("--workspace", metavar="DIR", help="For an execution: the folder to make. Default: beside the run's own.")
+@limit_options
+@detach_option
+@driving_options
+@click.pass_obj
+def fork(
+    invocation: Invocation,
+    /,
+    run_id: str | None,
+    *,
+    last: bool,
+    at: str,
+    workflow: str | None,
+    policy: str | None,
+    model: str | None,
+    given: tuple[str, ...],
+    workspace: str | None,
+    detach: bool,
+    **limits: Any,
+) -> int:
+    """Start a new run that begins with the first records of a RUN, and drive it.
+
+    The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the limits of the RUN, and
+    spends nothing of its budget. Replies and verdicts up to the place are not asked for again; calls that were open
+    are, and open questions are asked anew. What tools have done is not undone: the fork asks before it makes a call
+    that is not repeatable, and that the RUN has made after the place. For an acquisition, --set gives values that hold
+    from there on. For an execution, a folder is made with the files that a snapshot shows: a git worktree, or a copy
+    where the workspace is no repository and has not changed since.
+    """
+    require_one_run("fork", run_id, last=last)
+    import trio
+
+    from actors.run.limits import checked_limits, split_limits
+    from replan.runs.changes import Changes
+    from replan.runs.forks import ForkRequest
+    from replan.setup.gc_tuning import tune
+
+    with naming_options():
+        changes = Changes(checked_limits(split_limits(limits)), model)
+    tune()
+    folder = None if workspace is None else Path(workspace)
+    wanted = ForkRequest(at.strip(), workflow, policy, changes, given_values(given), folder)
+    return trio.run(_fork, invocation, run_id, wanted, detach)
+
+
+async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest, detach: bool) -> int:
+    from replan.cli.drive import drive_to_rest, print_result, show_result
+    from replan.cli.exits import Exit
+    from replan.cli.hints import say_how_to_follow
+    from replan.cli.home import opened
+    from replan.cli.reading import named_or_newest
+    from replan.cli.starting import require_host
+    from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
+    from replan.runs.forks import fork_run
+    from replan.runs.run_ids import new_run_id
+    from replan.runs.workspaces import EXECUTION
+
+    async with opened(invocation, drives=not detach) as engine:
+        origin = await named_or_newest(engine, prefix)
+        kind = await engine.kind_of(origin)
+        if detach:
+            await require_host(engine, kind.name)
+        with naming_options(at="--at", policy="--policy", workspace="--workspace"):
+            run = await fork_run(engine, origin, wanted, name=new_run_id())
+        state, _ = await engine.load(run)
+        notice(f"run {run} is forked from run {origin} after its record {state.run.fork.seq}")
+        if kind.name == EXECUTION:
+            notice(f"its tools work in {state.config.workspace}; what the other run did elsewhere is not undone")
+        if detach:
+            invocation.run = run
+            if invocation.json:
+                print_result(kind, await engine.result(run), as_json=True)
+            else:
+                with ignoring_closed_stdout():
+                    print_text(f"{run}\n")
+            say_how_to_follow(run)
+            return Exit.OK
+
+        async def start(session: RunSession, stop: Stop) -> RunResult:
+            return await session.drive(stop)
+
+        title = (await engine.journal.row(run)).title
+        result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=title)
+        return await show_result(engine, kind, result, signals, invocation)

@@ -1,0 +1,198 @@
+"""The table of all commands: where each is, what it does, and whether the first help or the second one shows it."""
+
+import importlib
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+DAILY = ("Plan and execute", "Watch and answer")
+"""The sections that `replan --help` shows; `replan help more` shows the others."""
+
+
+class CommandRow(NamedTuple):
+    """One command."""
+
+    name: str
+    """The words after `replan`, such as `runs` or `home delete`."""
+    section: str
+    """The heading in a help; empty for a command below a noun, which the help of the noun lists."""
+    help: str
+    """What it does, in one line."""
+    function: str
+    """`MODULE:FUNCTION` of the click command. The module is imported when the command is used."""
+
+
+_HERE = "replan.cli.commands"
+_ROWS = (
+    ("init", DAILY[0], "Write settings, a tools file and a first problem.", "setup:init"),
+    ("run", DAILY[0], "Plan a problem.", "run:run"),
+    ("do", DAILY[0], "Plan a problem, and execute the plan.", "do:do"),
+    ("execute", DAILY[0], "Execute a plan with your tools.", "execute:execute"),
+    ("resume", DAILY[0], "Go on with a run.", "steer:resume"),
+    ("check", DAILY[0], "Check plans without a model.", "check:check"),
+    ("export", DAILY[0], "Write the plan of a run to a file.", "show:export"),
+    ("runs", DAILY[1], "List the runs.", "show:runs"),
+    ("show", DAILY[1], "Show the state and the result of a run.", "show:show"),
+    ("log", DAILY[1], "Print the records of a run.", "show:log"),
+    ("questions", DAILY[1], "List the open questions.", "answer:questions"),
+    ("answer", DAILY[1], "Answer a question.", "answer:answer"),
+    ("tell", DAILY[1], "Tell a run something, at any time.", "answer:tell"),
+    ("cancel", DAILY[1], "Cancel a run.", "steer:cancel"),
+    ("fork", DAILY[1], "Start a new run from the middle of another one.", "steer:fork"),
+    ("undo", "Also for runs", "Undo what an execution did.", "steer:undo"),
+    ("acquire", "Also for runs", "Fill a schema by searching, asking and calculating.", "acquire:acquire"),
+    ("host", "Operate", "Drive all runs of the home (the folder with runs and settings).", "serve:host"),
+    ("worker", "Operate", "Drive runs of a journal in Postgres, on any number of machines.", "serve:worker"),
+    ("serve", "Operate", "Serve the runs to a browser on this machine, and drive them.", "serve:serve"),
+    ("mcp", "Operate", "Serve the runs to a program that speaks MCP, and drive them.", "serve:mcp"),
+    ("token", "Operate", "Make and revoke tokens for the HTTP API and for MCP over HTTP.", "token:token"),
+    ("telemetry", "Operate", "Send traces that the OpenTelemetry collector has not taken yet.", "home:telemetry"),
+    ("home", "Operate", "Look after the home and its journal: verify, copy, delete, prune.", "home:home"),
+    ("home files", "", "List the files of the home.", "home:files"),
+    ("home verify", "", "Compute again what follows from the records, and compare.", "home:verify"),
+    ("home copy", "", "Copy the runs of one journal to another one.", "home:copy"),
+    ("home upgrade", "", "Make the journal's tables, or bring them to this release.", "home:upgrade"),
+    ("home delete", "", "Delete a run for good.", "home:delete"),
+    ("home prune", "", "Delete old runs that never go on.", "home:prune"),
+    ("archive", "Operate", "Move finished runs into compressed files.", "archive:archive"),
+    ("restore", "Operate", "Bring archived runs back.", "restore:restore"),
+    ("doctor", "Operate", "Show what this installation uses, and what is wrong with it.", "setup:doctor"),
+    ("workflow", "Develop", "Look at workflows and what they can cost.", "workflow:workflow"),
+    ("policy", "Develop", "Look at policies: how far back a failure goes.", "workflow:policy"),
+    ("lab", "Develop", "Measure models and ways to plan: experiments, races, planners.", "lab:lab"),
+    ("lab experiment", "", "Compare ways to plan, with their uncertainty.", "lab.experiment:experiment"),
+    ("lab race", "", "Race workflows, policies and budgets on your problems.", "lab.race:race"),
+    ("lab profile", "", "Measure a model, and find the settings that suit it.", "lab.profile:profile"),
+    ("lab whatif", "", "Fold recorded runs under edited rules.", "lab.whatif:whatif"),
+    ("lab pddl", "", "Plan problems in PDDL, and check plans for them.", "lab.pddl:pddl"),
+    ("explain", "Develop", "Explain a term that this program prints; `exit` for exit codes.", "explain:explain"),
+    ("completion", "Develop", "Print the script that makes your shell complete commands.", "setup:completion"),
+    ("version", "Develop", "Print the version.", "setup:version"),
+    ("help", "Develop", "Show the help; `more` for all commands.", "explain:help_command"),
+)
+COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for name, section, text, function in _ROWS}
+"""Every command by its name. A group such as `workflow` has its own commands in its module."""
+
+
+def rows_below(noun: str = "") -> dict[str, CommandRow]:
+    """Return the rows below a noun by their last word; without a noun, the commands that have none."""
+    return {name.rpartition(" ")[2]: row for name, row in COMMANDS.items() if name.rpartition(" ")[0] == noun}
+
+
+class CommandGroup(click.Group):
+    """The commands of the table below one noun. Each is imported when it is used."""
+
+    noun = ""
+    """The words before the names of its commands; empty for the program itself."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
+        """Return the names in the order of the table."""
+        return list(rows_below(self.noun))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the module of a command and return the command; None where the table has no such name."""
+        row = rows_below(self.noun).get(cmd_name)
+        if row is None:
+            return None
+        module, _, function = row.function.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), function)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the list of commands without importing them."""
+        write_commands(formatter, "Commands", rows_below(self.noun))
+
+
+class HomeGroup(CommandGroup):
+    """The commands below `replan home`."""
+
+    noun = "home"
+
+
+class LabGroup(CommandGroup):
+    """The commands below `replan lab`."""
+
+    noun = "lab"
+
+
+def write_commands(formatter: click.HelpFormatter, heading: str, rows: Mapping[str, CommandRow]) -> None:
+    """Write a section of a help: a line for each command."""
+    width = max(len(name) for name in COMMANDS if " " not in name)
+    with formatter.section(heading):
+        formatter.write_dl([(f"{name:<{width}}", row.help) for name, row in rows.items()])
+
+
+def write_sections(formatter: click.HelpFormatter, sections: Sequence[str]) -> None:
+    """Write sections of a help: a line for each command that stands below no noun."""
+    for heading in sections:
+        rows = {name: row for name, row in rows_below().items() if row.section == heading}
+        write_commands(formatter, heading, rows)
+
+
+_TEXT_SUFFIXES = (".md", ".txt", ".rst", ".markdown")
+"""Names that end so are problems, also where the file is missing."""
+_COMMAND_OPTIONS = frozenset({"--json", "--jsonl", "--no-input", "-m", "--model", "-w", "--workflow", "--last"})
+"""Options of commands that are often written before the command."""
+OTHER_WORDS = {
+    "plan": "run",
+    "solve": "run",
+    "start": "run",
+    "list": "runs",
+    "ls": "runs",
+    "ps": "runs",
+    "status": "runs",
+    "continue": "resume",
+    "retry": "resume",
+    "stop": "cancel",
+    "kill": "cancel",
+    "rm": "home delete",
+    "remove": "home delete",
+    "validate": "check",
+    "verify": "home verify",
+    "web": "serve",
+    "ui": "serve",
+}
+"""The command for each word that other tools use, where the spelling does not lead to it."""
+ELSEWHERE = {
+    ("execute", "--last"): "name the run, as `{program} runs` lists them",
+    ("do", "--last"): "it plans anew; `{program} execute RUN` executes the plan of a run",
+    ("delete", "--last"): "name the run, as `{program} runs` lists them",
+    ("serve", "--host"): "it serves this machine only, and a proxy in front of it serves others",
+    ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
+    ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
+}
+"""What to do instead, by a command and an option that it lacks and that users expect."""
+
+
+def meant_as_problem(arguments: list[str], program: str) -> str:
+    """Return the command line for a problem that the user wrote in the place of a command; empty for any other word."""
+    first = arguments[0]
+    if len(first.split()) > 1:
+        return f"`echo {shlex.quote(first[:40])} | {program} run -`"
+    if first == "-" or first.lower().endswith(_TEXT_SUFFIXES) or _is_file(first):
+        return f"`{program} run {shlex.join(arguments)}`"
+    return ""
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except ValueError:  # A null character.
+        return False
+
+
+def command_for(word: str, program: str) -> str:
+    """Return the command for a word that other tools use; empty for any other word."""
+    command = OTHER_WORDS.get(word.lower())
+    return f"`{program} {command}`" if command else ""
+
+
+def misplaced_option(option: str, command: str) -> str:
+    """Return what to do about an option that stands before the command; empty for one that no command has."""
+    if option not in _COMMAND_OPTIONS:
+        return ""
+    value = {"-m": " rules", "--model": " rules", "-w": " search", "--workflow": " search"}.get(option, "")
+    return f"{option} belongs to a command and stands after it, as in `{command} COMMAND {option}{value}`"
