@@ -1,4 +1,4 @@
-"""Time of `replan lab whatif` over many recorded runs: an unchanged workflow, an edited policy, and a guard asked again.
+"""Time of `replan lab whatif` over many recorded runs: an unchanged workflow, an edited policy, a guard asked again.
 
     python benchmarks/bench_whatif.py [--runs N] [--out FILE]
 

@@ -12,13 +12,23 @@ _MESSAGES = "a webhook starts your own automation, which sends the message"
 
 RETIRED: Mapping[Written, Mapping[str, str]] = {
     "command": {
-        "archive": "`replan journal copy` copies finished runs to another journal, and `replan prune` deletes them",
-        "attest": "`replan journal verify` checks the hash chain of the records",
+        "archive": "`replan home copy` copies finished runs to another journal, and `replan home prune` deletes them",
+        "attest": "`replan home verify` checks the hash chain of the records",
         "blame": "Replan reads no traces of other agents",
-        "restore": "`replan journal copy` copies runs between journals",
+        "delete": "use `replan home delete`",
+        "experiment": "use `replan lab experiment`",
+        "journal": "use `replan home verify`, `replan home copy` or `replan home upgrade`",
+        "profile": "use `replan lab profile`",
+        "prune": "use `replan home prune`",
+        "restore": "`replan home copy` copies runs between journals",
         "tune": "`replan lab race` compares settings, and `replan lab profile` measures a model",
+        "whatif": "use `replan lab whatif`",
     },
-    "option": {},
+    "option": {
+        "check --pddl": "use `replan lab pddl check DOMAIN PROBLEM PLAN...`",
+        "doctor --verify": "use `replan home verify`",
+        "run --pddl": "use `replan lab pddl run DOMAIN PROBLEM`",
+    },
     "model": {
         "rules": "choose a template with `template:NAME`, or name a language model",
     },
@@ -34,7 +44,7 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
     },
     "value": {},
     "extra": {
-        "attest": "`replan journal verify` needs no extra",
+        "attest": "`replan home verify` needs no extra",
     },
 }
 """One sentence for each retired name: what does its job now.

@@ -26,7 +26,7 @@ def make(config: Mapping[str, Any]) -> Guard:
             return _rejected((Finding(code=value.code, message=value.message),), 0.0)
         texts = None if context.given is None else context.given.pddl
         if texts is None:
-            message = "The run was given no problem in PDDL; start it with --pddl DOMAIN."
+            message = "The run was given no problem in PDDL; start it with `replan lab pddl run`."
             return _rejected((Finding(code=Code.NOT_UNDERSTOOD, message=message),), 0.0)
         actions, errors = actions_in(value.value)
         if errors:

@@ -161,7 +161,7 @@ def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
     for_pddl = "actions" in map(loaded.workflow.role, loaded.workflow.action_pairs)
     if for_pddl and not given:
         cause = f"the workflow {loaded.workflow.name!r} plans for problems in PDDL"
-        raise UsageProblem(cause, place="workflow", hint="name the domain by --pddl, or another workflow")
+        raise UsageProblem(cause, place="workflow", hint="plan with `replan lab pddl run`, or name another workflow")
     if given and not for_pddl:
         cause = f"no step of the workflow {loaded.workflow.name!r} has the guard `pddl_actions`"
         raise UsageProblem(cause, place="workflow", hint="leave --workflow out")
@@ -174,7 +174,7 @@ def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
         raise UsageProblem(cause, place="model", hint="name a language model, a planner by planner:, or scripted:FILE")
     if isinstance(spec, PlannerSpec) and not given:
         cause = f"the model `{setup.model}` plans for problems in PDDL alone"
-        raise UsageProblem(cause, place="model", hint="name the domain by --pddl, or another model")
+        raise UsageProblem(cause, place="model", hint="plan with `replan lab pddl run`, or name another model")
 
 
 def planning_config(options: RunOptions, setup: Setup) -> RunConfig:

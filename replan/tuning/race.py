@@ -1,7 +1,7 @@
 """The race: rungs of an experiment, each with the better half of the entrants of the rung before, within one limit.
 
 An entrant is a workflow with a policy, tried with the largest cap; a trial shows what each smaller cap would have
-brought (`equal_calls.py`). Each rung is an experiment like that of `replan lab experiment`: its definition and its results
+brought (`equal_calls.py`). Each rung is an experiment of `replan lab experiment`: its definition and its results
 are files, so that an interrupted race goes on where it was and pays for no trial twice.
 """
 
@@ -313,7 +313,7 @@ def _able(
 def _check_limit(order: RaceOrder) -> None:
     if order.calls is None and order.usd is None:
         hint = "--max-calls N or --max-cost USD bounds the whole race"
-        raise UsageProblem("a race has no limit", place="tune race", hint=hint)
+        raise UsageProblem("a race has no limit", place="lab race", hint=hint)
     if order.calls is None and isinstance(parse_model_spec(order.model), SimulatedSpec):
         raise UsageProblem("a simulated model costs nothing", place="--max-cost", hint="limit --max-calls")
 

@@ -6,7 +6,8 @@ import platform
 import click
 import pytest
 
-from replan.cli.app import OTHER_WORDS, app, command_for
+from replan.cli.app import app
+from replan.cli.table import OTHER_WORDS, command_for
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, RECON, STRATEGY
 from tests.cli.test_docs import commands
@@ -29,7 +30,7 @@ def test_version_is_a_command_and_an_option(replan):
         (["The login fails"], "did you mean `echo 'The login fails' | replan run -`?"),
         (["plan", "pay.md", "-m", "rules"], "did you mean `replan run`?"),
         (["status"], "did you mean `replan runs`?"),
-        (["help"], "did you mean `replan --help`?"),
+        (["verify"], "did you mean `replan home verify`?"),
         (["rum"], "(Did you mean one of: 'resume', 'run'?)"),
         (["--json", "runs"], "--json belongs to a command and stands after it, as in `replan COMMAND --json`"),
     ],
@@ -43,7 +44,7 @@ def test_a_wrong_command_line_says_what_was_meant(replan, arguments, meant):
 @pytest.mark.parametrize("word", OTHER_WORDS)
 def test_the_command_for_a_word_of_other_tools_exists(replan, word):
     """Whoever follows the hint reaches the help of a command, and no word hides a command."""
-    named = command_for(word).strip("`").split()[1:]
+    named = command_for(word, "replan").strip("`").split()[1:]
     assert replan(*named, "--help").exit_code == 0
     assert app.get_command(click.Context(app), word) is None
 

@@ -108,3 +108,12 @@ def test_prune_needs_an_age_and_may_find_nothing(replan, planned):
     run = planned()
     assert "0 runs deleted" in replan("home", "prune", "--older-than", "1d").stderr
     assert ids(replan) == [run]
+
+
+def test_the_files_of_a_home_are_listed_with_their_sizes(replan, planned, home):
+    assert "no files yet" in replan("home", "files").stderr
+    planned()
+    shown = json.loads(replan("home", "files", "--json").stdout)
+    assert shown["home"] == str(home)
+    assert {"file": "journal.sqlite3", "bytes": (home / "journal.sqlite3").stat().st_size} in shown["files"]
+    assert "  journal.sqlite3\n" in replan("home", "files").stdout

@@ -1,7 +1,9 @@
 """The help: complete, with examples and exit codes, and fast, since no heavy module is loaded."""
 
+import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,34 +13,11 @@ from click.testing import CliRunner
 
 from replan.cli.app import app
 from replan.cli.exits import MEANING, Exit
+from replan.cli.table import COMMANDS, DAILY, rows_below
 from tests.cli.conftest import ROOT
 from tests.cli.test_docs import commands
 
 HEAVY = ("trio", "pydantic", "openai", "rich", "structlog", "apsw", "yaml", "genai_prices")
-COMMANDS = [
-    "run",
-    "resume",
-    "runs",
-    "show",
-    "export",
-    "log",
-    "questions",
-    "answer",
-    "cancel",
-    "delete",
-    "prune",
-    "check",
-    "experiment",
-    "tune",
-    "workflow",
-    "policy",
-    "doctor",
-    "explain",
-    "completion",
-    "version",
-]
-
-
 LOADED = """
 import json, sys
 import replan
@@ -111,20 +90,46 @@ def test_a_command_that_leaves_at_once_has_written_everything(command, read_home
     assert refused.stderr.startswith("replan: stdout: no space left")
 
 
-def test_every_command_is_a_module_of_its_name():
-    """The rule of the folder: a reader finds a command by its name."""
-    commands = ROOT / "replan" / "cli" / "commands"
-    names = {f"{name}.py" for name in app.list_commands(None)}
-    assert {path.name for path in commands.glob("*.py")} - {"__init__.py"} == names
+def test_every_row_of_the_table_is_a_command_of_its_name(replan):
+    for row in COMMANDS.values():
+        module, _, function = row.function.partition(":")
+        assert getattr(importlib.import_module(module), function).name == row.name.rpartition(" ")[2], row
+    shown = json.loads(replan("help", "--json").stdout)["commands"]
+    assert [row["name"] for row in shown] == list(COMMANDS)
 
 
-def test_help_names_every_command_and_every_exit_code(replan):
-    result = replan("--help")
-    assert result.exit_code == 0
-    for name in COMMANDS:
-        assert f"\n  {name} " in result.stdout
+def test_the_first_help_fits_forty_lines_and_the_second_one_names_the_other_commands(replan):
+    first, second = replan("--help").stdout, replan("help", "more").stdout
+    assert replan("help").stdout == first
+    assert len(first.splitlines()) <= 40
+    assert first.splitlines()[-1] == "more: `replan help more`"
+    daily = [name for name, row in rows_below().items() if row.section in DAILY]
+    every_day = "init run do execute resume runs show log questions answer tell cancel fork check export"
+    assert sorted(daily) == sorted(every_day.split())
+    for name in rows_below():
+        assert (f"\n  {name} " in first, f"\n  {name} " in f"\n{second}") == (name in daily, name not in daily)
+
+
+def test_a_help_shows_sixteen_options_at_most_and_help_all_the_rest(replan):
+    for path, command in commands(app):
+        shown = re.findall(r"^  (?:-\w, )?(--[\w-]+)", replan(*path, "--help").stdout, re.MULTILINE)
+        assert len(shown) <= 16, path
+        if "--help-all" in shown:
+            everything = replan(*path, "--help-all").stdout
+            options = {option for param in command.params for option in param.opts if option.startswith("--")}
+            assert {option for option in options if option not in everything} == set(), path
+            assert replan(*path, "--help").stdout.count("--help-all") == 1
+
+
+def test_help_of_a_command_is_that_of_the_command_itself(replan):
+    assert replan("help", "home", "delete").stdout == replan("home", "delete", "--help").stdout
+    assert replan("help", "nonesuch").exit_code == 2
+
+
+def test_explain_exit_names_every_exit_code(replan):
+    shown = replan("explain", "exit").stdout
     for code in Exit:
-        assert f"\n  {int(code)} " in result.stdout
+        assert f"exit {int(code)} (exit code)" in shown
     assert set(MEANING) == set(Exit)
 
 

@@ -31,12 +31,12 @@ STANDS_FOR = {
 """What stands for a model of a provider, and for what a shell would expand."""
 ONLY_READ = (
     r"host|worker|serve|mcp|telemetry|doctor .*--online",  # a server, or one to reach
-    r"journal (copy|upgrade)",  # a database
+    r"home (copy|upgrade)",  # a database
     r"undo|cancel .*--undo",  # an execution, whose undo tests/cli/test_undo.py runs
     r"acquire .* -o fleet.yaml",  # a language model, which tests/cli/test_propose_profile.py stands in for
     r"run --tools|do --goal",  # tools that declare steps, which tests/cli/test_run_goal.py has
     r"fork .*--set",  # an acquisition, which tests/cli/test_fork_acquisition.py forks
-    r"run --pddl|(do|execute) --example|experiment|profile|tune",  # minutes, and run by other tests
+    r"lab pddl run|(do|execute) --example|lab (experiment|profile|race)",  # minutes, and run by other tests
 )
 """The commands whose options are read, and which are not run."""
 CODES = {"resume": {0, 6}, "acquire": {0, 3, 6}, "run": {0, 6}, "do": {0, 6}, "execute": {0, 6}}

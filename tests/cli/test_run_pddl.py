@@ -105,7 +105,9 @@ def test_a_run_goes_on_from_its_journal_alone(replan, task, tmp_path):
 
 def test_a_goal_that_holds_at_the_beginning_is_refused(replan, task, home):
     task[1].write_text(TWO.replace("(on a b)", "(on b a)"))
-    assert_refused(replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini"), "p.pddl: the goal holds at the beginning", home=home)
+    assert_refused(
+        replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini"), "p.pddl: the goal holds at the beginning", home=home
+    )
 
 
 def test_a_model_that_reads_no_texts_is_refused(replan, task):
@@ -113,11 +115,13 @@ def test_a_model_that_reads_no_texts_is_refused(replan, task):
 
 
 def test_a_workflow_that_finds_no_actions_is_refused_and_so_is_that_of_pddl_without_a_domain(replan, task, problem):
-    assert_refused(replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini", "-w", "single"), "no step of the workflow 'single'")
+    assert_refused(
+        replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini", "-w", "single"), "no step of the workflow 'single'"
+    )
     from replan.runs.pddl_tasks import workflow_for_pddl
 
     result = replan("run", problem, "-m", "gpt-5-mini", "-w", workflow_for_pddl())
-    assert_refused(result, "--workflow: the workflow 'pddl' plans for problems in PDDL", "--pddl")
+    assert_refused(result, "--workflow: the workflow 'pddl' plans for problems in PDDL", "replan lab pddl run")
 
 
 def test_what_is_refused_in_a_domain_names_the_line_of_its_file(replan, task):

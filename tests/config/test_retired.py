@@ -39,7 +39,7 @@ def test_a_retired_option_is_refused_with_what_does_its_job():
 
 
 def test_an_option_is_looked_up_with_the_names_of_its_command(monkeypatch):
-    monkeypatch.setitem(RETIRED, "option", {"journal copy --to": "name the journal after the first one"})
+    monkeypatch.setitem(RETIRED, "option", {"home copy --to": "name the journal after the first one"})
     assert "no option '--to': it is gone: name the journal" in last_line("home", "copy", "--to", "x")
     assert "it is gone" not in last_line("home", "verify", "--to", "x")
 

@@ -13,7 +13,7 @@ import trio
 from click.testing import CliRunner
 from mcp.shared.exceptions import MCPError
 
-from replan.cli.commands.mcp import mcp
+from replan.cli.commands.serve import mcp
 from replan.cli.options import Invocation
 from replan.mcp.results import ANSWER_BYTES_MAX
 from replan.mcp.stdio import LINE_BYTES_MAX

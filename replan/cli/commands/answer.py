@@ -212,7 +212,6 @@ def tell(invocation: Invocation, run_id: str | None, text: str | None, *, last: 
 
 
 async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, as_json: bool) -> int:
-    from replan.cli.commands.answer import report_posted
     from replan.cli.hints import say_how_to_resume
     from replan.cli.home import opened
     from replan.cli.reading import named_or_newest

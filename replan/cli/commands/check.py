@@ -11,7 +11,6 @@ import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples
-from replan.cli.terminal.plain import JsonArray, print_json, print_text
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -210,6 +209,8 @@ class _OneByOne:
         self._form = form
 
     def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
+        from replan.cli.terminal.plain import print_json, print_text
+
         match self._form:
             case "json":
                 print_json(report)
@@ -233,6 +234,8 @@ class _Array:
     """One array of JSON."""
 
     def __init__(self) -> None:
+        from replan.cli.terminal.plain import JsonArray
+
         self._array = JsonArray()
 
     def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
@@ -253,6 +256,8 @@ class _Sarif:
         self._before = sarif_head(release())
 
     def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
+        from replan.cli.terminal.plain import print_json, print_text
+
         del guards
         from replan.views.check_formats import sarif_results
 
@@ -262,6 +267,7 @@ class _Sarif:
             self._before = ","
 
     def end(self) -> None:
+        from replan.cli.terminal.plain import print_text
         from replan.views.check_formats import SARIF_TAIL
 
         print_text((self._before if self._before != "," else "") + SARIF_TAIL)
@@ -271,17 +277,21 @@ class _Junit:
     """One suite of JUnit's XML."""
 
     def __init__(self) -> None:
+        from replan.cli.terminal.plain import print_text
         from replan.views.check_formats import JUNIT_HEAD
 
         print_text(JUNIT_HEAD)
 
     def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
+        from replan.cli.terminal.plain import print_text
+
         del guards
         from replan.views.check_formats import junit_case
 
         print_text(junit_case(report, text))
 
     def end(self) -> None:
+        from replan.cli.terminal.plain import print_text
         from replan.views.check_formats import JUNIT_TAIL
 
         print_text(JUNIT_TAIL)

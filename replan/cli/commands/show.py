@@ -167,7 +167,6 @@ def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> N
 
 
 def _print_events(run: str, loaded: Loaded, *, as_json: bool) -> None:
-    from replan.cli.commands.log import RecordPrinter
     from replan.cli.terminal.console import print_json
     from replan.views.records import record_to_json
 
