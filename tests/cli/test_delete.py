@@ -116,4 +116,4 @@ def test_the_files_of_a_home_are_listed_with_their_sizes(replan, planned, home):
     shown = json.loads(replan("home", "files", "--json").stdout)
     assert shown["home"] == str(home)
     assert {"file": "journal.sqlite3", "bytes": (home / "journal.sqlite3").stat().st_size} in shown["files"]
-    assert "  journal.sqlite3\n" in replan("home", "files").stdout
+    assert " journal.sqlite3\n" in replan("home", "files").stdout
