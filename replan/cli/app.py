@@ -14,7 +14,6 @@ from typing import IO, Any, NoReturn, cast
 import click
 
 from replan.cli.exits import Exit, exit_of_error
-from replan.cli.help_format import HelpFormatter
 from replan.cli.options import Invocation, common
 from replan.cli.table import (
     DAILY,
@@ -26,6 +25,7 @@ from replan.cli.table import (
     rows_below,
     write_sections,
 )
+from replan.cli.usage import HelpFormatter
 from replan.setup.command_name import program
 from replan.setup.version import release
 from replan.views.errors import error_object, line_of_crash, line_of_error, shortened
@@ -184,7 +184,7 @@ def _leave_stdout() -> None:
 
 def _misused(error: click.UsageError, invocation: Invocation) -> int:
     """Print what is wrong with the command line, in one line that names the help."""
-    from replan.cli.usage_errors import explanation as explained
+    from replan.cli.usage import explanation as explained
     from replan.setup.command_name import NAME, program
 
     path = error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else f" {invocation.command}".rstrip()
