@@ -39,8 +39,8 @@ def of_verdict(
 ) -> list[AskedForm]:
     """Return the questions that a rejection asks of a person.
 
-    A finding whose answer has a schema or choices of its own is a question of its own. The others are asked together,
-    and so are all where the run may not ask that many more. Findings for models are no questions: where there is
+    Each finding for a person is a question of its own, with its words and its schema. Where the run may not ask that
+    many more, the last one asks for the rest together. Findings for models are no questions: where there is
     nothing else, the step has used up its escalations, and the person is asked what is to be done (S104); `history` has
     the failures of the round.
     """
@@ -49,12 +49,10 @@ def of_verdict(
     if not inquiries:
         otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
         return [with_frame(_what_to_do(step, verdict, history), about=about, otherwise=otherwise)]
-    with_own_form = [each for each in inquiries if each.answer_schema != TEXT or each.choices]
-    plain = [each for each in inquiries if each.answer_schema == TEXT and not each.choices]
-    if len(with_own_form) + bool(plain) > questions_left:
-        plain, with_own_form = inquiries, []
-    listed = [*([together(plain, f"the step '{step}'")] if plain else []), *with_own_form]
-    return [with_frame(each, about=about, otherwise=_otherwise(step, verdict)) for each in listed]
+    alone = len(inquiries) if len(inquiries) <= questions_left else max(0, questions_left - 1)
+    rest = inquiries[alone:]
+    listed = [*inquiries[:alone], *([together(rest, f"the step '{step}'")] if rest else [])]
+    return [with_frame(asked, about=about, otherwise=_otherwise(step, verdict)) for asked in listed]
 
 
 def review(step: str, blocked: Sequence[str]) -> AskedForm:

@@ -6,11 +6,14 @@ from dataclasses import replace
 import pytest
 
 from actors.planning.events import EVENTS
+from actors.planning.planning_questions import of_verdict
 from actors.policy.decision import after_change
 from actors.policy.table import BacktrackLevel, Policy
 from actors.run.inbox import MESSAGE_MAX, MESSAGES_MAX
 from actors.run.questions import MOVES, ClarificationAnswered, Question, Status
 from actors.search.graph import Graph, StepBudget
+from actors.values.findings import Verdict
+from actors.values.open_questions import questions_of
 from runtime.core.machine import Refused
 from runtime.core.messages import Mailed
 from tests.long.simulation.driver import Run
@@ -141,3 +144,18 @@ def test_questions_max_holds_for_the_run_whatever_happens_to_the_questions():
             made.send(Mailed(1, "key", json.dumps({"kind": "answer", "question": name, "answer": "yes"}), made.now))
     assert asked == ["q1", "q2"]
     assert made.state.run.finished.outcome == "all_pruned"
+
+
+@pytest.mark.parametrize(("left", "expected"), [(9, [1, 1, 1]), (3, [1, 1, 1]), (2, [1, 2]), (1, [3])])
+def test_each_finding_for_a_person_is_a_question_of_its_own_while_the_run_may_ask_that_many(left, expected):
+    """Each keeps its words and its schema; the last one that the run may ask has the rest."""
+    asked = ["Which version is it?", {"question": "How many?", "type": "number"}, "Which system is it?"]
+    world = World(pinned(SEEDS_STEPS), judge=lambda *_: passed())
+    world.begin()
+    step = next(iter(world.state.config.steps))
+    verdict = Verdict(guard="a_guard", findings=tuple(questions_of(asked)))
+    forms = of_verdict(world.state, step, verdict, left)
+    texts = [form.whole for form in forms]
+    assert [sum(words in text for words in ("version", "many?", "system")) for text in texts] == expected
+    if left >= 3:
+        assert forms[1].answer_schema["type"] == "number"

@@ -69,7 +69,7 @@ def _planning() -> Iterator[Drawn]:
         "the model has a question with choices", *questions_of([{"question": "Which?", "choices": ["a", "b"]}])
     )
     yield from drawn("the model asks for a number", *questions_of([{"question": "How many?", "type": "number"}]))
-    yield from drawn("several things are asked at once", *opened, *questions_of(["Which system is it?"]))
+    yield from drawn("more is asked than the run may ask", *opened, *questions_of(["Which system is it?"]), left=1)
     yield from drawn("`e_max` of a step is reached", Finding(code=Code.GOAL_UNREACHABLE, message="no step makes it"))
     yield from drawn("no retry can help", *opened, fatal=True)
     yield from drawn(
