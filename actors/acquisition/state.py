@@ -7,8 +7,7 @@ from typing import NamedTuple
 from actors.acquisition.config import RunConfig
 from actors.acquisition.events import AcquisitionCall
 from actors.acquisition.planner_state import PlannerState
-from actors.run.calls import OpenCall
-from actors.run.state import NotStarted, RunState
+from actors.run.state import RunState
 from actors.run.tools import ToolFinished
 
 
@@ -73,7 +72,3 @@ class State:
     def visit(self) -> int:
         """The number of this stay at the node, from 1."""
         return self.visits.get(self.node, 0)
-
-
-AcquisitionState = State | NotStarted
-AcquisitionOpenCall = OpenCall[AcquisitionCall]

@@ -22,7 +22,6 @@ DOCUMENT_BYTES_MAX = 20 * 1024 * 1024
 OUTPUT_BYTES_MAX = 12 * 1024 * 1024
 """Bytes of what is written."""
 NOT_CONFINED = "the process that would read it cannot be confined here"
-NEEDS_PACKAGES = "it needs the packages of the extra `documents` (pip install 'replan[documents]')"
 _CAUSE_CHARACTERS = 160
 
 

@@ -18,7 +18,6 @@ from actors.planning.ids import branch_of
 from actors.policy.decision import Decision
 from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
-from actors.run.calls import OpenCall, Tries
 from actors.run.state import NotStarted, RunState
 from actors.search.progress import BranchProgress
 from actors.values.artifacts import Artifact
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from actors.search.strategies.tree import BranchView
 
 NodeStatus = Literal["pending", "accepted", "rejected", "superseded"]
-PlanningOpenCall = OpenCall[PlanningCall]
-PlanningTries = Tries[PlanningCall]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ A line is safe to print on a terminal: text from models and users is sanitised w
 (`runtime.logs.terminal_text`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -90,8 +90,3 @@ def columns(*parts: Line | str, hang: int = 0) -> Line:
         spans += [StyledSpan("  ")] if number else []
         spans += [StyledSpan(part)] if isinstance(part, str) else part.spans
     return Line(tuple(spans), hang)
-
-
-def plain_text(lines: Iterable[Line]) -> str:
-    """Return lines as text without styles, each ended by a line feed."""
-    return "".join(f"{item.plain.rstrip()}\n" for item in lines)

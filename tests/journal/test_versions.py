@@ -36,6 +36,16 @@ async def test_a_later_release_upgrades_the_file_and_goes_on_with_its_runs(writt
     assert query(path, "SELECT team FROM runs") == [("ours",)]
 
 
+async def test_a_journal_with_the_table_of_a_retired_feature_opens_and_goes_on_with_its_runs(
+    written, open_journal, path
+):
+    change(path, "CREATE TABLE slots (provider TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
+    async with open_journal() as journal:
+        assert len(await journal.read("a")) == 3
+        epoch = await journal.claim("a", "another", 60.0, dead=lambda _: True)
+        await journal.append("a", after=3, epoch=epoch, facts=counted(4), summary=RUNNING)
+
+
 async def test_an_open_journal_that_a_later_release_upgrades_is_neither_read_nor_written_any_more(open_journal, path):
     async with open_journal() as journal:
         await journal.create("a", "", facts=counted(1), owner="driver", ttl=60.0)

@@ -20,7 +20,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from runtime.core.errors import UsageProblem
 
-SCHEMES = ("postgresql", "postgres")
 FORM = "postgresql://USER:PASSWORD@SERVER:5432/DATABASE"
 ESCAPE = "write special characters in the user's name and the password as %40, %2F, …"
 
