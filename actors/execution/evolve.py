@@ -1,8 +1,10 @@
 """`evolve`: the only writer of state. It never decides, never acts, never fails on its own events."""
 
 from collections.abc import Callable
+from typing import assert_never
 
 from actors.execution import evolve_steps, evolve_troubles, evolve_undo
+from actors.execution.attempts import Answer
 from actors.execution.config import read_config, ready_plan
 from actors.execution.events import (
     AttemptDecided,
@@ -21,13 +23,14 @@ from actors.execution.events import (
     TroubleDecided,
     UndoDecided,
 )
+from actors.execution.ids import Owner, owner_of
 from actors.execution.state import State
-from actors.execution.undo import is_undo_node
 from actors.plans.constraints import constraints_of
 from actors.plans.semantics import ready_steps
 from actors.run.ending import RunFinished
 from actors.run.evolve import CommonEvent
 from actors.run.fork_event import Forked
+from actors.run.ids import is_rest
 from actors.run.parking import RunResumed
 from actors.run.questions import (
     ClarificationAnswered,
@@ -56,18 +59,14 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
         return common(state, run, event)
     after = changed(state, run=run)
     match event:
-        case ToolRequested() if is_undo_node(event.node):
+        case ToolRequested() if owner_of(event.node) is Owner.UNDO:
             return evolve_undo.requested(after, event)
-        case ToolReissued() if is_undo_node(event.again.node):
+        case ToolReissued() if owner_of(event.again.node) is Owner.UNDO:
             return evolve_undo.requested(after, event.again)
         case ToolRequested() | FileRequested():
             return evolve_steps.requested(after, event.node, event if isinstance(event, ToolRequested) else None)
         case ToolFinished():
-            opened = state.run.tools.get(event.request_id)
-            ended = evolve_undo.tool_ended(after, event, None if opened is None else opened.request)
-            ended = evolve_steps.tool_ended(ended, event)
-            # A person has said what became of a call of the run that this one was forked from.
-            return evolve_undo.made_before_fork(ended, opened.request.node) if opened and opened.forked else ended
+            return _with_end_of_call(state, after, event)
         case ToolReissued():
             return evolve_undo.reissued(evolve_steps.requested(after, event.again.node, event.again), event.again)
         case StepSettled():
@@ -91,17 +90,17 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
         case PlanRevised():
             return evolve_troubles.revised(after, event)
         case ClarificationRequested():
-            return evolve_undo.asked(evolve_troubles.asked(evolve_steps.asked(after, event), event), event)
+            return _with_question(after, event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationExpired():
             question = state.run.questions[event.question_id]
             if not question.open:  # A late answer is kept, and changes nothing.
                 return after
-            after = evolve_steps.answered(after, question.request, event)
-            return evolve_undo.answered(evolve_troubles.answered(after, event), event)
-        case WaitEnded() if event.request_id.startswith("rest:undo/"):
-            return evolve_undo.rested(after)
+            return _with_answer(after, question.request, event)
+        case WaitEnded() if is_rest(event.request_id):
+            wait = state.run.waits[event.request_id]
+            return evolve_undo.rested(after) if owner_of(wait.node) is Owner.UNDO else evolve_steps.rested(after, wait)
         case WaitEnded():
-            return evolve_steps.rested(after, state.run.waits[event.request_id])
+            return after
         case Forked():
             config = read_config(event.pinned) if event.pinned else state.config
             return evolve_undo.made_before_fork(changed(after, config=config), *state.effects)
@@ -111,6 +110,47 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
             return state
         case _:
             return common(state, run, event)
+
+
+def _with_end_of_call(before: State, after: State, event: ToolFinished) -> State:
+    """Return the state after a call of a tool has ended; `before` has the call among those that are open."""
+    opened = before.run.tools.get(event.request_id)
+    if opened is not None and owner_of(opened.request.node) is Owner.UNDO:
+        after = evolve_undo.tool_ended(after, event, opened.request)
+    else:
+        after = evolve_steps.tool_ended(after, event)
+    # Where a person says how a call of the run ended that this one was forked from, that run has made it.
+    return evolve_undo.made_before_fork(after, opened.request.node) if opened and opened.forked else after
+
+
+def _with_question(state: State, event: ClarificationRequested) -> State:
+    """Return the state after a question was asked."""
+    match owner_of(event.node):
+        case Owner.STEP:
+            return evolve_steps.asked(state, event)
+        case Owner.TROUBLE | Owner.PLANNER:
+            return evolve_troubles.asked(state, event)
+        case Owner.UNDO:
+            return evolve_undo.asked(state, event)
+        case Owner.OTHER:
+            return state
+        case unknown:
+            assert_never(unknown)
+
+
+def _with_answer(state: State, question: ClarificationRequested, event: Answer) -> State:
+    """Return the state after an open question was closed."""
+    match owner_of(question.node):
+        case Owner.STEP:
+            return evolve_steps.answered(state, question, event)
+        case Owner.TROUBLE | Owner.PLANNER:
+            return evolve_troubles.answered(state, event)
+        case Owner.UNDO:
+            return evolve_undo.answered(state, event)
+        case Owner.OTHER:
+            return state
+        case unknown:
+            assert_never(unknown)
 
 
 def started(event: ExecutionStarted) -> State:

@@ -115,7 +115,7 @@ def requested(state: State, node: str, request: ToolRequested | None = None) -> 
 
 
 def asked(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked that may be a phase of an attempt, or about one."""
+    """Return the state after a question was asked that is a phase of an attempt, or is about one."""
     state = requested(state, event.node)
     attempt = state.active.get(event.node.partition("/")[0])
     if attempt is not None and event.node == attempt.question_node:
@@ -176,7 +176,7 @@ def replied(state: State, event: FileReplied) -> State:
 
 
 def answered(state: State, question: ClarificationRequested, event: Answer) -> State:
-    """Return the state after a question was closed that may be about an attempt."""
+    """Return the state after a question was closed about an attempt, which may be over."""
     attempt = state.active.get(question.node.partition("/")[0])
     if attempt is None or not attempt.open or question.node not in (attempt.at_work, attempt.question_node):
         return state
@@ -187,7 +187,7 @@ def answered(state: State, question: ClarificationRequested, event: Answer) -> S
 
 def rested(state: State, wait: WaitRequested) -> State:
     """Return the state after a back-off is over."""
-    if wait.node is None or not wait.request_id.startswith("rest:"):
+    if wait.node is None:
         return state
     attempt = state.active.get(wait.node.partition("/")[0])
     if attempt is None or attempt.node != wait.node:

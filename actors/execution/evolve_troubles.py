@@ -20,7 +20,6 @@ from actors.execution.events import (
 )
 from actors.execution.evolve_steps import begun, constrained, with_configuration
 from actors.execution.goals import goals_of, past_goals, statuses
-from actors.execution.ids import PLANNER_ASKS
 from actors.execution.state import Attempt, DecidedEnd, Replan, Revision, SettledFailure, State, Trouble
 from actors.execution.trouble_rules import reason, signature_of
 from actors.planning.events import PlanningOutcome
@@ -113,15 +112,15 @@ def _calls_of_replans(state: State) -> set[str]:
 
 
 def asked(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked that may be about the trouble."""
+    """Return the state after a question was asked about the trouble."""
     trouble = state.trouble
-    if trouble is None or trouble.question or not event.node.startswith(("trouble/", PLANNER_ASKS)):
+    if trouble is None or trouble.question:
         return state
     return changed(state, trouble=replace(trouble, question=event.question_id))
 
 
 def answered(state: State, event: Answer) -> State:
-    """Return the state after a question was closed that may be about the trouble."""
+    """Return the state after a question was closed about a trouble."""
     trouble = state.trouble
     if trouble is None or trouble.question != event.question_id:
         return state

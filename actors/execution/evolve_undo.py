@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from actors.execution.attempts import Answer
 from actors.execution.events import EffectSettled, StepOutcome, StepSettled, UndoDecided
+from actors.execution.ids import Owner, owner_of, undo_node
 from actors.execution.state import Attempt, State
-from actors.execution.undo import CallEffect, EffectEnd, Undoing, acts, is_undo_node, to_undo, undo_node, with_effect
+from actors.execution.undo import CallEffect, EffectEnd, Undoing, acts, to_undo, with_effect
 from actors.execution.undo_questions import ENDS
 from actors.plans.plan import NOTHING
 from actors.run.questions import ClarificationAnswered, ClarificationRequested
@@ -132,7 +133,7 @@ def decided(state: State, event: UndoDecided) -> State:
     run = changed(run, reopening=run.reopening or run.finished is not None)
     active = without(state.active, [attempt.name for attempt in stopped])
     # A cancel may have stopped an undoing after its last call, whose result counts.
-    at_work = any(is_undo_node(tool.request.node) for tool in run.tools.values())
+    at_work = any(owner_of(tool.request.node) is Owner.UNDO for tool in run.tools.values())
     before = state.undoing or Undoing(event.why)
     undoing = replace(before, why=event.why, question="", tool_open=before.tool_open and at_work)
     return changed(state, run=run, active=active, trouble=None, replan=None, ending=None, undoing=undoing)
@@ -158,10 +159,10 @@ def requested(state: State, request: ToolRequested) -> State:
     return changed(state, undoing=undoing, undo_calls=calls_by_node)
 
 
-def tool_ended(state: State, event: ToolFinished, request: ToolRequested | None) -> State:
+def tool_ended(state: State, event: ToolFinished, request: ToolRequested) -> State:
     """Return the state after a call of an undo tool has ended."""
     undoing, effect = state.undoing, to_undo(state.effects, state.ends)
-    if undoing is None or effect is None or request is None or request.node != undo_node(effect.number):
+    if undoing is None or effect is None or request.node != undo_node(effect.number):
         return state
     undoing = replace(undoing, tool_open=False)
     cause = f"the undo tool {_WORDS[event.outcome]}{f': {event.reason}' if event.reason else ''}"
@@ -179,14 +180,14 @@ def tool_ended(state: State, event: ToolFinished, request: ToolRequested | None)
 
 
 def asked(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked that may be about the undoing of an effect."""
-    if state.undoing is None or not is_undo_node(event.node):
+    """Return the state after a question was asked about the undoing of an effect."""
+    if state.undoing is None:
         return state
     return changed(state, undoing=replace(state.undoing, question=event.question_id))
 
 
 def answered(state: State, event: Answer) -> State:
-    """Return the state after a question was closed that may be about the undoing of an effect."""
+    """Return the state after a question was closed about the undoing of an effect."""
     undoing = state.undoing
     if undoing is None or undoing.question != event.question_id:
         return state

@@ -6,6 +6,7 @@
     proof/r2.n1            the proof of the plan that it brought
     workspace/start        the snapshot of the workspace before the first step
     trouble/n1             the first question about a trouble; planner/n1 where the planning run has it
+    undo/n3                the undoing of the third call; undo/n3.ask is the question about it
 
 A step's id is a text that the plan's author chose. One that is not made of letters, digits, `_` and `-` is named by its
 place in the plan, `step-NUMBER`.
@@ -13,6 +14,7 @@ place in the plan, `step-NUMBER`.
 
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import NamedTuple
 
 from actors.plans.plan import Plan
@@ -21,11 +23,20 @@ WORKSPACE_START = "workspace/start"
 """The node of the snapshot that is taken before the first step."""
 WORKSPACE_END = "workspace/end"
 """The node of the snapshot that is compared with the first one before a success, where paths are protected."""
-PLANNER_ASKS = "planner/"
-"""The start of the nodes of questions that the planning run of a replan has."""
 
 _PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$|workspace$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _PLACE = re.compile(r"r(\d+)\.v(\d+)\.a(\d+)(?:\.([a-z_]+))?")
+_OWNED = re.compile(rf"(trouble|planner|undo)/n\d+(?:\.ask)?|[\w-]+/{_PLACE.pattern}")
+
+
+class Owner(StrEnum):
+    """The part of an execution that a request, a question or a wait belongs to."""
+
+    STEP = "step"  # An attempt at a step.
+    TROUBLE = "trouble"
+    PLANNER = "planner"  # A question of the planning run of a replan, which is asked as one about a trouble.
+    UNDO = "undo"
+    OTHER = ""  # The workspace, a replan, a proof, or a question that the rules of every run ask.
 
 
 class NodeName(NamedTuple):
@@ -83,7 +94,28 @@ def proof_node(revision: int, number: int) -> str:
 
 def trouble_node(number: int, *, planner_asks: bool = False) -> str:
     """Return the node of a question about a trouble; `number` counts these questions of the run."""
-    return f"{PLANNER_ASKS if planner_asks else 'trouble/'}n{number}"
+    return f"{Owner.PLANNER if planner_asks else Owner.TROUBLE}/n{number}"
+
+
+def undo_node(number: int) -> str:
+    """Return the node of the calls that undo an effect, by the number of its call (`CallEffect.number`)."""
+    return f"{Owner.UNDO}/n{number}"
+
+
+def undo_question_node(number: int) -> str:
+    """Return the node of the question about the undoing of an effect, by the number of its call."""
+    return f"{undo_node(number)}.ask"
+
+
+def owner_of(node: str | None) -> Owner:
+    """Return the part that the node of a request, a question or a wait belongs to.
+
+    A step may have the id `undo`: the rest of the name tells its attempt `undo/r1.v1.a1` from an undoing, `undo/n1`.
+    """
+    match = _OWNED.fullmatch(node or "")
+    if match is None:
+        return Owner.OTHER
+    return Owner(match[1]) if match[1] else Owner.STEP
 
 
 def tool_node(request_id: str) -> str:

@@ -7,13 +7,13 @@ from actors.execution.config import ExecutionConfig
 from actors.execution.events import PlanRevised, ProofRequested, ReplanRequested
 from actors.execution.forbidden import keeping_to_requirements
 from actors.execution.goals import GoalStatus, goals_of, statuses
-from actors.execution.ids import PLANNER_ASKS, proof_node
+from actors.execution.ids import Owner, owner_of, proof_node
 from actors.execution.requests import replan_request
 from actors.execution.state import Replan, State
 from actors.execution.step_rules import is_working
 from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.guards.port import Guard
-from actors.planning.briefs import ChildBrief, stop_below_of_child
+from actors.planning.briefs import ChildBrief, limits_of_child
 from actors.planning.replanning import replan_brief as child_brief
 from actors.plans.constraints import requirements_json, with_constraints
 from actors.plans.plan import plan_to_json
@@ -24,7 +24,7 @@ from actors.tools.uses import ToolSet
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from actors.values.given import Given, GivenAnswer
-from runtime.core.ledger import Limit, Limits
+from runtime.core.ledger import Limit
 
 
 def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | RunFinished | None:
@@ -59,22 +59,13 @@ def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
     replan, planning = state.replan, state.config.planning
     assert replan is not None, "an open request is that of the replan"
     assert planning is not None, "only a run that can replan asks for a plan"
-    limits, reserve, seconds_left = state.run.ledger.limits, request.reserve, state.run.ledger.active_left
     return child_brief(
         state.run.run_id,
         request.request_id,
         request.node,
         problem=problem_text(state),
         pinned=planning.model_dump_json(),
-        limits=Limits(
-            calls=reserve.calls,
-            tokens=reserve.tokens or None,
-            micro_usd=reserve.micro_usd or None,
-            active_seconds=None if seconds_left is None else max(0.001, seconds_left),
-            deadline=limits.deadline,
-            patience_seconds=limits.patience_seconds,
-            stop_below=stop_below_of_child(limits, planning),
-        ),
+        limits=limits_of_child(state.run.ledger, request.reserve, planning),
         given=given_facts(state, replan),
         change=state.run.changes,
     )
@@ -118,7 +109,7 @@ def _answers(state: State) -> Iterator[GivenAnswer]:
     for question in state.run.questions.values():
         if question.open or question.status is Status.WITHDRAWN:
             continue
-        if question.request.node.startswith(PLANNER_ASKS):
+        if owner_of(question.request.node) is Owner.PLANNER:
             unanswered = "" if question.answer else str(question.status)
             yield GivenAnswer(question=question.request.whole, answer=question.answer, unanswered=unanswered)
 

@@ -5,15 +5,16 @@ from actors.execution.agent_rules import call_fields
 from actors.execution.attempts import person_use, phases_of, tool_use
 from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, StepSettled
 from actors.execution.execution_questions import ask_approval, ask_outcome, ask_person
+from actors.execution.ids import Owner, owner_of
 from actors.execution.requests import file_request
 from actors.execution.schedule import covers, is_spent, next_step
 from actors.execution.state import Attempt, AttemptPhase, State
 from actors.execution.trouble_rules import choose
-from actors.execution.undo import is_undo_node
 from actors.execution.workspace_rules import first_snapshot
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO
 from actors.policy.table import BacktrackLevel
 from actors.run.ending import Outcome, RunFinished, exhausted
+from actors.run.ids import rest_id
 from actors.run.questions import ClarificationRequested, ClarificationWithdrawn
 from actors.run.tools import ToolRequested
 from actors.run.waits import HOME_BUDGET, WaitRequested
@@ -132,9 +133,9 @@ def withdraw(state: State) -> ClarificationWithdrawn | None:
     """Withdraw a question about an attempt or a trouble that is over."""
     for name, question in state.run.open_questions.items():
         node = question.node
-        if node.startswith("tool:"):
+        if owner_of(node) is Owner.OTHER:
             continue  # A question about the outcome of a call: the rules of every run ask it and close it.
-        if is_undo_node(node) and state.undoing is not None and state.undoing.question == name:
+        if state.undoing is not None and state.undoing.question == name:
             continue
         of_trouble = state.trouble is not None and state.trouble.question == name
         attempt = state.active.get(node.partition("/")[0])
@@ -152,7 +153,7 @@ def rest(state: State) -> WaitRequested | None:
     if run.parked:
         return None
     for attempt in state.active.values():
-        name = f"rest:{attempt.node}"
+        name = rest_id(attempt.node)
         if attempt.rest_seconds and not attempt.begun and name not in run.waits:
             until = run.wall + attempt.rest_seconds
             return WaitRequested(request_id=name, until=until, why="back-off", node=attempt.node)

@@ -82,16 +82,6 @@ class Undoing:
     """The question by which a person has said so."""
 
 
-def undo_node(number: int) -> str:
-    """Return the node of the calls and questions that undo a call's effect, by its number (`CallEffect.number`)."""
-    return f"undo/n{number}"
-
-
-def is_undo_node(node: str) -> bool:
-    """Return whether a node is one that `undo_node` has named."""
-    return node.startswith("undo/")
-
-
 def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str, CallEffect]:
     """Return the effects with one added, or put in the place of that of the same call; sorted by the calls' numbers."""
     listed = {**effects, effect.node: effect}

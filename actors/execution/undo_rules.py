@@ -5,11 +5,13 @@ from typing import Any
 
 from actors.execution.events import EffectSettled, UndoDecided
 from actors.execution.forbidden import is_forbidden
+from actors.execution.ids import undo_node, undo_question_node
 from actors.execution.state import State
-from actors.execution.undo import CallEffect, Undoing, can_undo, counted_ends, shown_effects, to_undo, undo_node
+from actors.execution.undo import CallEffect, Undoing, can_undo, counted_ends, shown_effects, to_undo
 from actors.execution.undo_questions import undo_question
 from actors.run import rules
 from actors.run.ending import UNDONE, RunFinished
+from actors.run.ids import rest_id
 from actors.run.inbox import MailRefused
 from actors.run.questions import ClarificationRequested, new_id
 from actors.run.texts import storable
@@ -68,7 +70,7 @@ def rest(state: State) -> WaitRequested | None:
     if undoing is None or effect is None or not undoing.rest_seconds or state.run.parked:
         return None
     node = undo_node(effect.number)
-    name = f"rest:{node}.{undoing.tries}"
+    name = rest_id(f"{node}.{undoing.tries}")
     if name in state.run.waits:
         return None
     return WaitRequested(request_id=name, until=state.run.wall + undoing.rest_seconds, why="back-off", node=node)
@@ -92,7 +94,7 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
         return ClarificationRequested(
             **form.form,
             question_id=new_id(run.questions),
-            node=f"{node}.ask",
+            node=undo_question_node(effect.number),
             why=f"{effect.step}: {asks}",
             blocks=(effect.step,),
             for_people=True,

@@ -14,7 +14,7 @@ from actors.run.ids import child_run
 from actors.run.questions import ClarificationRequested
 from actors.run.waits import WaitRequested
 from actors.values.given import Given
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Amount, Ledger, Limits
 from runtime.core.machine import Work
 
 
@@ -81,29 +81,32 @@ def child_brief(state: State, branch: Branch, request: GenerationRequested) -> C
     context = context_for(state, branch, request.step)
     more = (context.dependencies, context.retry, context.escalation, context.user_texts[1:], context.clarifications)
     problem = rendered(state, branch, request.step, context).user if any(more) else state.specification
-    limits, reserve, seconds_left = state.run.ledger.limits, request.reserve, state.run.ledger.active_left
     return ChildBrief(
         run=child_run(state.run.run_id, request.node),
         request_id=request.request_id,
         problem=problem,
         pinned=pinned,
-        limits=Limits(
-            calls=reserve.calls,
-            tokens=reserve.tokens or None,
-            micro_usd=reserve.micro_usd or None,
-            active_seconds=None if seconds_left is None else max(0.001, seconds_left),
-            deadline=limits.deadline,
-            patience_seconds=limits.patience_seconds,
-            stop_below=stop_below_of_child(limits, pinned),
-        ),
+        limits=limits_of_child(state.run.ledger, request.reserve, pinned),
         change=state.run.changes,
         given=state.given,
     )
 
 
-def stop_below_of_child(limits: Limits, pinned: RunConfig) -> float | None:
-    """Return the limit `stop_below` of a child run: its own, or 0 where the run that starts it never stops early."""
-    return 0.0 if limits.stop_below == 0.0 and pinned.stop_below is not None else pinned.stop_below
+def limits_of_child(ledger: Ledger, reserve: Amount, pinned: RunConfig) -> Limits:
+    """Return the limits of a child run: the amount that is reserved for it, and the times of the run that starts it.
+
+    Its `stop_below` is its own, or 0 where the run that starts it never stops early.
+    """
+    above, seconds_left = ledger.limits, ledger.active_left
+    return Limits(
+        calls=reserve.calls,
+        tokens=reserve.tokens or None,
+        micro_usd=reserve.micro_usd or None,
+        active_seconds=None if seconds_left is None else max(0.001, seconds_left),
+        deadline=above.deadline,
+        patience_seconds=above.patience_seconds,
+        stop_below=0.0 if above.stop_below == 0.0 and pinned.stop_below is not None else pinned.stop_below,
+    )
 
 
 def _options(state: State, request: PlanningCall) -> CallOptions:

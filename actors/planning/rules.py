@@ -25,7 +25,7 @@ from actors.policy.decision import Failure, Situation, decide, summary, worth_cl
 from actors.policy.table import BacktrackLevel
 from actors.run import ending
 from actors.run.ending import exhausted
-from actors.run.ids import step_of
+from actors.run.ids import rest_id, step_of
 from actors.run.waits import WaitRequested
 from actors.search.moves import Search
 from actors.search.progress import GOAL, Phase, cleared, first, next_attempt
@@ -191,7 +191,7 @@ def rest(state: State) -> WaitRequested | None:
     run = state.run
     for node, seconds in state.resting.items():
         if not run.parked and not any(wait.node == node for wait in run.waits.values()):
-            return WaitRequested(request_id=f"rest:{node}", until=run.wall + seconds, why="back-off", node=node)
+            return WaitRequested(request_id=rest_id(node), until=run.wall + seconds, why="back-off", node=node)
     return None
 
 

@@ -31,6 +31,16 @@ def step_of(node: str) -> str:
     return node.partition("/")[0]
 
 
+def rest_id(subject: str) -> str:
+    """Return the name of the wait for a back-off, by the node that waits for it, or by one of its tries."""
+    return f"rest:{subject}"
+
+
+def is_rest(request_id: str) -> bool:
+    """Return whether a wait is one for a back-off."""
+    return request_id.startswith("rest:")
+
+
 def expiry_id(question_id: str) -> str:
     """Return the name of the wait for a question's expiry."""
     return f"expires:{question_id}"

@@ -74,6 +74,8 @@ async def finished(client: Client, started: Mapping[str, Any]) -> Mapping[str, A
         match state.get("status"):
             case "completed" if isinstance(result := state.get("result"), dict):
                 return result
+            case "completed" if state is not started:  # What starts a task never has the result; only a poll has.
+                raise MCPError(INTERNAL_ERROR, "the task is completed, but has no result")
             case "completed" | "working":
                 await trio.sleep(_pause(state.get("pollIntervalMs"), trio.current_time() - begun))
             case "failed":

@@ -8,10 +8,10 @@ never rewritten, since their hashes chain.
 from runtime.core.errors import JournalNewer, JournalUnreadable
 
 VERSION = 1
-"""The version that this release writes: 1 is that of 1.0.0."""
+"""The version that this release writes; 1 is the first."""
 
-BEFORE_FIRST = "written by a release before 1.0.0, whose journals this one does not open"
-"""Why a journal is refused that has another layout than version 1."""
+BEFORE_FIRST = "written by an older development version, whose journals this one does not open"
+"""Why a journal is refused whose tables are from before version 1."""
 
 
 def check_version(place: str, version: int) -> None:
@@ -21,5 +21,5 @@ def check_version(place: str, version: int) -> None:
 
 
 def before_first(place: str) -> JournalUnreadable:
-    """Return the error for a journal of a release before 1.0.0."""
-    return JournalUnreadable(place, BEFORE_FIRST, "begin another home or database, or go on with that release")
+    """Return the error for a journal of an older development version."""
+    return JournalUnreadable(place, BEFORE_FIRST, "begin another home or database, or go on with that version")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from actors.execution.ids import Owner, owner_of
 from actors.run.inbox import MailRefused
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.tools import Begun, Ended, ToolOutcome
@@ -70,6 +71,42 @@ def test_a_call_that_succeeded_and_was_rejected_by_its_check_is_undone_too():
         assert undo_request(stage)[0] == name
         stage.tool(name)
     assert stage.end == "undone"
+
+
+def test_a_step_may_have_the_id_undo():
+    """Its attempts, back-offs and questions are its own; only `undo/n1` and `undo/n1.ask` belong to the undoing."""
+    value = plan(
+        step("undo", "start", "hotel", undo="cancel_hotel", retry_budget=2),
+        step("pay", "hotel", "goal", dependencies="undo", undo="refund", **UNDO),
+    )
+    stage = stage_of(value, uses={"do_undo": tool("do_undo")})
+    stage.tool("do_undo", "transient", reason="it took long")
+    stage.woken()
+    stage.run_step("undo")
+    stage.run_step("pay", "failed")
+    assert undo_request(stage)[0] == "cancel_hotel"
+    stage.tool("cancel_hotel")
+    assert stage.end == "undone"
+    assert undone(stage) == [("undo", "undone")]
+
+
+def test_a_node_names_its_owner():
+    """One table tells requests, questions and waits of steps, troubles, the planning run and the undoing apart."""
+    owners = {
+        "undo/n3": Owner.UNDO,
+        "undo/n3.ask": Owner.UNDO,
+        "undo/r1.v1.a1": Owner.STEP,
+        "undo/r1.v1.a1.act": Owner.STEP,
+        "step-7/r2.v10.a3.outcome": Owner.STEP,
+        "trouble/n1": Owner.TROUBLE,
+        "planner/n12": Owner.PLANNER,
+        "workspace/start": Owner.OTHER,
+        "replan/r1.n1": Owner.OTHER,
+        "tool:undo/n3": Owner.OTHER,
+        "tool:pay/r1.v1.a1.act": Owner.OTHER,
+        None: Owner.OTHER,
+    }
+    assert {node: owner_of(node) for node in owners} == owners
 
 
 def test_each_attempt_whose_call_succeeded_is_undone():

@@ -13,9 +13,11 @@ from actors.execution.ids import (
     proof_node,
     replan_node,
     trouble_node,
+    undo_node,
+    undo_question_node,
 )
 from actors.execution.state import AttemptPhase
-from actors.execution.undo import EffectEnd, undo_node
+from actors.execution.undo import EffectEnd
 from actors.run.ending import UNDONE
 from actors.run.ids import child_run, try_id
 from actors.run.tools import ToolOutcome
@@ -55,7 +57,7 @@ def execution_names(common):
             "proof": proof_node(2, 1),
             "undo of an effect": undo_node(3),
             "call that undoes": try_id(f"tool:{undo_node(3)}", 1),
-            "question about an undo": f"{undo_node(3)}.ask",
+            "question about an undo": undo_question_node(3),
             "step done by hand": "s/r2.v1.hand",
             "question about a trouble": trouble_node(1),
             "question of a planning run": trouble_node(1, planner_asks=True),

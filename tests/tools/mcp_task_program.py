@@ -22,6 +22,8 @@ ENDS = {
     "input_required": {"status": "input_required", "inputRequests": {}},
     "strange": {"status": "asleep"},
     "working": {"status": "working"},
+    "empty": {"status": "completed"},
+    "done_at_once": {"status": "completed", "result": RESULT},
 }
 TIMES = {"createdAt": "2026-07-28T00:00:00Z", "lastUpdatedAt": "2026-07-28T00:00:00Z", "ttlMs": None}
 POLLS = []
@@ -44,7 +46,8 @@ async def call_tool(context, params):
     known = context.session.client_capabilities
     if known is None or TASKS not in (known.extensions or {}):
         return {"content": [{"type": "text", "text": "at once"}]}
-    return {"resultType": "task", "taskId": "t1", "status": "working", "pollIntervalMs": 1, **TIMES}
+    status = "completed" if STATUS == "done_at_once" else "working"
+    return {"resultType": "task", "taskId": "t1", "status": status, "pollIntervalMs": 1, **TIMES}
 
 
 async def get(context, params):

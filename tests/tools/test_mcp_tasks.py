@@ -9,6 +9,7 @@ import pytest
 from actors.run.tools import ToolOutcome
 from actors.tools.mcp_tasks import POLL_SECONDS, _pause
 
+ERROR = "the server answered with an error: "
 PROGRAM = Path(__file__).with_name("mcp_task_program.py")
 
 
@@ -31,9 +32,16 @@ def tasks(bench, status):
     [
         ("completed", ToolOutcome.SUCCEEDED, "done after a while", ""),
         ("said_no", ToolOutcome.FAILED, "done after a while", "the tool says that it failed"),
-        ("failed", ToolOutcome.BROKEN, "", "the server answered with an error: the tracker is closed"),
+        ("failed", ToolOutcome.BROKEN, "", f"{ERROR}the tracker is closed"),
         ("cancelled", ToolOutcome.FAILED, "", "the server has cancelled the task"),
         ("input_required", ToolOutcome.FAILED, "", "the task asks for input, which no step can give"),
+        (
+            "empty",
+            ToolOutcome.BROKEN,
+            "",
+            "the server answered with an error: the task is completed, but has no result",
+        ),
+        ("done_at_once", ToolOutcome.SUCCEEDED, "done after a while", ""),
         ("strange", ToolOutcome.FAILED, "", "the server reports a task status that the protocol does not define"),
     ],
 )

@@ -167,13 +167,13 @@ _FOUND = (
     "SELECT to_regclass('replan.journal') IS NOT NULL, EXISTS (SELECT FROM pg_attribute"
     " WHERE attrelid = to_regclass('replan.journal') AND attname = 'floor')"
 )
-"""Whether there is a journal, and whether it has a column that only releases before 1.0.0 have made."""
+"""Whether there is a journal, and whether it has a column that only older development versions have made."""
 
 
 def version_of(connection: Connection, place: str) -> int:
     """Return the journal's version, 0 where there is none.
 
-    Raises `JournalNewer`, `JournalUnreadable` for one of a release before 1.0.0, `psycopg.Error`.
+    Raises `JournalNewer`, `JournalUnreadable` for one of an older development version, `psycopg.Error`.
     """
     ((exists, earlier),) = connection.execute(_FOUND).fetchall()
     if earlier:

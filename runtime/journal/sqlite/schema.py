@@ -31,7 +31,7 @@ APPLICATION_ID = 0x52504C31
 """Marks a file as a journal: "RPL1"."""
 
 EARLIER_ID = 0x52504C4E
-"""Marks a journal of a release before 1.0.0: "RPLN"."""
+"""Marks a journal of an older development version: "RPLN"."""
 
 SQLITE_MIN = "3.51.3"
 """The first SQLite release without the WAL-reset bug, which can damage a journal that two processes write."""
@@ -196,7 +196,7 @@ def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
 def version_of(connection: apsw.Connection, path: Path) -> int:
     """Return the journal's version, once its tables are checked, 0 for a new file.
 
-    Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable` for one of a release before 1.0.0, `apsw.Error`.
+    Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable` for one of an older development version, `apsw.Error`.
     """
     # One statement, because another process may be creating the tables at the same time.
     statement = (
