@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from actors.acquisition.planner_state import LatestCalculation, Rejection
 from actors.acquisition.profile import FieldSpec
@@ -76,6 +78,59 @@ def _value_json(value: FieldValue) -> dict[str, Any]:
     return {**shown, "confidence": value.confidence}
 
 
+class GateJson(TypedDict):
+    """A gate that the run has passed."""
+
+    node: str
+    outcome: str
+    reason: str
+
+
+class FieldJson(TypedDict):
+    """A field of the schema."""
+
+    path: str
+    label: str
+    required: bool
+    value: Any
+    unit: NotRequired[str]
+    low: NotRequired[Any]
+    high: NotRequired[Any]
+    via: NotRequired[str]
+    source: NotRequired[Any]
+    place: NotRequired[Any]
+    quote: NotRequired[str]
+    confidence: NotRequired[Any]
+    attempts: dict[str, int]
+    other_values: NotRequired[list[dict[str, Any]]]
+    spread: NotRequired[dict[str, Any]]
+    periods: NotRequired[dict[str, Any]]
+    not_taken: NotRequired[list[dict[str, Any]]]
+
+
+class AcquisitionJson(TypedDict):
+    """The keys that `--json` prints for acquisition runs, in addition to those of every run."""
+
+    profile: str
+    """The name of the profile."""
+    goal: str
+    """What the schema is filled for."""
+    acquisition_status: str
+    """How the acquisition stands."""
+    iterations: int
+    """The rounds that it has taken."""
+    fields: list[FieldJson]
+    """The fields with their values and sources."""
+    missing: list[str]
+    """The required fields without a value."""
+    calculation: dict[str, Any]
+    """The results that were calculated."""
+    caveats: list[str]
+    """What to know about the values."""
+    path: list[GateJson]
+    """The gates that it has passed."""
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AcquisitionResult(RunResult):
     """The result of an acquisition run."""
@@ -111,7 +166,7 @@ class AcquisitionResult(RunResult):
         return [row for each in self.fields for row in field_lines(each)]
 
     def details(self) -> Mapping[str, Any]:
-        """Return the keys that `--json` prints for acquisition runs, in addition to those of every run."""
+        """Return the keys of `AcquisitionJson`."""
         return {
             "profile": self.profile,
             "goal": self.goal,

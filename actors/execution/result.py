@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from actors.demands.table import DemandTable
 from actors.execution.config import ExecutionConfig
@@ -31,6 +33,90 @@ from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
 from actors.values.format import counted
 from actors.values.requirements import Requirement, requirement_to_json
+
+
+class GoalJson(TypedDict):
+    """A goal with its status."""
+
+    id: str
+    text: str
+    status: str
+    tokens: list[str]
+
+
+class StepJson(TypedDict):
+    """A step of the current plan with its status."""
+
+    step: str
+    name: str
+    status: str
+    phase: str | None
+    attempts: int
+    retry_budget: int
+    visits: int
+    seconds: float | None
+    contingent: bool
+    outcome: NotRequired[str]
+    findings: list[dict[str, Any]]
+
+
+class RevisionJson(TypedDict):
+    """A revision of the plan."""
+
+    revision: int
+    plan_id: str
+    trace: list[str]
+    ended_by: str | None
+    level: str | None
+
+
+class SnapshotsJson(TypedDict):
+    """The first and the last snapshot of the workspace."""
+
+    first: str
+    last: str
+
+
+class UndoJson(TypedDict):
+    """What has become of something that was done."""
+
+    step: str
+    call: int
+    undo: str | None
+    status: str
+
+
+class ExecutionJson(TypedDict):
+    """The keys that `--json` prints for executions, in addition to those of every run."""
+
+    revision: int
+    """The number of the plan's revision, from 1."""
+    assurance: str | None
+    """The assurance of its plan."""
+    phase: str
+    """The phase that it is in, or was in last."""
+    goals: list[GoalJson]
+    """The goals with their statuses."""
+    steps: list[StepJson]
+    """The steps of the current plan."""
+    state: list[str]
+    """The tokens that hold."""
+    missing: list[str]
+    """The tokens of the goal that do not hold."""
+    trace: list[str]
+    """The outcomes of the current plan's steps, as `STEP:ok` or `STEP:fail`."""
+    revisions: list[RevisionJson]
+    """All revisions of the plan, the current one last."""
+    violations: list[dict[str, Any]]
+    """The requirements that steps have violated."""
+    not_checked: list[dict[str, Any]]
+    """The requirements that the execution compares with nothing that a step does."""
+    snapshots: SnapshotsJson | None
+    """The snapshots of the workspace; null where none was taken."""
+    undo: NotRequired[list[UndoJson]]
+    """What was done and has become of it, the last call first; present once everything is undone."""
+    plan_of: str | None
+    """The planning run that made the first plan; null for a plan of a file."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -110,7 +196,7 @@ class ExecutionResult(RunResult):
         return lines
 
     def details(self) -> Mapping[str, Any]:
-        """Return the keys that `--json` prints for executions, in addition to those of every run."""
+        """Return the keys of `ExecutionJson`."""
         return {
             "revision": self.revision,
             "assurance": self.assurance,

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from actors.config.model_spec import reads_text
 from actors.demands.conclusion import Conclusion, Proof, conclusion, proof_of
@@ -39,6 +41,34 @@ class PathStep:
     """The name of the guard that accepted it."""
     last: bool = False
     """Whether no other artifact on the path builds on it."""
+
+
+class PathStepJson(TypedDict):
+    """One accepted artifact on the path."""
+
+    step: str
+    """The step whose artifact it is."""
+    node: str
+    """The attempt that brought it."""
+    value: Any
+    """The artifact's JSON value; its text if it is not JSON."""
+    score: float
+    """The guard's score, from 0 to 1."""
+
+
+class PlanningJson(TypedDict):
+    """The keys that `--json` prints for planning runs, in addition to those of every run."""
+
+    revision: int
+    """The number of times that the search went back over steps."""
+    plan: Any
+    """The plan as its author wrote it; null unless it was proved."""
+    path: list[PathStepJson]
+    """The accepted path, or the best that was validated."""
+    findings: list[dict[str, Any]]
+    """The findings of the last rejection, or the warnings on the plan."""
+    needs_answer: NotRequired[dict[str, Any]]
+    """The question that a run needs an answer to and may not ask."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -114,7 +144,7 @@ class Result(RunResult):
         return self.conclusion.proved
 
     def details(self) -> Mapping[str, Any]:
-        """Return the keys that `--json` prints for planning runs, in addition to those of every run."""
+        """Return the keys of `PlanningJson`."""
         return {
             "revision": self.revision,
             "plan": self.plan_json,

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 from actors.config.model_spec import provider_name
 from actors.run import outage, tools, waits
@@ -31,6 +33,89 @@ from runtime.models.providers import ProviderName
 
 if TYPE_CHECKING:
     from actors.demands.table import DemandTable
+
+
+class ForkJson(TypedDict):
+    """Where a run was forked."""
+
+    run_id: str
+    """The run that it shares its first records with."""
+    seq: int
+    """The number of the last record that the two share."""
+    calls: int
+    """The model calls of the shared records."""
+
+
+class MessageJson(TypedDict):
+    """A message that the user sent without being asked."""
+
+    kind: str
+    """`note` or `requirement`."""
+    text: str
+    """The message."""
+    seen: bool
+    """Whether a prompt has contained it."""
+
+
+class DemandJson(TypedDict):
+    """Something that the user's texts ask for, and what the plan does about it."""
+
+    id: str
+    """Its id, made from its quote."""
+    kind: str
+    """What it is, such as `goal` or `prohibition`."""
+    quote: str
+    """The words of the user."""
+    source: Literal["problem", "user", "answer"]
+    """Where they stand."""
+    standing: Literal["in_step", "checked", "declared", "in_no_step"]
+    """What the plan does about it."""
+    steps: list[str]
+    """The ids of the steps that satisfy it."""
+    guards: list[str]
+    """What compares it, or else the checks of those steps."""
+    requirement: NotRequired[str]
+    """The id of the requirement that stands for it."""
+    assumed: NotRequired[str]
+    """What the plan takes the words to mean, where they leave that open and nobody has said it."""
+
+
+class ResultJson(TypedDict):
+    """The keys that `--json` prints for a run of any kind; a kind adds its own ones.
+
+    The HTTP API, the MCP tools and the documentation are made from this list and from those of the kinds.
+    """
+
+    run_id: str
+    """The run's id."""
+    status: Literal["running", "waiting", "parked", "finished", "moved"]
+    """Whether it is driven, waits for a person, rests, or is over; `moved` is in another journal."""
+    outcome: NotRequired[str]
+    """How it ended, such as `success`; missing until it has finished."""
+    why: NotRequired[str]
+    """The reason of the outcome, or why the program has parked it."""
+    calls: int
+    """Model calls that are charged."""
+    tokens: int
+    """Tokens that are charged, input and output together."""
+    cost_usd: float | None
+    """The charge in dollars; null where the price is unknown."""
+    cached_tokens: NotRequired[int]
+    """The part of the tokens that the provider read from its prompt cache."""
+    forked_from: NotRequired[ForkJson]
+    """The run that it was forked from."""
+    demands: NotRequired[list[DemandJson]]
+    """What the plan does about each demand in the user's texts; missing without a plan."""
+    unread: NotRequired[list[str]]
+    """What was not read of the user's texts; missing without a plan."""
+    proved: NotRequired[bool]
+    """Whether the plan is proved and no demand is in no step; missing without a plan."""
+    question: NotRequired[OpenQuestion]
+    """The first open question."""
+    open_questions: NotRequired[list[str]]
+    """The ids of all open questions."""
+    messages: NotRequired[list[MessageJson]]
+    """The user's messages, oldest first."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -265,6 +350,7 @@ def used(result: RunResult) -> Line:
 
 
 __all__ = [
+    "ResultJson",
     "RunResult",
     "RunView",
     "common_lines",

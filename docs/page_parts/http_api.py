@@ -1,5 +1,15 @@
-"""The parts of the page about the HTTP API, and its OpenAPI document."""
+"""The parts of the page about the HTTP API, its OpenAPI document, and the keys of results."""
 
+from textwrap import fill
+from typing import Any, get_args, get_origin, get_type_hints
+
+from typing_extensions import is_typeddict
+
+from actors.acquisition.result import AcquisitionJson
+from actors.execution.result import ExecutionJson
+from actors.planning.result import PlanningJson
+from actors.run.open_question import OpenQuestion
+from actors.run.result import ResultJson
 from page_parts.markdown import arguments
 from replan.web.api_openapi import addressed, openapi
 from replan.web.api_routes import openapi_text
@@ -19,5 +29,27 @@ def operations() -> str:
     return "\n".join(rows)
 
 
-PARTS = {"http-operations": operations}
+def _keys(keys: Any) -> str:
+    """Return the keys of a list of keys, those that may be missing with `?`; of keys with keys of their own, theirs."""
+    rows = []
+    for name, hint in get_type_hints(keys).items():
+        shown = f'"{name}"{"?" if name in keys.__optional_keys__ else ""}'
+        inner = next((part for part in (hint, *get_args(hint)) if is_typeddict(part)), None)
+        if inner is not None and inner is not OpenQuestion:
+            shown += f": [{{{_keys(inner)}}}]" if get_origin(hint) is list else f": {{{_keys(inner)}}}"
+        rows.append(shown)
+    return ", ".join(rows)
+
+
+def _block(*lists: Any) -> str:
+    text = fill(f"{{{', '.join(map(_keys, lists))}}}", 140, subsequent_indent=" ", break_long_words=False)
+    return f"```text\n{text}\n```"
+
+
+PARTS = {
+    "http-operations": operations,
+    "planning-keys": lambda: _block(ResultJson, PlanningJson),
+    "execution-keys": lambda: _block(ExecutionJson),
+    "acquisition-keys": lambda: _block(AcquisitionJson),
+}
 DOCUMENTS = {FILE: openapi_text}

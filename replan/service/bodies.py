@@ -1,13 +1,18 @@
 """The JSON that programs send and get. What is sent is checked strictly; a kind of runs may add keys to what is got."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Union, get_type_hints
 
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, create_model
 
 from actors.acquisition.prepare import GOAL_BYTES_MAX
+from actors.acquisition.result import AcquisitionJson
+from actors.execution.result import ExecutionJson
 from actors.planning.prepare import PROBLEM_BYTES_MAX
+from actors.planning.result import PlanningJson
 from actors.run.inbox import MESSAGE_MAX
 from actors.run.open_question import OpenQuestion
+from actors.run.result import ResultJson
 from actors.values.answers import ANSWER_MAX
 from replan.runs.orders import DEFAULT, UPLOADS_MAX
 from replan.setup.limit_fields import with_limits
@@ -159,37 +164,34 @@ class RunPage(Got):
     next_page: int | None
 
 
-class DemandBody(Got):
-    """Something that the user's texts ask for, and what the plan does about it."""
+def _with_keys(*lists: type) -> Callable[[type[Got]], type[Got]]:
+    """Give a body a field for each key in lists of keys; the first list is complete, the others are of single kinds."""
+    types: dict[str, list[Any]] = {}
+    for keys in lists:
+        for name, hint in get_type_hints(keys).items():
+            types.setdefault(name, []).append(hint)
+    needed: frozenset[str] = vars(lists[0])["__required_keys__"]
+    fields: dict[str, Any] = {
+        name: (Union[tuple(hints)], ...) if name in needed else (Union[(*hints, None)], None)  # noqa: UP007
+        for name, hints in types.items()
+    }
 
-    id: str
-    kind: str
-    quote: str
-    source: Literal["problem", "user", "answer"]
-    standing: Literal["in_step", "checked", "declared", "in_no_step"]
-    steps: list[str]
-    guards: list[str]
-    requirement: str | None = None
-    assumed: str | None = None
-    """What the plan takes the words to mean, where they leave that open and nobody has said it."""
+    def extend(model: type[Got]) -> type[Got]:
+        return create_model(
+            model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields
+        )
+
+    return extend
 
 
+@_with_keys(ResultJson, PlanningJson, ExecutionJson, AcquisitionJson)
 class ResultBody(Got):
     """The result of a run, as `replan show --json` prints it, and whether a process drives it or a host would.
 
-    With a plan, `demands` has what it does about the user's texts, `unread` what was not read of them, and `proved`
-    whether the plan is proved and no demand is in no step.
+    The keys of a planning run, an execution and an acquisition are listed together; a run has those of its kind.
     """
 
-    run_id: str
-    status: Literal["running", "waiting", "parked", "finished", "moved"]
-    calls: int
-    tokens: int
-    cost_usd: float | None
     driven: bool
-    demands: list[DemandBody] | None = None
-    unread: list[str] | None = None
-    proved: bool | None = None
 
 
 class StartedBody(Got):

@@ -15,6 +15,7 @@ from actors.planning.kind import PLANNING
 from actors.run.calls import Replied
 from actors.run.rebuilt_prompt import calls_of
 from actors.run.result import RunView
+from replan.service.bodies import ResultBody
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.machine import fold
@@ -83,7 +84,10 @@ def state_lines(kind, records):
     over = kind.run_state(state) is not None and state.run.over
     result = views.result(RunView("run", "finished" if over else "running", state, state))
     yield f"== after {len(records)} events"
-    yield from (f"{key}: {plain(value)}" for key, value in result.to_json().items())
+    shown = result.to_json()
+    body = ResultBody.model_validate({**shown, "driven": False})
+    assert not body.model_extra, "every key is in the list that the API and the documentation are made from"
+    yield from (f"{key}: {plain(value)}" for key, value in shown.items())
     for full in (True, False):
         yield f"-- {'full' if full else 'brief'}"
         yield from (line.plain for line in views.lines(result, "replan", full=full))

@@ -4,6 +4,7 @@ import base64
 import json
 import time
 from contextlib import asynccontextmanager
+from dataclasses import make_dataclass
 from functools import cache
 
 import pytest
@@ -99,6 +100,29 @@ async def test_a_run_is_started_asked_about_answered_and_read(tmp_path):
         result = (await program.get(f"/api/runs/{run}")).json()
         assert (result["status"], result["outcome"]) == ("finished", "success")
         assert result == {**(await web.engine.result(run)).to_json(), "driven": True}
+
+
+def client_type(name):
+    """Return the type that a generated client has for a schema: the described keys, and no other."""
+    keys = description()["components"]["schemas"][name]["properties"]
+    return make_dataclass(name, [(key, object, None) for key in keys])
+
+
+async def test_a_generated_client_reads_how_a_run_ended(tmp_path):
+    """It knows the described keys alone, so each key of a result is described."""
+    result_type = client_type("ResultBody")
+    async with api(tmp_path, scripts={"backtracks": BACKTRACKS}) as (web, program):
+        run = await web.start("backtracks")
+        await web.settled(run, "finished")
+        result = result_type(**(await program.get(f"/api/runs/{run}")).json())
+        assert result.outcome == "success"
+        assert result.plan["steps"]
+        assert result.question is None
+        run = await web.start("asks")
+        await web.settled(run, "waiting")
+        result = result_type(**(await program.get(f"/api/runs/{run}")).json())
+        assert result.outcome is None
+        assert result.open_questions == [result.question["id"]] == [f"{run}/q1"]
 
 
 async def test_everything_that_can_be_read_has_the_described_form(tmp_path):
