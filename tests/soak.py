@@ -31,7 +31,7 @@ KILLS = "tests/long/crash/test_kill.py"
 FLEET = ["tests/long/dispatch/test_fleet.py", "tests/long/dispatch/test_placing.py"]
 OWN_SUITES = ("crash", "power", "shell")
 """The long suites that have counts of their own below."""
-LINKS = ["tests/long/crash/test_kill_links.py", "tests/webhooks/test_answer_interleavings.py"]
+LINKS = ["tests/long/crash/test_kill_links.py", "tests/long/webhooks/test_answer_interleavings.py"]
 LABORATORY = ("lab", "exact_values", "independent_world")
 SUITES = {
     "kills": ([KILLS], {"REPLAN_KILLS": 1_000}),
@@ -44,10 +44,10 @@ SUITES = {
     "plans": (["tests/plans/test_contingent_steps.py"], {"REPLAN_PLANS": 10_000}),
     "workers": (FLEET, {"REPLAN_WORKER_ROUNDS": 11}),
     "hostile_documents": (["tests/documents/test_hostile.py"], {"REPLAN_HOSTILE_DOCUMENTS": 500}),
-    "traces": (["tests/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
+    "traces": (["tests/long/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
     "forks": (["tests/long/simulation", "-k", "fork"], {"REPLAN_SIM_FORKS": 400}),
-    "undos": (["tests/execution/test_undo_simulation.py"], {"REPLAN_UNDOS": 100_000}),
-    "prohibitions": (["tests/execution/test_forbidden_simulation.py"], {"REPLAN_PROHIBITIONS": 3_000}),
+    "undos": (["tests/long/execution/test_undo_simulation.py"], {"REPLAN_UNDOS": 100_000}),
+    "prohibitions": (["tests/long/execution/test_forbidden_simulation.py"], {"REPLAN_PROHIBITIONS": 3_000}),
     "links": (LINKS, {"REPLAN_LINK_QUESTIONS": 90, "REPLAN_LINK_INTERLEAVINGS": 1_000}),
     "fences": (["tests/long/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
     "copies": (["tests/long/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),

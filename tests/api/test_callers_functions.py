@@ -86,7 +86,7 @@ def test_an_asyncio_program_answers_with_its_own_primitives(asking):
 
 async def has_begun(calls):
     """Return once a function of the caller has been called, however busy the machine is."""
-    with anyio.fail_after(60):
+    with anyio.fail_after(300):
         while not calls:  # noqa: ASYNC110 - an event of anyio belongs to one event loop
             await anyio.sleep(0.01)
 

@@ -156,7 +156,7 @@ def test_cancelling_leaves_a_parked_run_within_two_seconds(in_loop, scripted, tm
         return await only_run(home)
 
     async def cancel_later(scope):
-        with anyio.fail_after(60):
+        with anyio.fail_after(300):
             while not [row for row in await replan.aruns(home=home) if row.records > 1]:  # noqa: ASYNC110 - nothing tells of records in the journal
                 await anyio.sleep(0.05)
         await anyio.sleep(0.2)

@@ -8,7 +8,7 @@ import struct
 import termios
 import time
 
-PATIENCE = 30.0
+PATIENCE = 300.0
 
 
 class Terminal:

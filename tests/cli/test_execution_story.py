@@ -204,7 +204,7 @@ def test_ctrl_c_parks_once_the_tool_has_ended_and_prints_the_command_that_goes_o
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     (tmp_path / "work" / "go").touch()
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=300)
     assert process.returncode == 130
     assert b"replan resume" in stderr
     (row,) = json.loads(replan("runs", "--json").stdout)["runs"]

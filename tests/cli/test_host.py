@@ -13,7 +13,7 @@ from tests.cli.conftest import read_until
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, delayed_reply, distinct
 from tests.cli.test_bad_input import assert_refused
 
-PATIENCE = 30.0
+PATIENCE = 300.0
 
 
 class HostCommand:

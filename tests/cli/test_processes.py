@@ -19,7 +19,7 @@ import pytest
 from tests.cli.conftest import ROOT, run_id
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, delayed_reply, distinct
 
-PATIENCE = 30.0
+PATIENCE = 300.0
 
 
 def started(process):

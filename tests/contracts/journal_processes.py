@@ -63,7 +63,7 @@ class ProcessesContract:
             contender.stdout.readline()
         contender.kill()
         told = acknowledged + len(contender.stdout.readlines())
-        with trio.fail_after(10):
+        with trio.fail_after(300):
             async with open_journal() as journal:
                 await journal.post("a", "barrier", "")  # Behind a transaction of the killed process that has not ended.
                 stored = await journal.read("a")

@@ -163,7 +163,9 @@ def test_a_worker_that_starts_while_the_database_is_away_ends_with_one_line(tmp_
             "REPLAN_JOURNAL": f"postgresql://u:p@127.0.0.1:{closed.getsockname()[1]}/x",
         }
         words = [sys.executable, "-m", "replan", "worker"]
-        done = subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            words, env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+        )
     assert done.returncode == Exit.JOURNAL
     assert "the database cannot be reached" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -191,13 +191,13 @@ class House:
 
     async def settled(self, run, outcome):
         """Return once a run has an outcome."""
-        with trio.fail_after(60):
+        with trio.fail_after(300):
             while (await self.engine.result(run)).outcome != outcome:  # noqa: ASYNC110 - polled
                 await trio.sleep(0.02)
 
     async def waits(self, run):
         """Return once a run waits for a person."""
-        with trio.fail_after(60):
+        with trio.fail_after(300):
             while (await self.engine.result(run)).status != "waiting":  # noqa: ASYNC110 - polled
                 await trio.sleep(0.02)
 

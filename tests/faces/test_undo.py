@@ -23,7 +23,7 @@ def options(tmp_path, monkeypatch):
 
 async def undone(web, run):
     """Wait until a run is undone; before, it has ended otherwise."""
-    with trio.fail_after(60):
+    with trio.fail_after(300):
         while True:
             if (await web.engine.result(run)).outcome == "undone":
                 return

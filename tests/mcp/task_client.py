@@ -82,7 +82,7 @@ async def listened(session, *tasks):
 
 async def until(session, task, *statuses):
     """Return the state of a task once it has one of some statuses, or has ended."""
-    with trio.fail_after(60):
+    with trio.fail_after(300):
         while True:
             state = await polled(session, task)
             if state["status"] in statuses or state["status"] in TERMINAL:
@@ -119,7 +119,7 @@ class TasksExtension(ClientExtension):
 
     async def has_told(self, status):
         """Wait until a status is the last that the server told."""
-        with trio.fail_after(60):
+        with trio.fail_after(300):
             while not self.told or self.told[-1]["status"] != status:  # noqa: ASYNC110 -- the SDK calls back
                 await trio.sleep(0.02)
 

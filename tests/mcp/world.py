@@ -118,7 +118,7 @@ class House:
 
 async def _address(stream):
     text = b""
-    with trio.fail_after(60):
+    with trio.fail_after(300):
         while b'"listening"' not in text or not text.endswith(b"\n"):
             data = await stream.receive_some()
             assert data, text
@@ -201,7 +201,7 @@ class Served:
 
     async def settled(self, run, *statuses):
         """Return a run's result once it has one of some statuses."""
-        with trio.fail_after(60):
+        with trio.fail_after(300):
             while True:
                 result = await self.engine.result(run)
                 if result.status in statuses:
@@ -227,7 +227,7 @@ async def served(folder, monkeypatch, *, hosts=True, allow_execute=False, script
         nursery.start_soon(
             partial(serve_mcp, engine, home, config, wish, stop=stop, report=lambda _: None, opened=opened)
         )
-        with trio.fail_after(30):
+        with trio.fail_after(300):
             await is_open.wait()
         yield Served(house, engine, addresses[0])
         stop.requested.set()

@@ -104,7 +104,7 @@ def test_a_sync_guard(guarded):
 
 def test_an_async_guard_may_use_task_groups_time_limits_and_threads(guarded, log):
     async def guard(artifact, context):
-        with anyio.fail_after(10):
+        with anyio.fail_after(300):
             await log.work(0.01)
         with anyio.move_on_after(0.01) as limit:
             await anyio.sleep_forever()
@@ -188,7 +188,7 @@ async def test_a_withdrawn_generator_is_cancelled(generated, log, tmp_path):
         return json.dumps(RECON)
 
     home = tmp_path / "home"
-    with anyio.fail_after(20):
+    with anyio.fail_after(300):
         async with replan.start(PROBLEM, **generated(generator, home=home)) as run:
             await log.started.wait()
             await replan.atell(run.run_id, "Also log the cause.", kind="requirement", home=home)
@@ -208,7 +208,7 @@ async def test_a_withdrawn_guard_is_cancelled(guarded, log, tmp_path):
         return accept()
 
     home = tmp_path / "home"
-    with anyio.fail_after(20):
+    with anyio.fail_after(300):
         async with replan.start(PROBLEM, **guarded(guard, home=home)) as run:
             await log.started.wait()
             await replan.atell(run.run_id, "Also log the cause.", kind="requirement", home=home)
@@ -224,7 +224,7 @@ async def test_parking_cancels_a_guard_at_once(guarded, log):
         await log.work()
         return accept()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(300):
         async with replan.start(PROBLEM, **guarded(guard)) as run:
             await log.started.wait()
             run.park()
@@ -249,7 +249,7 @@ async def test_a_second_stop_cancels_a_generator(generated, log):
         await log.work()
         return json.dumps(RECON)
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(300):
         async with replan.start(PROBLEM, **generated(generator)) as run:
             await log.started.wait()
             run.park()

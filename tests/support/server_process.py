@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS_MAX = 20.0
+START_SECONDS_MAX = 300.0
 
 
 @dataclass(frozen=True)

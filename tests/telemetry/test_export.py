@@ -81,7 +81,7 @@ def test_a_run_that_is_killed_and_resumed_is_one_whole_tree_and_repetitions_are_
             return kill if "revise partial_replan" in names and not killed.is_set() else 200
 
         case.collector.behave = behave
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         assert process.returncode == -signal.SIGKILL
         code, result, _ = case.replan("resume", "--last", "--json")
     assert (code, result["status"]) == (0, "finished")
@@ -221,7 +221,7 @@ def test_a_host_exports_the_runs_that_it_drives_and_only_one_process_does(case):
         assert "another process exports" in err
     finally:
         host.send_signal(signal.SIGTERM)
-        host.communicate(timeout=30)
+        host.communicate(timeout=300)
     (name, *below), *others = shape(case.collector.spans)
     assert [[name, *below[1:]], *others] == TREE
     assert below[0] == ["resume"]

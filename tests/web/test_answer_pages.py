@@ -136,7 +136,7 @@ async def test_a_message_has_the_links_of_those_who_own_its_channel(tmp_path):
         hooks = {"ops": hook, "other": other}
         async with served(tmp_path, webhooks=hooks, settings=settings, port=port) as web:
             run = await web.start("asks")
-            with trio.fail_after(60):
+            with trio.fail_after(300):
                 while not receiver.taken:  # noqa: ASYNC110 - the receiver is in another thread
                     await trio.sleep(0.02)
             links = receiver.taken[0].data["answer_links"]

@@ -19,7 +19,7 @@ class Events:
     async def next(self):
         """Return the name and the id of the next event; None at the end of the stream."""
         fields = {}
-        with trio.fail_after(30):
+        with trio.fail_after(300):
             async for line in self._lines:
                 name, _, value = line.partition(": ")
                 if line and name:

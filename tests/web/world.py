@@ -77,7 +77,7 @@ class World:
 
     async def settled(self, run, *statuses):
         """Return a run's result once it has one of some statuses."""
-        with trio.fail_after(60):
+        with trio.fail_after(300):
             while True:
                 result = await self.engine.result(run)
                 if result.status in (statuses or SETTLED):
@@ -121,7 +121,7 @@ async def served(
             await serve_home(engine, locate_home(), config, port=listening_port, hosts=hosts, proxy=proxy, **options)
 
         nursery.start_soon(serve)
-        with trio.fail_after(30):
+        with trio.fail_after(300):
             await is_open.wait()
         address = opened[0].partition("/sign-in")[0] if proxy is None else f"http://127.0.0.1:{listening_port}"
         world = World(engine, address, opened[0], config, stop)

@@ -125,7 +125,7 @@ def histories():
     ):
         for path in paths:
             if "\nfork " in path.read_text(encoding="utf-8"):
-                continue  # Its first records are of another run; tests/cli/test_whatif.py compares stored forks.
+                continue  # Its first records are of another run; tests/long/cli/test_whatif.py compares stored forks.
             played = Played(f"{kind.name}-{path.stem}".replace("_", "-"), kind)
             with _recorded(played.appends):
                 rewritten(path.read_text(encoding="utf-8"), interpreter())

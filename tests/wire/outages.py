@@ -331,13 +331,13 @@ async def serve_until_finished(engine: Engine, clock: JumpingClock, run: str) ->
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(move_the_clock)
-        with trio.fail_after(60):
+        with trio.fail_after(300):
             await host(engine, runs_max=4, stop=stop, report=notices.append)
     return notices
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    with trio.fail_after(30):
+    with trio.fail_after(300):
         while not await condition():  # noqa: ASYNC110 - the host has no event for it
             await trio.sleep(0.01)
 

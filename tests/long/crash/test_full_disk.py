@@ -9,7 +9,7 @@ from tests.support.answers import Answer, by_step
 from tests.support.artifacts import plan
 from tests.support.openai_server import serve
 
-PATIENCE = 30.0
+PATIENCE = 300.0
 
 
 def test_a_run_on_a_full_disk_waits_for_room_and_loses_nothing(tmp_path, commands):

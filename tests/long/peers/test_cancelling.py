@@ -15,7 +15,7 @@ from tests.long.crash.test_fencing import APPENDS
 from tests.support.answers import Answer, by_step
 from tests.support.artifacts import GOOD
 
-PATIENCE = 20.0
+PATIENCE = 300.0
 HAPPY = {step: [GOOD[step]] * 9 for step in GOOD}
 
 

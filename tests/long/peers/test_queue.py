@@ -13,7 +13,7 @@ from tests.support.artifacts import GOOD, plan
 RUNS = 4
 TTL = 2.0
 """The length of the lease in seconds."""
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 class Gate:

@@ -67,7 +67,7 @@ async def test_appends_go_on_after_a_restart_of_the_server(opened, server, url):
             await trio.to_thread.run_sync(server.stop)
             await trio.to_thread.run_sync(server.start)
 
-        with trio.fail_after(30):
+        with trio.fail_after(300):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(restart)
                 for last in range(60):

@@ -31,7 +31,7 @@ def workers(tmp_path, url, commands):
 
 async def agreed(one, two, task):
     """Return the state of a task once two sessions are told the same: a record may be written between two polls."""
-    with trio.fail_after(60):
+    with trio.fail_after(300):
         while True:
             state = await polled(one, task)
             if kept(state) == kept(await polled(two, task)):

@@ -91,7 +91,7 @@ async def test_a_call_that_is_given_up_ends_its_generation_on_the_server(real, h
 
 async def until(real, slots):
     """Wait until this many slots are generating."""
-    with trio.fail_after(20):
+    with trio.fail_after(300):
         while await trio.to_thread.run_sync(real.working) != slots:  # noqa: ASYNC110 -- another process
             await trio.sleep(0.02)
 

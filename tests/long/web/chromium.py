@@ -29,7 +29,7 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost",
     "--remote-debugging-pipe",
 )
-FIND_SECONDS = 30.0
+FIND_SECONDS = 300.0
 MIDDLE = """(() => {
   const found = document.querySelector(SELECTOR);
   found.scrollIntoView({block: "center"});

@@ -27,8 +27,8 @@ PREFERENCES = {
     "toolkit.telemetry.enabled": False,
 }
 """Port 0 takes a free one, which the browser writes into its profile. No name is resolved: pages are on an address."""
-START_SECONDS = 60.0
-FIND_SECONDS = 30.0
+START_SECONDS = 300.0
+FIND_SECONDS = 300.0
 ERRORS = """
 return Services.console.getMessageArray()
   .filter(each => each instanceof Ci.nsIScriptError && !(each.flags & Ci.nsIScriptError.warningFlag))

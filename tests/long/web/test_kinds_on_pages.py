@@ -59,7 +59,7 @@ def statuses(page):
 
 async def until(look):
     """Return what a function returns, once that is true."""
-    with trio.fail_after(60):
+    with trio.fail_after(300):
         while True:
             if found := await look():
                 return found

@@ -46,7 +46,7 @@ def world(folder, **more):
 
 async def until(page_of, text):
     """Return the page once it has a text."""
-    with trio.fail_after(30):
+    with trio.fail_after(300):
         while True:
             answer = await page_of()
             if text in answer.text:

@@ -57,7 +57,7 @@ async def test_memory_stays_flat_while_people_start_runs_answer_look_and_leave(t
     output = tmp_path / "serve.log"  # A file, since a pipe that nobody reads would hold the server up.
     server = started(output)
     try:
-        with trio.fail_after(60):
+        with trio.fail_after(300):
             while (found := re.search(r'"url": "([^"]+)"', output.read_text())) is None:  # noqa: ASYNC110 -- another process writes it
                 await trio.sleep(0.1)
         address = found[1]

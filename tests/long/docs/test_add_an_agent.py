@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.docs.blocks import ROOT, blocks
 from tests.docs.reader import Reader
-from tests.docs.test_examples import write_command
+from tests.long.docs.test_examples import write_command
 
 PAGE = ROOT / "docs" / "explanation" / "add-an-agent.md"
 PIP = """#!{python}

@@ -181,7 +181,7 @@ async def test_a_plug_in_of_a_child_run_that_crashes_parks_its_parent_too(tmp_pa
     with provider.serving() as server:
         async with home(clock, server.base_url) as engine:
             mended = replace(engine, registry=registry({"mine": mine}))
-            with trio.fail_after(30):
+            with trio.fail_after(300):
                 result = await mended.begin(request(mended, workflow=workflow), run="run-1")
             assert (result.status, result.cause) == ("parked", "plugin")
             assert "run run-1." in result.why

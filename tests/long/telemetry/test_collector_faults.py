@@ -86,7 +86,7 @@ def test_a_run_does_not_wait_for_a_collector_that_does_not_answer(case):
     process = case.start(*case.run_command)
     process.stdout.readline()
     printed = time.monotonic()
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert process.returncode == 0
     assert time.monotonic() - printed < 20.0
     over.set()

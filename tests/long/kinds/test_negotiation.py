@@ -17,8 +17,8 @@ from replan.cli.app import app
 from runtime.process.identity import end_of_group
 from tests.cli.samples import ASKING, PROBLEM, write_script
 
-ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 30.0
+ROOT = Path(__file__).resolve().parents[3]
+PATIENCE = 300.0
 OFFERS = {"buyer": ["50", "80", "85"]}
 
 

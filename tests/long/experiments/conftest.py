@@ -1,0 +1,3 @@
+"""The fixtures of `tests/experiments`."""
+
+from tests.experiments.conftest import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The fixtures of `tests/telemetry`."""
+
+from tests.telemetry.conftest import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The fixtures of `tests/wire`."""
+
+from tests.wire.conftest import *  # noqa: F403
