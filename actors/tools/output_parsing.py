@@ -17,6 +17,7 @@ from actors.tools.parameters import (
     matches_all,
     matches_line,
     pattern_problem,
+    with_line_feeds,
 )
 from runtime.core.events import Value
 
@@ -71,6 +72,7 @@ def _matches(pattern: str, output: str, values: Mapping[str, str]) -> bool:
 
 def value_of(source: ValueSource, output: str) -> str | None:
     """Return the value that a source describes; None if the output has none."""
+    output = with_line_feeds(output)
     start = output.find(source.after)
     if start < 0:
         return None

@@ -51,7 +51,12 @@ def matches_all(pattern: str, text: str) -> bool:
 
 def matches_line(pattern: str, text: str) -> bool:
     """Tell whether a pattern matches somewhere in a text, where `^` and `$` are the ends of each line."""
-    return _found(_by_lines(pattern), text)
+    return _found(_by_lines(pattern), with_line_feeds(text))
+
+
+def with_line_feeds(output: str) -> str:
+    """Return output whose lines end with a line feed; a progress bar is redrawn after a carriage return."""
+    return output.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _whole(pattern: str) -> str:

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from actors.tools.output_parsing import ValueSource, find_values, outcome_of
 from actors.tools.parameters import matches_all, matches_line, pattern_problem
 
 
@@ -25,3 +26,18 @@ def test_no_text_makes_a_pattern_slow():
     before = time.process_time()
     assert not matches_line("^(a+)+$", "a" * 1_000_000 + "!")
     assert time.process_time() - before < 1
+
+
+LINE_ENDS = ["\n", "\r\n", "\r", "\r\r\n"]
+
+
+@pytest.mark.parametrize("end", LINE_ENDS)
+def test_every_end_of_a_line_is_one_for_failures_outcomes_and_values(end):
+    """Windows ends lines with CR LF, a progress bar redraws with CR, and some programs mix them."""
+    output = end.join(["10%", "50%", "FAILED", "id: D7", ""])
+    assert matches_line("^FAILED$", output)
+    assert matches_line("^50%$", output)
+    assert not matches_line("10%.", output)
+    assert outcome_of({"other": "^id: D$", "found": "^id: {id}$"}, output, {"id": "D7"}) == "found"
+    sources = {"id": ValueSource(after="id: ", pattern=".*"), "first": ValueSource(pattern=".*")}
+    assert find_values(sources, ["id", "first"], output).values == (("first", "10%"), ("id", "D7"))
