@@ -1,20 +1,25 @@
-"""One call of a tool: who makes it, for which server, and what the client sent along."""
+"""One call of a tool: who makes it, for which server, what the client sent along, and the results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 from mcp.server.context import ServerRequestContext
-from mcp_types import ElicitResult, InputResponses
+from mcp_types import CallToolResult, ElicitResult, InputResponses, TextContent
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from replan.service.access import Principal
 from replan.service.limits import Streams
-from replan.service.requests import MCP, ProgramRequest
+from replan.service.requests import MCP, ProgramRequest, encoded
 from replan.service.service import Service
+from replan.setup.command_name import program
+from runtime.core.errors import UsageProblem
 
 TASKS = "io.modelcontextprotocol/tasks"
 """The extension with which a call that starts a run comes back with a task."""
+ANSWER_BYTES_MAX = 1024 * 1024
+"""Bytes of one answer as JSON; it is sent twice, as text and as a structure."""
 LOCAL = Principal("mcp", "control")
 """Who calls over stdio: the program that has started the server, which is the user's own."""
 
@@ -84,3 +89,24 @@ def caller_of(context: ServerRequestContext[Any, Any]) -> Principal:
     who = request.scope["replan.caller"]
     assert isinstance(who, Principal)
     return who
+
+
+def fitting(value: Any) -> bytes:
+    """Return a value as JSON. Raises `UsageProblem` for one that is too large to be sent."""
+    data = encoded(value)
+    if len(data) > ANSWER_BYTES_MAX:
+        hint = f"`{program()} show RUN --json` prints all of it"
+        raise UsageProblem(f"the answer has {len(data):,} bytes, and {ANSWER_BYTES_MAX:,} are sent", hint=hint)
+    return data
+
+
+def sent(value: Mapping[str, Any], *, is_error: bool = False) -> CallToolResult:
+    """Return a result. Raises `UsageProblem` for one that is too large."""
+    data = fitting(value)
+    text = TextContent(text=data.decode())
+    return CallToolResult(content=[text], structured_content=orjson.loads(data), is_error=is_error)
+
+
+def failed(text: str) -> CallToolResult:
+    """Return an error as the answer of a call."""
+    return CallToolResult(content=[TextContent(text=text)], is_error=True)

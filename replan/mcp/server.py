@@ -30,15 +30,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from actors.files.suggestions import nearest
 from replan.mcp.asking import wait
-from replan.mcp.calls import Desk, ToolCall, caller_of
+from replan.mcp.calls import Desk, ToolCall, caller_of, failed, fitting, sent
 from replan.mcp.resources import JSON, RESOURCES, TEMPLATES, read_resource
-from replan.mcp.results import failed, fitting, sent
 from replan.mcp.task_methods import add_task_methods
 from replan.mcp.tasks import created_task
 from replan.service.bodies import ResultBody, StartedBody
 from replan.service.messages import hashed_key
 from replan.service.operations import OPERATIONS, McpOperation, Operation
-from replan.service.requests import MCP, in_terms, wrong_value
+from replan.service.requests import MCP, in_terms, without_nulls, wrong_value
 from replan.setup.version import release
 from replan.views.errors import line_of_error
 from runtime.core.errors import ReplanError
@@ -84,7 +83,7 @@ async def _carried_out(operation: Operation, call: ToolCall, wanted: Any) -> Ans
 def checked(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
     """Return the arguments of a call. Raises `UsageProblem`, whose place is the key."""
     try:
-        return tool.takes.model_validate(dict(arguments))
+        return tool.takes.model_validate(without_nulls(tool.takes, arguments))
     except ValidationError as error:
         raise wrong_value(error, tool.takes, MCP) from None
 

@@ -13,8 +13,7 @@ from pydantic import BaseModel
 
 from actors.run.ending import Outcome
 from replan.mcp.asking import form_of, is_shown, name_of
-from replan.mcp.calls import ToolCall
-from replan.mcp.results import failed, sent
+from replan.mcp.calls import ToolCall, failed, sent
 from replan.runs.shown import ShownRun, read_shown
 from replan.service.read_operations import open_questions, state_of
 from replan.service.service import at_rest

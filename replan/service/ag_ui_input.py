@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from actors.run.inbox import MESSAGE_MAX
 from replan.service.bodies import StartRun
-from replan.service.requests import HTTP, wrong_value
+from replan.service.requests import HTTP, without_nulls, wrong_value
 from runtime.core.errors import UsageProblem
 
 OWN = "replan"
@@ -121,7 +121,7 @@ class AgUiInput(AgUiBody):
             raise UsageProblem("no message of a user states a problem", place="messages")
         fields = {name: value for name, value in self.own.items() if name != "kind"}
         try:
-            return StartRun.model_validate({**fields, "problem": texts[0]})
+            return StartRun.model_validate({**without_nulls(StartRun, fields), "problem": texts[0]})
         except ValidationError as error:
             problem = wrong_value(error, StartRun, HTTP)
             place = "messages" if problem.place == "problem" else f"forwardedProps.{OWN}.{problem.place}"

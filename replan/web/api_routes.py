@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import orjson
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,7 +17,7 @@ from replan.service.access import Principal
 from replan.service.bodies import StartedBody
 from replan.service.messages import hashed_key
 from replan.service.operations import HttpAddress, Operation
-from replan.service.requests import HTTP, ProgramRequest, wrong_value
+from replan.service.requests import HTTP, ProgramRequest, without_nulls, wrong_value
 from replan.web.api_openapi import addressed, openapi
 from replan.web.api_reads import OWN, answered, failed
 from replan.web.site import Site
@@ -119,8 +119,8 @@ async def _body(request: Request, model: type[BaseModel]) -> object:
         raise HTTPException(415, "a body is JSON: content-type must be application/json")
     data = await request.body()
     try:
-        from_json(data, allow_inf_nan=False)  # A body that is no JSON at all has a message of its own.
-        return model.model_validate_json(data)
+        sent = from_json(data, allow_inf_nan=False)  # A body that is no JSON at all has a message of its own.
+        return model.model_validate_json(to_json(without_nulls(model, sent)))
     except ValidationError as error:
         raise wrong_value(error, model, HTTP) from None
     except ValueError as error:

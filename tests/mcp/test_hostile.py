@@ -12,11 +12,13 @@ import pytest
 import trio
 from click.testing import CliRunner
 from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
 
 from replan.cli.commands.serve import mcp
 from replan.cli.options import Invocation
-from replan.mcp.results import ANSWER_BYTES_MAX
-from replan.mcp.stdio import LINE_BYTES_MAX
+from replan.mcp.calls import ANSWER_BYTES_MAX
+from replan.mcp.server import checked, offered
+from replan.mcp.stdio import LINE_BYTES_MAX, TextWriter, read_messages
 from replan.runs.run_ids import ALL
 from replan.service.access import without_token
 from replan.service.store import Store
@@ -120,7 +122,7 @@ async def test_texts_that_are_too_long_are_refused_by_the_argument(tmp_path, mon
 
 
 async def test_an_answer_that_is_too_large_is_an_error_and_not_sent(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.mcp.results.ANSWER_BYTES_MAX", 500)
+    monkeypatch.setattr("replan.mcp.calls.ANSWER_BYTES_MAX", 500)
     async with served(tmp_path, monkeypatch) as home, home.client() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
         await home.settled(run, "finished")
@@ -248,8 +250,65 @@ def test_over_stdio_a_line_that_is_too_long_ends_the_connection_and_nothing_else
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    [answer] = [json.loads(line) for line in done.stdout.splitlines()]
+    error, answer = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (error["id"], error["error"]["code"]) == (None, PARSE_ERROR)
     assert answer["result"]["serverInfo"]["name"] == "replan"
+
+
+PING = '"jsonrpc":"2.0","id":7,"method":"ping"'
+UNREAD = {
+    "no json": (None, PARSE_ERROR),
+    f"{{{PING}": (None, PARSE_ERROR),
+    f'{{{PING},"params":{{"a":"\\ud83d"}}}}': (7, PARSE_ERROR),
+    f'{{{PING},"params":{"[" * 300}{"]" * 300}}}': (7, PARSE_ERROR),
+    f'{{{PING},"params":{"[" * 100_000}{"]" * 100_000}}}': (None, PARSE_ERROR),
+    f"[{{{PING}}}]": (None, INVALID_REQUEST),
+    "[]": (None, INVALID_REQUEST),
+    '{"id":"x","method":"ping"}': ("x", INVALID_REQUEST),
+    f'{{{PING},"params":7}}': (7, INVALID_REQUEST),
+    '{"jsonrpc":"2.0","id":true,"method":"ping"}': (None, INVALID_REQUEST),
+    '{"jsonrpc":"2.0","id":null,"method":"ping"}': (None, INVALID_REQUEST),
+    '{"jsonrpc":"2.0","id":7,"error":{"code":"E"}}': (None, INVALID_REQUEST),
+    "7": (None, INVALID_REQUEST),
+}
+
+
+async def test_over_stdio_every_line_that_is_no_message_is_answered_with_an_error():
+    class Kept:
+        async def send_all(self, data):
+            answers.append(json.loads(data))
+
+    async def lines():
+        for line in (*UNREAD, "", "  ", f"{{{PING}}}\r"):
+            yield line
+
+    answers = []
+    read = [line async for line in read_messages(lines(), TextWriter(Kept()))]
+    assert read == [f"{{{PING}}}\r"]
+    assert [(each["id"], each["error"]["code"]) for each in answers] == list(UNREAD.values())
+    assert all(each["jsonrpc"] == "2.0" and each["error"]["message"] for each in answers)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("plan", {"problem": PROBLEM, "workflow": None, "strict": None, "attachments": None, "max_calls": None}),
+        ("acquire", {"profile": "no-such-profile", "goal": "x", "given": None, "documents": None, "model": None}),
+        ("check_plan", {"plan": {}, "level": None, "assurance": None, "r_max": None}),
+        ("fork", {"id": "no-such-run", "at": None, "given": None, "model": None, "workflow": None}),
+        ("tell", {"id": "no-such-run", "text": "x", "kind": None, "idempotency_key": None}),
+        ("wait", {"id": "no-such-run", "seconds": None}),
+    ],
+)
+def test_null_for_an_optional_argument_is_as_absent(tool, given):
+    _, operation = offered(allow_execute=True)[tool]
+    absent = {name: value for name, value in given.items() if value is not None}
+    assert checked(operation, given) == checked(operation, absent)
+    for name in absent:
+        with pytest.raises(UsageProblem, match=name):
+            checked(operation, {**absent, name: None})
+    with pytest.raises(UsageProblem, match="no such argument"):
+        checked(operation, {**absent, "unknown": None})
 
 
 def test_without_the_extra_the_command_says_what_to_install(tmp_path, monkeypatch):

@@ -293,7 +293,7 @@ async def test_a_server_that_stops_ends_its_subscriptions(tmp_path, commands):
 
 
 async def test_a_result_that_is_too_large_is_an_error_of_the_tool(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.mcp.results.ANSWER_BYTES_MAX", 500)
+    monkeypatch.setattr("replan.mcp.calls.ANSWER_BYTES_MAX", 500)
     async with served(tmp_path, monkeypatch) as home, home.client(**with_tasks()) as client:
         task = (await new_task(client, "plan", problem=PROBLEM, model="plans")).taskId
         state = await until(client.session, task)

@@ -377,6 +377,18 @@ async def test_a_write_wants_json_and_an_idempotency_key(tmp_path):
             assert answer.json()["error"]["place"] == "Idempotency-Key"
 
 
+async def test_null_for_an_optional_key_is_as_absent(tmp_path):
+    async with api(tmp_path, hosts=False) as (_, program):
+        nulls = dict.fromkeys(("workflow", "strict", "attachments", "max_calls", "max_cost"))
+        started = await program.post("/api/runs", {"problem": PROBLEM, "model": "plans", **nulls})
+        assert started.status_code == 201, started.text
+        run = started.json()["run_id"]
+        told = await program.post(f"/api/runs/{run}/messages", {"text": "Use nuts.", "kind": None}, key="k2")
+        assert told.status_code == 200, told.text
+        for body in ({"problem": None}, {"problem": PROBLEM, "unknown": None}):
+            assert (await program.post("/api/runs", body, key="k3")).status_code == 422
+
+
 async def test_an_address_that_there_is_not_is_answered_as_json(tmp_path):
     async with api(tmp_path, hosts=False) as (_, program):
         for path in ("/api/nonesuch", "/api/runs/nonesuch", "/api/runs/nonesuch/records", "/api/runs/x/export/json"):
