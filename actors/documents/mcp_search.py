@@ -65,7 +65,7 @@ async def mcp_search_call(
 
 
 @dataclass(frozen=True, slots=True)
-class _McpSearchCall:
+class _McpSearchCall(PreparedCall):
     """One search with a server."""
 
     call: PreparedCall

@@ -62,7 +62,7 @@ def search_tool(
 
 
 @dataclass(frozen=True, slots=True)
-class _SearchCall:
+class _SearchCall(PreparedCall):
     """A prepared call of the search tool that searches a folder or a search service."""
 
     places: SearchPlaces
@@ -73,11 +73,6 @@ class _SearchCall:
     """The most passages that it returns."""
     threads: bool
     """Whether the index is built in a worker thread."""
-
-    @property
-    def process(self) -> str:
-        """Empty: it runs in this process."""
-        return ""
 
     async def run(self) -> ToolResult:
         """Search the folder, or the service where there is no folder."""

@@ -177,6 +177,8 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
 
     Where the call was to fail, a failure passes and a success does not; a tool that could not do its work never passes.
     """
+    # The work of an agent is merged only after a success.
+    is_certain = use.repeatable or event.not_made or use.agent is not None
     match event.outcome:
         case ToolOutcome.SUCCEEDED if use.expect == "failure":
             return failed(attempt, faults.should_have_failed(attempt, use.tool, event))
@@ -189,9 +191,9 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
             return failed(attempt, faults.rejected(attempt, use.tool, event))
         case ToolOutcome.PERMANENT:
             return failed(attempt, faults.permanent(attempt, use.tool, event.reason))
-        case ToolOutcome.TRANSIENT if use.repeatable or use.agent is not None:  # An agent's work is not merged then.
+        case ToolOutcome.TRANSIENT if is_certain:
             return failed(attempt, faults.transient(attempt, use.tool, event.reason))
-        case ToolOutcome.BROKEN if use.repeatable or use.agent is not None:
+        case ToolOutcome.BROKEN if is_certain:
             return failed(attempt, faults.broken(attempt, use.tool, event))
         case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN:  # It may have done its work.
             return replace(attempt, open=False, unsure=True)

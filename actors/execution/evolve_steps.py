@@ -139,7 +139,7 @@ def tool_ended(state: State, event: ToolFinished) -> State:
     after = agent_rules.with_commit(state, attempt, after_tool(attempt, use, event), event)
     complete = _with_output(state, attempt, after, event.output)
     doubtful = event.outcome in (ToolOutcome.TRANSIENT, ToolOutcome.BROKEN, ToolOutcome.UNKNOWN)
-    return _with_result(state, attempt, after, complete, may_have_run=doubtful)
+    return _with_result(state, attempt, after, complete, may_have_run=doubtful and not event.not_made)
 
 
 def _with_result(state: State, before: Attempt, after: Attempt, complete: Attempt, *, may_have_run: bool) -> State:

@@ -172,7 +172,7 @@ def tool_ended(state: State, event: ToolFinished, request: ToolRequested) -> Sta
             undoing = replace(undoing, end=EffectEnd.UNDONE, end_question=event.question_id)
         case ToolOutcome.FAILED if tries_left:
             pass
-        case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN if request.repeatable and tries_left:
+        case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN if (request.repeatable or event.not_made) and tries_left:
             undoing = replace(undoing, rest_seconds=min(REST_MAX, REST_SECONDS * 2 ** (undoing.tries - 1)))
         case _:
             undoing = replace(undoing, asks=cause)

@@ -7,13 +7,14 @@ process group of its own; `function_tool` runs a Python function, sync or async,
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import anyio.to_thread
 import trio
@@ -46,17 +47,24 @@ class ToolResult:
     """The cost that the tool reports; None for a tool that reports no costs."""
 
 
-class PreparedCall(Protocol):
+class PreparedCall(ABC):
     """A call that has not begun."""
+
+    __slots__ = ()
 
     @property
     def process(self) -> str:
         """The name of the leader of its process group; empty for code in this process."""
-        ...
+        return ""
 
+    @property
+    def is_made(self) -> bool:
+        """Whether the tool may have done something, once `run` has ended."""
+        return True
+
+    @abstractmethod
     async def run(self) -> ToolResult:
         """Let it begin, and return what it brought. Cancellation ends all of it before it is raised."""
-        ...
 
 
 Prepare = Callable[[Mapping[str, Any]], AbstractAsyncContextManager[PreparedCall]]
@@ -129,7 +137,9 @@ async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now
     elapsed = trio.current_time() - started_at
     if result is None:
         result = ToolResult(ToolOutcome.TRANSIENT, reason=f"it took longer than {request.timeout_seconds:g} s")
-    return Ended(request.request_id, now(), elapsed, result.outcome, result.output, result.reason, result.cost)
+    not_made = result.outcome in (ToolOutcome.TRANSIENT, ToolOutcome.BROKEN) and not call.is_made
+    reason = f"the call was not made: {result.reason}" if not_made else result.reason
+    return Ended(request.request_id, now(), elapsed, result.outcome, result.output, reason, result.cost, not_made)
 
 
 def command_tool(
@@ -182,14 +192,16 @@ def _returned(value: Any) -> ToolResult:
     return ToolResult(ToolOutcome.SUCCEEDED, str(value)[:OUTPUT_CHARACTERS_MAX])
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramCall:
+@dataclass(slots=True)
+class ProgramCall(PreparedCall):
     """A call of a program, which waits behind its gate until the call is recorded."""
 
     gated: GatedProcess
     """The process that waits, and becomes the program."""
     result_of: Callable[[CommandExit | CommandNotStarted], ToolResult]
     """Makes a result of the program's end, or of the error that it could not be executed."""
+    is_made: bool = True
+    """Whether it could be executed."""
 
     @property
     def process(self) -> str:
@@ -201,6 +213,7 @@ class ProgramCall:
         try:
             return self.result_of(await self.gated.run())
         except CommandNotStarted as error:
+            self.is_made = False
             return self.result_of(error)
 
 
@@ -209,7 +222,7 @@ def _always_failed(_: Exception) -> ToolOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionCall:
+class FunctionCall(PreparedCall):
     """A call of a Python function, sync or async."""
 
     function: Callable[..., Any | Awaitable[Any]]
@@ -222,11 +235,6 @@ class FunctionCall:
     """Makes a result of a returned value."""
     outcome_of: Callable[[Exception], ToolOutcome] = _always_failed
     """Returns the outcome that an exception stands for; its type and message are the reason."""
-
-    @property
-    def process(self) -> str:
-        """Empty: it runs in this process."""
-        return ""
 
     async def run(self) -> ToolResult:
         """Call the function: an async one in the driver's event loop, a sync one in a worker thread."""

@@ -106,7 +106,7 @@ class ToolFinished(TimedEvent):
     """A call of a tool ended, or its outcome was settled by a person or by the end of the run."""
 
     texts: ClassVar[tuple[str, ...]] = ("output",)
-    added_fields: ClassVar[tuple[str, ...]] = ("cost",)
+    added_fields: ClassVar[tuple[str, ...]] = ("cost", "not_made")
     kind: Literal["tool_finished"] = "tool_finished"
     request_id: str
     """The id of the request."""
@@ -122,6 +122,8 @@ class ToolFinished(TimedEvent):
     """The question by which a person reported the outcome."""
     cost: ToolCost | None = Field(default=None, exclude_if=operator.not_)
     """The cost that the tool reports; None for a tool that reports no costs."""
+    not_made: bool = Field(default=False, exclude_if=operator.not_)
+    """Whether it broke off before the tool was called, so that it has certainly done nothing."""
 
 
 class ToolCheckRequested(Event):
@@ -193,6 +195,8 @@ class Ended(Message):
     """The reason of a failure, in one line; empty after a success."""
     cost: ToolCost | None = None
     """The cost that the tool reports; None for a tool that reports no costs."""
+    not_made: bool = False
+    """Whether it broke off before the tool was called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +320,7 @@ def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
                 output=storable(message.output),
                 reason=storable(message.reason),
                 cost=message.cost,
+                not_made=message.not_made,
             )
         case Checked():
             call = message.request_id.removeprefix("check:")

@@ -13,14 +13,14 @@ from typing import Any
 
 import trio
 
-from actors.handlers.tools import REASON_CHARACTERS_MAX, PreparedCall, Tool, ToolResult
+from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolCost, ToolOutcome
 from actors.tools import write_confinement
 from actors.tools.agent_reports import AgentReport, read_report
 from actors.tools.agent_work import GIT_SECONDS, earlier_attempts
 from actors.tools.arguments import ready
 from actors.tools.binding import environment_of
-from actors.tools.command_calls import kept
+from actors.tools.command_calls import without_secrets
 from actors.tools.mcp_calls import opened_call
 from actors.tools.programs import ProgramMissing, find_server
 from actors.tools.refusals import CallRefused, refused_by_system, refused_call
@@ -150,7 +150,7 @@ def _keep_changes(workspace: Workspace, folder: Path) -> None:
 
 
 @dataclass(slots=True)
-class _AgentCall:
+class _AgentCall(PreparedCall):
     """A call of an agent that is a program; its process waits until the call is recorded."""
 
     spec: AgentSpec
@@ -195,15 +195,17 @@ class _AgentCall:
             self.gated.check_started()
         except CommandNotStarted as error:
             return refused_by_system(error, "it cannot be started").result
-        result = result_of(self.spec, code, read_report(self.spec.report, output.text), errors.text)
+        result = await trio.to_thread.run_sync(self._result, code, output, errors)  # Both may be large.
         self.succeeded = result.outcome is ToolOutcome.SUCCEEDED
-        shown = kept(self.redactor.text(result.output).encode(errors="replace"), 0, self.spec.output_bytes)
-        reason = self.redactor.text(result.reason)[:REASON_CHARACTERS_MAX]
-        return ToolResult(result.outcome, shown, reason, result.cost)
+        return result
+
+    def _result(self, code: int, output: "_Tail", errors: "_Tail") -> ToolResult:
+        result = result_of(self.spec, code, read_report(self.spec.report, output.text), errors.text)
+        return without_secrets(result, self.redactor, self.spec.output_bytes)
 
 
 @dataclass(slots=True)
-class _ServerCall:
+class _ServerCall(PreparedCall):
     """A call of an agent that is a tool of an MCP server. Its cost is unknown."""
 
     call: PreparedCall
@@ -217,6 +219,11 @@ class _ServerCall:
     def process(self) -> str:
         """The name of the leader of the server's process group."""
         return self.call.process
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the server has got the call."""
+        return self.call.is_made
 
     async def run(self) -> ToolResult:
         """Call the tool."""

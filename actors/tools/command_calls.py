@@ -3,10 +3,11 @@
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from actors.handlers.tools import PreparedCall, ProgramCall, Tool, ToolResult
+from actors.handlers.tools import REASON_CHARACTERS_MAX, PreparedCall, ProgramCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.arguments import check_arguments, ready
 from actors.tools.binding import environment_of
@@ -15,6 +16,7 @@ from actors.tools.programs import ProgramMissing, find_programs
 from actors.tools.refusals import CallRefused, refused_by_system, refused_call
 from actors.tools.specs import CommandSpec, filled
 from actors.tools.workspace import Workspace
+from runtime.logs.redact import Redactor
 from runtime.process.group import CommandExit, CommandNotStarted, start_gated
 
 
@@ -86,3 +88,10 @@ def kept(output: bytes, dropped: int, bytes_max: int) -> str:
         return text.decode()
     note = f"\n[{dropped + len(text) - min(len(text), bytes_max):,} more bytes]\n"
     return text[: max(0, bytes_max - len(note))].decode(errors="ignore") + note[:bytes_max]
+
+
+def without_secrets(result: ToolResult, redactor: Redactor, bytes_max: int) -> ToolResult:
+    """Return a result without secrets, its output cut to so many bytes. For a thread: an output may be large."""
+    begin, dropped = redactor.beginning(result.output, bytes_max), result.output[bytes_max:]
+    output = kept(begin.encode(errors="replace"), len(dropped.encode(errors="replace")), bytes_max)
+    return replace(result, output=output, reason=redactor.beginning(result.reason, REASON_CHARACTERS_MAX))

@@ -43,7 +43,7 @@ def built_in(name: str, work: Work, workspace: Workspace) -> Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class _WorkCall:
+class _WorkCall(PreparedCall):
     """A call of a built-in tool."""
 
     work: Work
@@ -52,11 +52,6 @@ class _WorkCall:
     """Where it is done."""
     arguments: Mapping[str, Any]
     """The arguments of the call."""
-
-    @property
-    def process(self) -> str:
-        """Empty: it runs in this process."""
-        return ""
 
     async def run(self) -> ToolResult:
         """Do the work; a cancellation waits for its end."""

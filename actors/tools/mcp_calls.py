@@ -9,15 +9,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from actors.handlers.tools import REASON_CHARACTERS_MAX, PreparedCall, Tool, ToolResult
+import trio
+
+from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.arguments import check_arguments, ready
 from actors.tools.binding import environment_of
-from actors.tools.command_calls import kept
-from actors.tools.mcp_arguments import filled_in
+from actors.tools.command_calls import without_secrets
 from actors.tools.programs import ProgramMissing, find_server
 from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system, refused_call
-from actors.tools.specs import McpSpec
+from actors.tools.specs import McpSpec, filled_in
 from actors.tools.workspace import Workspace
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.process.group import CommandNotStarted, GatedProcess, start_gated
@@ -28,8 +29,8 @@ def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) ->
 
     A call is a success where the server says so, and a failure where it says that; then its text is the output. It is a
     permanent failure where the server does not list the tool, lists other arguments, or refuses the token; a transient
-    one where an address cannot be reached; broken off where the server ends, or sends too much, in the middle. Before
-    the call of a tool that is not repeatable, the last two are failures.
+    one where an address cannot be reached; broken off where the server ends, sends too much, or sends what cannot be
+    read. Whether the call was sent is recorded.
     """
 
     @asynccontextmanager
@@ -102,8 +103,8 @@ def _token(spec: McpSpec, outside: Mapping[str, str]) -> str:
     return token
 
 
-@dataclass(frozen=True, slots=True)
-class _ProgramCall:
+@dataclass(slots=True)
+class _ProgramCall(PreparedCall):
     """A call to a server that is a program, which waits behind its gate until the call is recorded."""
 
     spec: McpSpec
@@ -114,6 +115,8 @@ class _ProgramCall:
     """Takes secrets out of what the server says."""
     gated: GatedProcess
     """The process that waits, and becomes the server."""
+    is_made: bool = False
+    """Whether the call was sent."""
 
     @property
     def process(self) -> str:
@@ -122,12 +125,11 @@ class _ProgramCall:
 
     async def run(self) -> ToolResult:
         """Start the server, call the tool, and end the server."""
-        from actors.tools.mcp_talk import called  # noqa: PLC0415 -- as `mcp_wires` says
+        from actors.tools.mcp_talk import call_server  # noqa: PLC0415 -- as `mcp_wires` says
         from actors.tools.mcp_wires import Talk  # noqa: PLC0415
 
         talk = Talk(self.gated.begin())
-        end = await called(self.spec, self.arguments, talk.streams())
-        result = end.result
+        result = await call_server(self.spec, self.arguments, talk.streams(), self._send)
         try:
             self.gated.check_started()
         except CommandNotStarted as error:
@@ -136,11 +138,14 @@ class _ProgramCall:
             result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
         elif result.outcome is ToolOutcome.BROKEN and talk.errors:
             result = ToolResult(ToolOutcome.BROKEN, talk.errors, result.reason)
-        return _shown(self.spec, result, self.redactor, sent=end.sent)
+        return await trio.to_thread.run_sync(without_secrets, result, self.redactor, self.spec.output_bytes)
+
+    def _send(self) -> None:
+        self.is_made = True
 
 
-@dataclass(frozen=True, slots=True)
-class _AddressCall:
+@dataclass(slots=True)
+class _AddressCall(PreparedCall):
     """A call to a server that listens."""
 
     spec: McpSpec
@@ -151,36 +156,23 @@ class _AddressCall:
     """Takes secrets out of what the server says."""
     token: str
     """The bearer token; empty for none."""
-
-    @property
-    def process(self) -> str:
-        """Empty: it runs elsewhere."""
-        return ""
+    is_made: bool = False
+    """Whether the call was sent."""
 
     async def run(self) -> ToolResult:
         """Connect, call the tool, and leave."""
-        from actors.tools.mcp_talk import called  # noqa: PLC0415 -- as `mcp_wires` says
+        from actors.tools.mcp_talk import call_server  # noqa: PLC0415 -- as `mcp_wires` says
         from actors.tools.mcp_wires import Web  # noqa: PLC0415
 
         web = Web(self.spec.url, self.token)
-        end = await called(self.spec, self.arguments, web.streams())
-        result = end.result
+        result = await call_server(self.spec, self.arguments, web.streams(), self._send)
         if result.outcome is ToolOutcome.BROKEN and web.too_much:
             result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
         elif result.outcome is ToolOutcome.BROKEN and web.status in (401, 403, 404):
             result = ToolResult(ToolOutcome.PERMANENT, reason=f"the server answered with status {web.status}")
         elif result.outcome is ToolOutcome.BROKEN and not web.answered:
             result = ToolResult(ToolOutcome.TRANSIENT, reason=f"the server cannot be reached: {result.reason}")
-        return _shown(self.spec, result, self.redactor, sent=end.sent)
+        return await trio.to_thread.run_sync(without_secrets, result, self.redactor, self.spec.output_bytes)
 
-
-def _shown(spec: McpSpec, result: ToolResult, redactor: Redactor, *, sent: bool) -> ToolResult:
-    """Return a result within its bounds, without secrets.
-
-    What broke off before the call was made has done nothing: nobody is asked what became of it.
-    """
-    outcome, reason = result.outcome, result.reason
-    if outcome in (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT) and not sent and not spec.repeatable:
-        outcome, reason = ToolOutcome.FAILED, f"the call was not made: {reason}"
-    output = kept(redactor.text(result.output).encode(errors="replace"), 0, spec.output_bytes)
-    return ToolResult(outcome, output, redactor.text(reason)[:REASON_CHARACTERS_MAX])
+    def _send(self) -> None:
+        self.is_made = True

@@ -1,11 +1,15 @@
 """One session with an MCP server: the tool is compared with the server's list of tools, and called."""
 
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
+from itertools import islice
 from typing import Any
 
 import trio
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import best_match
+from jsonschema.validators import extend, validator_for
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -15,41 +19,47 @@ from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
     ContentBlock,
+    EmbeddedResource,
     ListToolsRequest,
     ListToolsResult,
     PaginatedRequestParams,
+    ResourceLink,
     TextContent,
+    TextResourceContents,
 )
 from mcp_types import Tool as ListedTool
+from referencing import Registry
 
 from actors.handlers.tools import ToolResult
 from actors.run.tools import ToolOutcome
-from actors.tools.mcp_arguments import schema_problem
 from actors.tools.mcp_tasks import ANY, TaskFailed, TasksAccepted, finished
-from actors.tools.mcp_wires import Streams
+from actors.tools.mcp_wires import ReplyUnreadable, Streams, open_streams
 from actors.tools.specs import McpSpec
 from runtime.core.errors import root_cause
 
 PAGES_MAX = 20
 """The most pages of a server's list of tools that are read."""
+REASON_READ = 2_000
+"""Characters of an error's text that are read."""
+EVALUATIONS_MAX = 2_000
+"""Keywords of a schema that are evaluated for one call: references can make a small schema endless."""
+ERRORS_MAX = 10
+"""Errors of arguments that are compared to find the one that is told."""
+UNEVALUATED = frozenset({"pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"})
+"""Keywords with patterns of the server's, which might take endless time: the server checks these itself."""
 
 
-@dataclass(slots=True)
-class TalkEnd:
-    """How a session ended."""
-
-    result: ToolResult
-    """The result of the call."""
-    sent: bool = False
-    """Whether the call itself was made, so that the tool may have done something."""
-
-
-async def called(spec: McpSpec, arguments: Mapping[str, Any], streams: AbstractAsyncContextManager[Streams]) -> TalkEnd:
-    """Return the result of a call. Raises nothing but cancellation."""
-    end = TalkEnd(ToolResult(ToolOutcome.BROKEN))
+async def call_server(
+    spec: McpSpec,
+    arguments: Mapping[str, Any],
+    streams: AbstractAsyncContextManager[Streams],
+    send: Callable[[], None],
+) -> ToolResult:
+    """Return the result of a call; `send` is called right before it is sent. Raises nothing but cancellation."""
+    result: ToolResult | None = None
     try:
-        async with Client(streams, cache=None, extensions=[TasksAccepted()]) as client:
-            await _call(spec, arguments, client, end)
+        async with Client(open_streams(streams), cache=None, extensions=[TasksAccepted()]) as client:
+            result = await _call(spec, arguments, client, send)
     except BaseExceptionGroup as group:
         cancelled, rest = group.split(trio.Cancelled)
         if cancelled is not None:
@@ -58,13 +68,13 @@ async def called(spec: McpSpec, arguments: Mapping[str, Any], streams: AbstractA
         cause = root_cause(rest)
         if not isinstance(cause, Exception):
             raise
-        _break(end, cause)
+        return result or _broken(cause)
     except Exception as error:  # noqa: BLE001 -- whatever a server causes is the outcome of the call
-        _break(end, error)
-    return end
+        return result or _broken(error)
+    return result
 
 
-async def listed(client: Client, name: str) -> ListedTool | None:
+async def find_tool(client: Client, name: str) -> ListedTool | None:
     """Return a tool as a server lists it; None if it lists no tool of this name."""
     cursor: str | None = None
     for _ in range(PAGES_MAX):
@@ -80,14 +90,46 @@ async def listed(client: Client, name: str) -> ListedTool | None:
     return None
 
 
-async def _call(spec: McpSpec, arguments: Mapping[str, Any], client: Client, end: TalkEnd) -> None:
-    tool = await listed(client, spec.remote)
+def schema_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+    """Return why arguments do not fit the schema that a server lists, as half a sentence; empty where they do.
+
+    Nothing is fetched, and what cannot be evaluated is left to the server, which checks the arguments itself.
+    """
+    if not isinstance(schema.get("properties", {}), Mapping):
+        return "the server lists no schema that can be read"
+    left = EVALUATIONS_MAX
+
+    def guarded(keyword: str, evaluate: Callable[..., Any]) -> Callable[..., Any]:
+        def errors(validator: Any, value: Any, instance: Any, around: Mapping[str, Any]) -> Iterator[ValidationError]:
+            nonlocal left
+            left -= 1
+            is_open = keyword == "additionalProperties" and "patternProperties" in around
+            if left > 0 and not is_open and keyword not in UNEVALUATED:
+                with suppress(Exception):  # Of a wrong keyword, and of a reference to an address.
+                    yield from evaluate(validator, value, instance, around) or ()
+
+        return errors
+
+    known = validator_for(schema, default=Draft202012Validator)
+    bounded = extend(  # type: ignore[no-untyped-call]
+        known, {keyword: guarded(keyword, evaluate) for keyword, evaluate in known.VALIDATORS.items()}
+    )
+    error = best_match(islice(bounded(schema, registry=Registry()).iter_errors(arguments), ERRORS_MAX))
+    if error is None:
+        return ""
+    place = ".".join(map(str, error.absolute_path))
+    return _one_line(f"the server's schema refuses {place or 'the arguments'}: {error.message[:200]}")
+
+
+async def _call(spec: McpSpec, arguments: Mapping[str, Any], client: Client, send: Callable[[], None]) -> ToolResult:
+    tool = await find_tool(client, spec.remote)
     problem = f"the server {spec.server!r} lists no tool {spec.remote!r}"
-    if tool is None or (problem := schema_problem(tool.input_schema, arguments)):
-        end.result = ToolResult(ToolOutcome.PERMANENT, reason=problem)
-        return
-    end.sent = True
-    end.result = await _result(spec, arguments, client)
+    if tool is not None:
+        problem = await trio.to_thread.run_sync(schema_problem, tool.input_schema, arguments)
+    if problem:
+        return ToolResult(ToolOutcome.PERMANENT, reason=problem)
+    send()
+    return await _result(spec, arguments, client)
 
 
 async def _result(spec: McpSpec, arguments: Mapping[str, Any], client: Client) -> ToolResult:
@@ -103,25 +145,53 @@ async def _result(spec: McpSpec, arguments: Mapping[str, Any], client: Client) -
         refused = error.code in (INVALID_PARAMS, METHOD_NOT_FOUND)
         outcome = ToolOutcome.PERMANENT if refused else ToolOutcome.BROKEN
         return ToolResult(outcome, reason=_one_line(f"the server answered with an error: {error.message}"))
-    text = "\n".join(_text(block) for block in result.content)
+    text = await trio.to_thread.run_sync(text_of, result)
     if result.is_error:
         return ToolResult(ToolOutcome.FAILED, text, "the tool says that it failed")
     return ToolResult(ToolOutcome.SUCCEEDED, text)
 
 
+def text_of(result: CallToolResult) -> str:
+    """Return the texts of a result, other content by its name, and the structured value if no text says it."""
+    texts = [_text(block) for block in result.content]
+    value = result.structured_content
+    if value is not None and not _says(texts, value):
+        texts.append(json.dumps(value, ensure_ascii=False))
+    return "\n".join(texts)
+
+
+def _says(texts: list[str], value: Any) -> bool:
+    """Tell whether texts are a structured value as JSON, or what servers of the SDK wrap as `{"result": …}`."""
+    read = [_parsed(text) for text in texts]
+    forms: list[Any] = [texts, read, *(texts + read if len(texts) == 1 else ())]
+    return value in forms or (isinstance(value, dict) and [*value] == ["result"] and value["result"] in forms)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _text(block: ContentBlock) -> str:
-    if isinstance(block, TextContent):
-        return block.text
-    return f"[{block.type}]"
+    match block:
+        case TextContent():
+            return block.text
+        case ResourceLink():
+            return f"[{block.type}: {block.uri}]"
+        case EmbeddedResource(resource=TextResourceContents(uri=uri, text=text)):
+            return f"[{block.type}: {uri}]\n{text}"
+        case EmbeddedResource():
+            return f"[{block.type}: {block.resource.uri}]"
+        case _:
+            return f"[{block.type}]"
 
 
-def _break(end: TalkEnd, error: BaseException) -> None:
-    """Set the result to broken, unless there is one. The reason is one line, with the library's text."""
-    if end.result.outcome is not ToolOutcome.BROKEN or end.result.reason:
-        return
-    words = str(error) if isinstance(error, MCPError) else f"{type(error).__name__}: {error}"
-    end.result = ToolResult(ToolOutcome.BROKEN, reason=_one_line(f"the talk with the server broke off: {words}"))
+def _broken(error: Exception) -> ToolResult:
+    words = str(error) if isinstance(error, MCPError | ReplyUnreadable) else f"{type(error).__name__}: {error}"
+    return ToolResult(ToolOutcome.BROKEN, reason=_one_line(f"the talk with the server broke off: {words}"))
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(text[:REASON_READ].split())

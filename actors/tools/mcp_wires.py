@@ -4,7 +4,7 @@ The SDK is imported when a call is made: a run without such tools does not need 
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
 import anyio
@@ -12,7 +12,13 @@ import httpx2
 import trio
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import (
+    JSONRPCError,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
 from runtime.process.group import StreamLines
@@ -36,6 +42,10 @@ class TooMuchOutput(Exception):
     """A server has sent more than the bounds allow."""
 
 
+class ReplyUnreadable(Exception):
+    """A server has sent a reply that cannot be read; the text is the cause, in half a sentence."""
+
+
 class Talk:
     """The talk with a program: what it said on standard error, and whether it said too much."""
 
@@ -44,6 +54,7 @@ class Talk:
         self._process = process
         self._lines = StreamLines(process.stdout, line_bytes_max=LINE_BYTES_MAX, bytes_max=BYTES_MAX)
         self._errors = bytearray()
+        self._asked: set[RequestId] = set()
 
     @property
     def too_much(self) -> bool:
@@ -77,13 +88,19 @@ class Talk:
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValidationError:
+                    if may_be_reply(line):
+                        raise ReplyUnreadable(f"a reply cannot be read: {line[:100]!r}") from None
                     continue  # Programs print other lines too, although they should not.
+                if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id not in self._asked:
+                    raise ReplyUnreadable(f"a reply has the id of no request: {line[:100]!r}")
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await to_us.send(SessionMessage(message))
 
     async def _write(self, from_us: anyio.abc.ObjectReceiveStream[SessionMessage]) -> None:
         assert self._process.stdin is not None
         async for message in from_us:
+            if isinstance(message.message, JSONRPCRequest):
+                self._asked |= {message.message.id, str(message.message.id)}  # The SDK takes either.
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             with suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # Its end is seen where it is read.
                 await self._process.stdin.send_all(f"{text}\n".encode())
@@ -93,6 +110,37 @@ class Talk:
         async for data in self._process.stderr:
             self._errors += data
             del self._errors[:-ERRORS_MAX]
+
+
+def may_be_reply(line: str) -> bool:
+    """Tell whether a line that is no message looks like a reply, or like a part of one that has several lines."""
+    if '"id"' in line and ('"result"' in line or '"error"' in line):
+        return True
+    is_part = line.lstrip().startswith(('"result"', '"error"'))
+    return is_part or ('"jsonrpc"' in line and '"method"' not in line)
+
+
+@asynccontextmanager
+async def open_streams(streams: AbstractAsyncContextManager[Streams]) -> AsyncIterator[Streams]:
+    """Yield streams in which each listed schema has a type: the SDK refuses the whole list for one that has none."""
+    to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+    async def read(from_server: Any) -> None:
+        async with to_us:
+            async for item in from_server:
+                if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
+                    tools = item.message.result.get("tools")
+                    for tool in tools if isinstance(tools, list) else ():
+                        schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+                        if isinstance(schema, dict):
+                            schema.setdefault("type", "object")
+                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await to_us.send(item)
+
+    async with streams as (from_server, to_server), trio.open_nursery() as nursery, to_us, incoming:
+        nursery.start_soon(read, from_server)
+        yield incoming, to_server
+        nursery.cancel_scope.cancel()
 
 
 class Web:

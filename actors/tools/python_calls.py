@@ -7,9 +7,13 @@ import importlib.util
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
+
+import trio
 
 from actors.handlers.tools import FunctionCall, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
@@ -22,6 +26,10 @@ from actors.tools.workspace import Workspace
 
 FILE_BYTES_MAX = 1024 * 1024
 """The largest file of functions."""
+
+
+_RUNNING: dict[str, Lock] = {}
+"""The locks of the files that are run, by the names of their modules."""
 
 
 class CodeUnusable(Exception):
@@ -89,10 +97,13 @@ def load_function(spec: PythonSpec) -> Callable[..., Any]:
 
 
 def _run(file: Path, sha256: str) -> dict[str, Any]:
-    """Run a file as a module of its own, once in a process, and return its names."""
+    """Run a file as a module of its own, once in a process, and return its names; a second call waits for the first."""
     name = f"_replan_tools_{file.stem}_{sha256[:32]}"
-    if name in sys.modules:
-        return vars(sys.modules[name])
+    with _RUNNING.setdefault(name, Lock()):
+        return vars(sys.modules[name]) if name in sys.modules else _run_once(name, file, sha256)
+
+
+def _run_once(name: str, file: Path, sha256: str) -> dict[str, Any]:
     data = read_code(file)
     if hashlib.sha256(data).hexdigest() != sha256:
         raise CodeUnusable(f"the file {str(file)!r} is not the one that the run was started with")
@@ -124,17 +135,37 @@ def python(spec: PythonSpec, workspace: Workspace) -> Tool:
         try:
             await ready(workspace)
             check_arguments(spec.parameters, arguments, workspace)
-            try:
-                function = load_function(spec)
-            except CodeUnusable as error:
-                raise CallRefused(ToolOutcome.PERMANENT, str(error)) from None
-            named = _with_paths(spec, arguments, workspace.folder)
-            call = FunctionCall(function, (workspace.folder,), named, partial(_result_of, spec), _outcome_of)
+            call = _PythonCall(spec, workspace.folder, _with_paths(spec, arguments, workspace.folder))
         except CallRefused as refused:
             call = RefusedCall(refused.result)
         yield call
 
     return Tool(spec.name, prepare)
+
+
+@dataclass(slots=True)
+class _PythonCall(PreparedCall):
+    """A call of a Python tool."""
+
+    spec: PythonSpec
+    """The tool."""
+    folder: Path
+    """The workspace."""
+    named: Mapping[str, Any]
+    """The arguments."""
+    is_made: bool = False
+    """Whether the function was called."""
+
+    async def run(self) -> ToolResult:
+        """Load the function in a worker thread, since an import may take long, and call it."""
+        try:
+            function = await trio.to_thread.run_sync(load_function, self.spec, abandon_on_cancel=True)
+        except CodeUnusable as error:
+            return ToolResult(ToolOutcome.PERMANENT, reason=str(error))
+        self.is_made = True
+        return await FunctionCall(
+            function, (self.folder,), self.named, partial(_result_of, self.spec), _outcome_of
+        ).run()
 
 
 def _with_paths(spec: PythonSpec, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import errno
 from dataclasses import dataclass
 
-from actors.handlers.tools import ToolResult
+from actors.handlers.tools import PreparedCall, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.programs import ProgramMissing
 
@@ -22,16 +22,16 @@ class CallRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedCall:
-    """`actors.handlers.tools.PreparedCall` for a call that cannot begin."""
+class RefusedCall(PreparedCall):
+    """A call that cannot begin."""
 
     result: ToolResult
     """Its outcome."""
 
     @property
-    def process(self) -> str:
-        """Empty: there is none."""
-        return ""
+    def is_made(self) -> bool:
+        """False: nothing was done."""
+        return False
 
     async def run(self) -> ToolResult:
         """Return the outcome."""

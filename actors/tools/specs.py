@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -135,3 +135,32 @@ def filled(argument: str, values: Mapping[str, Any]) -> str:
 def parameters_in(argument: str) -> tuple[str, ...]:
     """Return the names of the parameters in an argument, in their order."""
     return tuple(match.group(1) for match in PLACEHOLDER.finditer(argument) if match.group(1) is not None)
+
+
+def placeholders(value: Any) -> Iterator[str]:
+    """Yield the names of the parameters in a template."""
+    match value:
+        case str():
+            yield from parameters_in(value)
+        case list():
+            for item in value:
+                yield from placeholders(item)
+        case dict():
+            for item in value.values():
+                yield from placeholders(item)
+        case _:
+            return
+
+
+def filled_in(template: Any, values: Mapping[str, Any]) -> Any:
+    """Return a template with its parameters filled in, each once; a text that is one parameter becomes its value."""
+    match template:
+        case str():
+            whole = PLACEHOLDER.fullmatch(template)
+            return values[whole.group(1)] if whole and whole.group(1) else filled(template, values)
+        case list():
+            return [filled_in(item, values) for item in template]
+        case dict():
+            return {key: filled_in(item, values) for key, item in template.items()}
+        case _:
+            return template

@@ -16,9 +16,8 @@ from actors.tools.command_words import (
     shell_code,
     word_problem,
 )
-from actors.tools.mcp_arguments import placeholders
 from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Parameter, Regex, path_problem
-from actors.tools.specs import parameters_in
+from actors.tools.specs import parameters_in, placeholders
 from runtime.core.errors import UsageProblem
 from runtime.models.base_url import check_base_url
 

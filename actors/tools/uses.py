@@ -15,9 +15,8 @@ from pydantic import Field
 
 from actors.plans.plan import UNDO_WORDS, Plan, Step, bound_names
 from actors.plans.reader import read_draft
-from actors.tools.mcp_arguments import filled_in
 from actors.tools.output_parsing import ValueSource, arguments_with, values_in
-from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
+from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec, filled, filled_in
 from actors.values.declared_steps import DeclaredStep
 from actors.values.format import money
 from actors.values.given import ReadableResult

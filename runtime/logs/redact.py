@@ -21,6 +21,9 @@ MARK = "[redacted]"
 SECRET_MIN = 6
 """Shorter values are not treated as secrets: they occur in ordinary texts by chance."""
 
+MARGIN = 8192
+"""Characters after the end of a beginning that are read too: a secret that it would cut is found by its whole form."""
+
 DEPTH_MAX = 64
 """Levels of nesting that `Redactor.value` follows; deeper parts are replaced."""
 
@@ -93,6 +96,7 @@ class Redactor:
         forms = {form for secret in secrets if len(secret) >= SECRET_MIN for form in written_forms(secret)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         self._exact = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        self._margin = max([MARGIN, *map(len, longest_first[:1])])
 
     def text(self, text: str) -> str:
         """Return the text without secrets."""
@@ -101,6 +105,13 @@ class Redactor:
         for pattern, replacement in _SHAPES:
             text = pattern.sub(replacement, text)
         return text
+
+    def beginning(self, text: str, length: int) -> str:
+        """Return at most the first `length` characters without secrets; the time does not grow with the rest."""
+        read = text[: length + self._margin]
+        shown = self.text(read)
+        # The end of what was read may be the beginning of a secret: as much is cut as was read beyond the length.
+        return shown[: max(0, len(shown) - max(0, len(read) - length))]
 
     def value(self, value: Any) -> Any:
         """Return a JSON value of the same form without secrets; the text of a field with a secret's name is replaced.

@@ -39,6 +39,10 @@ def finished(outcome, output="", reason="", question_id=None):
     )  # fmt: skip
 
 
+def not_made(outcome):
+    return finished(outcome, "", "busy").model_copy(update={"not_made": True})
+
+
 def staged(act, check, **fields):
     """Return the configuration and the plan of an execution with one step."""
     value = plan(step("a", "start", "goal"))
@@ -147,6 +151,9 @@ Ends = ToolOutcome
         (AttemptPhase.ACT, tool("t"), finished(Ends.BROKEN, "out", "died"), "tool.broken", "'t' broke off: died\nout"),
         (AttemptPhase.ACT, ONCE, finished(Ends.TRANSIENT, "", "busy"), "unsure", None),
         (AttemptPhase.ACT, ONCE, finished(Ends.BROKEN, "", "died"), "unsure", None),
+        (AttemptPhase.ACT, ONCE, not_made(Ends.TRANSIENT), "tool.transient", "did not get to its end: busy"),
+        (AttemptPhase.ACT, ONCE, not_made(Ends.BROKEN), "tool.broken", "'t' broke off: busy"),
+        (AttemptPhase.CHECK, TO_FAIL, not_made(Ends.TRANSIENT), "tool.transient", "did not get to its end: busy"),
         (AttemptPhase.ACT, ONCE, finished(Ends.UNKNOWN, "", "cut"), "unsure", None),
         (AttemptPhase.ACT, tool("t"), finished(Ends.UNKNOWN, "", "cut"), "", None),
         (

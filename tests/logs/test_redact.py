@@ -195,3 +195,45 @@ def test_a_hostile_text_is_redacted_in_linear_time(piece):
     started = time.process_time()
     assert isinstance(Redactor(["this-is-the-secret"]).text(piece * (200_000 // len(piece))), str)
     assert time.process_time() - started < 4  # At most 0.3 s on a quiet machine.
+
+
+SECRET = "tr4cker-t0ken-0123456789"
+
+
+@pytest.mark.parametrize("place", [*range(0, 130, 7), 100 - len(SECRET), 99, 100])
+@pytest.mark.parametrize("secret", [SECRET, "password=hunter2hunter2", "-----BEGIN PRIVATE KEY-----" + "MIIE" * 5000])
+def test_a_beginning_holds_no_part_of_a_secret_wherever_it_is_cut(place, secret):
+    shown = Redactor([SECRET]).beginning("." * place + secret + "." * 20_000, 100)
+    assert len(shown) <= 100
+    assert set(shown.replace("password=", "")) <= set("." + MARK)
+
+
+def test_a_beginning_is_read_with_a_margin_and_what_marks_shorten_brings_no_unread_end():
+    text = (SECRET + " ") * 100_000
+    shown = Redactor([SECRET]).beginning(text, 1_000)
+    assert SECRET[:8] not in shown
+    assert Redactor([SECRET]).beginning("short", 1_000) == "short"
+    assert Redactor([SECRET]).beginning("x" * 50_000, 1_000) == "x" * 1_000
+
+
+HOSTILE = [
+    "x",
+    "sk-",
+    "eyJ",
+    "eyJaaaaaaaa.",
+    "a://b",
+    "a://b:c",
+    "-----BEGIN ",
+    "password ",
+    'secret="',
+    "bearer a",
+    "?key=",
+    "ghp_",
+]
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_the_time_of_a_text_grows_with_its_length_only(part):
+    before = time.process_time()
+    Redactor([SECRET]).text(part * (1_000_000 // len(part)))
+    assert time.process_time() - before < 15

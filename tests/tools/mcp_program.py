@@ -25,6 +25,7 @@ NAME = "renamed" if BEHAVIOUR == "other-tool" else "create"
 
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
+GOOD = b'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[{"type":"text","text":"done"}]}}'
 RAW = {
     "deep": b'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[],"structuredContent":' + DEEP + b"}}",
     "not-utf-8": b'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[{"type":"text","text":"\xff\xfe"}]}}',
@@ -32,6 +33,18 @@ RAW = {
     "surrogate": b'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[{"type":"text","text":"\\ud800"}]}}',
     "not-a-number": b'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[{"type":"text","text":NaN}]}}',
     "no-json": b"\x00\x00}{",
+    "code-is-text": b'{"jsonrpc":"2.0","id":NUMBER,"error":{"code":"E_FAIL","message":"nope"}}',
+    "no-message": b'{"jsonrpc":"2.0","id":NUMBER,"error":{"code":-32603}}',
+    "printed-before": b"loading... " + GOOD,
+    "batch": b"[" + GOOD + b"]",
+    "no-jsonrpc": GOOD.replace(b'"jsonrpc":"2.0",', b""),
+    "no-result": b'{"jsonrpc":"2.0","id":NUMBER}',
+    "no-id": b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}',
+    "two-lines": GOOD.replace(b',"result"', b',\n"result"'),
+    "pretty": GOOD.replace(b",", b",\n  ").replace(b"{", b"{\n  "),
+    "pretty-without-jsonrpc": b'{\n  "id": NUMBER,\n  "result": {\n    "content": []\n  }\n}',
+    "cut": GOOD[:-20],
+    "logs": b'loading "jsonrpc"... {"method": 1}\n{"level":"error","error":"slow disk"}\n{"id":1}\n' + GOOD,
 }
 """Answers that are not what the protocol says."""
 
@@ -78,6 +91,8 @@ def answer(number, params):
         return say(id=number, result={"content": [{"type": "text", "text": "x" * 9_000_000}]})
     if BEHAVIOUR == "large":
         text = "x" * 500_000
+    if BEHAVIOUR == "huge":
+        text = ("line of a report " + os.environ["TRACKER_TOKEN"] + "\n") * 100_000
     if BEHAVIOUR == "failed":
         text, error = "there is such a ticket", True
     if BEHAVIOUR == "secret":
@@ -87,6 +102,16 @@ def answer(number, params):
     if BEHAVIOUR == "picture":
         content = [{"type": "image", "data": "AAAA", "mimeType": "image/png"}, {"type": "text", "text": "a cat"}]
         return say(id=number, result={"content": content})
+    if BEHAVIOUR == "resources":
+        links = [{"type": "resource_link", "uri": "file:///a", "name": "a"}]
+        links.append({"type": "resource", "resource": {"uri": "file:///b", "text": "text"}})
+        links.append({"type": "resource", "resource": {"uri": "file:///c", "blob": "AAAA"}})
+        return say(id=number, result={"content": links})
+    if BEHAVIOUR == "only-structure":
+        return say(id=number, result={"content": [], "structuredContent": {"id": "Ä7"}})
+    if BEHAVIOUR == "failed-structure":
+        content = [{"type": "text", "text": "no"}]
+        return say(id=number, result={"content": content, "structuredContent": {"code": 7}, "isError": True})
     if BEHAVIOUR == "asks":
         say(id=99, method="elicitation/create", params={"message": "Password?", "requestedSchema": {"type": "object"}})
         reply = json.loads(sys.stdin.readline())
@@ -108,6 +133,16 @@ for line in sys.stdin:
         found = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}
         say(id=number, result=found)
     elif method == "tools/list":
+        if BEHAVIOUR == "silent-list":
+            continue
+        if BEHAVIOUR == "silent-ping":  # It is at work, but on other things.
+            say(id=99, method="ping")
+            sys.stdin.readline()
+            continue
+        if BEHAVIOUR == "no-type":
+            del SCHEMA["type"]
+        if BEHAVIOUR == "endless-schema":
+            SCHEMA["properties"]["labels"] = {"$ref": "#/properties/labels"}
         if BEHAVIOUR == "pages":
             say(id=number, result={"tools": [{"name": "other", "inputSchema": SCHEMA}], "nextCursor": "more"})
             continue

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -11,14 +12,16 @@ import trio
 from hypercorn.config import Config
 from hypercorn.trio import serve
 from mcp.server.mcpserver import MCPServer
+from mcp_types import CallToolResult
 
 from actors.run.texts import storable
 from actors.run.tools import ToolOutcome
 from actors.tools.loader import load_tools
-from actors.tools.mcp_arguments import filled_in, schema_problem
-from actors.tools.specs import McpSpec
+from actors.tools.mcp_talk import schema_problem, text_of
+from actors.tools.specs import McpSpec, filled_in
 from actors.tools.uses import read_stored, use_text
 from runtime.core.errors import UsageProblem
+from runtime.logs.redact import MARGIN, Redactor
 from runtime.process.identity import end_of_group
 from tests.tools import calling
 
@@ -67,16 +70,25 @@ CASES = [
     ("error", ToolOutcome.BROKEN, "the server answered with an error: the tracker is closed", ""),
     ("unknown", ToolOutcome.PERMANENT, "the server answered with an error: no such tool", ""),
     ("die", ToolOutcome.BROKEN, "", "out of memory"),
-    ("gone", ToolOutcome.FAILED, "the call was not made: the talk with the server broke off", "no licence"),
+    ("gone", ToolOutcome.BROKEN, "the call was not made: the talk with the server broke off", "no licence"),
     ("nonsense", ToolOutcome.BROKEN, "the talk with the server broke off", ""),
     ("flood", ToolOutcome.BROKEN, "the server sent too much", ""),
     ("long-line", ToolOutcome.BROKEN, "the server sent too much", ""),
     ("other-tool", ToolOutcome.PERMANENT, "the server 'tracker' lists no tool 'create'", ""),
-    ("other-schema", ToolOutcome.PERMANENT, "the server wants the argument 'name'", ""),
-    ("other-type", ToolOutcome.PERMANENT, "the server wants object as 'title', not \"Fix x\"", ""),
+    ("other-schema", ToolOutcome.PERMANENT, "schema refuses the arguments: 'name' is a required property", ""),
+    ("other-type", ToolOutcome.PERMANENT, "schema refuses title: 'Fix x' is not of type 'object'", ""),
+    ("no-type", ToolOutcome.SUCCEEDED, "", '"title": "Fix x"'),
     ("wild-schema", ToolOutcome.SUCCEEDED, "", '"title": "Fix x"'),
     ("chatty", ToolOutcome.SUCCEEDED, "", '"title": "Fix x"'),
     ("picture", ToolOutcome.SUCCEEDED, "", "[image]\na cat"),
+    (
+        "resources",
+        ToolOutcome.SUCCEEDED,
+        "",
+        "[resource_link: file:///a]\n[resource: file:///b]\ntext\n[resource: file:///c]",
+    ),
+    ("only-structure", ToolOutcome.SUCCEEDED, "", '{"id": "Ä7"}'),
+    ("failed-structure", ToolOutcome.FAILED, "the tool says that it failed", 'no\n{"code": 7}'),
     ("asks", ToolOutcome.SUCCEEDED, "", "true"),
 ]
 
@@ -91,19 +103,32 @@ async def test_how_a_call_ends(bench, behaviour, outcome, reason, output):
 
 
 LIES = {
-    "deep": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
-    "not-utf-8": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT, ToolOutcome.SUCCEEDED),
-    "huge-number": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
-    "surrogate": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT, ToolOutcome.SUCCEEDED),
-    "not-a-number": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
+    "deep": (ToolOutcome.BROKEN,),
+    "not-utf-8": (ToolOutcome.SUCCEEDED,),
+    "huge-number": (ToolOutcome.BROKEN,),
+    "surrogate": (ToolOutcome.BROKEN,),
+    "not-a-number": (ToolOutcome.BROKEN,),
+    "code-is-text": (ToolOutcome.BROKEN,),
+    "no-message": (ToolOutcome.BROKEN,),
+    "printed-before": (ToolOutcome.BROKEN,),
+    "batch": (ToolOutcome.BROKEN,),
+    "no-jsonrpc": (ToolOutcome.BROKEN,),
+    "no-result": (ToolOutcome.BROKEN,),
+    "no-id": (ToolOutcome.BROKEN,),
+    "two-lines": (ToolOutcome.BROKEN,),
+    "pretty": (ToolOutcome.BROKEN,),
+    "pretty-without-jsonrpc": (ToolOutcome.BROKEN,),
+    "cut": (ToolOutcome.BROKEN,),
+    "logs": (ToolOutcome.SUCCEEDED,),
     "no-json": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
-    "another-number": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
+    "another-number": (ToolOutcome.BROKEN,),
     "twice": (ToolOutcome.SUCCEEDED,),
     "terminal": (ToolOutcome.SUCCEEDED,),
     "wants-a-model": (ToolOutcome.SUCCEEDED,),
     "pages": (ToolOutcome.PERMANENT,),
     "many": (ToolOutcome.PERMANENT,),
-    "deep-schema": (ToolOutcome.SUCCEEDED,),
+    "deep-schema": (ToolOutcome.PERMANENT,),
+    "endless-schema": (ToolOutcome.SUCCEEDED,),
 }
 """What a hostile server does, and how the call may end: never by an exception, and never later than its limit."""
 
@@ -111,7 +136,7 @@ LIES = {
 @pytest.mark.parametrize("behaviour", LIES)
 async def test_whatever_a_server_answers_is_an_outcome_in_time_that_the_journal_can_hold(bench, behaviour):
     with trio.fail_after(80):
-        seconds = 60.0 if ToolOutcome.BROKEN not in LIES[behaviour] else 1.0
+        seconds = 60.0 if ToolOutcome.TRANSIENT not in LIES[behaviour] else 1.0
         done = await bench.call(tracker(bench, behaviour), seconds=seconds, title="x", count=1)
     assert done.outcome in LIES[behaviour], done
     assert len(done.output) < 3_000_000
@@ -125,11 +150,28 @@ async def test_whatever_a_server_answers_is_an_outcome_in_time_that_the_journal_
         assert done.output == "[true, true]"
 
 
-@pytest.mark.parametrize("behaviour", ["hang", "silent"])
+@pytest.mark.parametrize("behaviour", ["hang", "silent", "silent-list", "silent-ping"])
 async def test_a_server_that_hangs_is_ended_at_the_time_limit(bench, behaviour):
-    done = await bench.call(tracker(bench, behaviour), seconds=1.5, title="x", count=1)
-    assert (done.outcome, done.reason) == (ToolOutcome.TRANSIENT, "it took longer than 1.5 s")
+    """Where it hangs before it gets the call, it has done nothing."""
+    seconds = 12.0 if behaviour == "hang" else 1.5  # Only this one has to be reached.
+    done = await bench.call(tracker(bench, behaviour), seconds=seconds, title="x", count=1)
+    assert done.outcome is ToolOutcome.TRANSIENT
+    assert done.not_made is (behaviour != "hang")
+    assert done.reason == f"{'the call was not made: ' if done.not_made else ''}it took longer than {seconds:g} s"
     assert end_of_group(bench.begun[0].process) is True
+
+
+async def keep_open(_):
+    await trio.sleep_forever()
+
+
+async def test_an_address_that_never_answers_has_not_got_the_call(bench):
+    async with trio.open_nursery() as nursery:
+        [listener] = await nursery.start(partial(trio.serve_tcp, keep_open, 0, host="127.0.0.1"))
+        port = listener.socket.getsockname()[1]
+        done = await bench.call(at(bench, f"http://127.0.0.1:{port}/mcp"), seconds=1.5, title="it")
+        nursery.cancel_scope.cancel()
+    assert (done.outcome, done.not_made) == (ToolOutcome.TRANSIENT, True)
 
 
 async def test_a_cancelled_call_leaves_no_process(bench):
@@ -230,17 +272,30 @@ def test_parameters_are_filled_in_once_and_keep_their_type():
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
-        ({}, "lists no argument 'a'"),
+        ({}, ""),
+        ({"type": "object"}, ""),
+        ({"properties": {"b": {}}}, ""),
+        ({"properties": {"b": {}}, "additionalProperties": False}, "'a' was unexpected"),
+        ({"additionalProperties": {"type": "string"}}, ""),
+        ({"additionalProperties": {"type": "integer"}}, "refuses a: 'x' is not of type 'integer'"),
+        ({"anyOf": [{"properties": {"a": {"type": "null"}}}, {"required": ["a"]}]}, ""),
+        ({"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}, "refuses"),
+        ({"properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}, "refuses a: "),
+        ({"allOf": [{"properties": {"b": {}}}, {"properties": {"a": {"enum": ["x"]}}}]}, ""),
+        ({"patternProperties": {"^a": {}}, "additionalProperties": False}, ""),
+        ({"properties": {"a": {"$ref": "#/$defs/text"}}, "$defs": {"text": {"type": "string"}}}, ""),
+        ({"properties": {"a": {"$ref": "http://127.0.0.1:1/x"}}}, ""),
+        ({"properties": {"a": {"pattern": "(x+)+$"}}}, ""),
         ({"properties": {"a": {}}}, ""),
         ({"properties": {"a": True}}, ""),
         ({"properties": {"a": {"type": ["string", "null"]}}}, ""),
-        ({"properties": {"a": {"type": "number"}}}, "wants number as 'a'"),
-        ({"properties": {"a": {"type": "boolean"}}, "required": ["a", "b"]}, "wants the argument 'b'"),
+        ({"properties": {"a": {"type": "number"}}}, "refuses a: 'x' is not of type 'number'"),
+        ({"properties": {"a": {"type": "string"}}, "required": ["a", "b"]}, "'b' is a required property"),
         ({"properties": [1]}, "no schema that can be read"),
-        ({"properties": {"a": {"type": {"x": 1}}}, "required": [7]}, ""),
+        ({"properties": {"a": {"type": {"x": 1}}}, "required": 7}, ""),
     ],
 )
-def test_names_and_types_are_compared_with_any_schema(schema, problem):
+def test_arguments_are_compared_with_any_schema(schema, problem):
     assert problem in schema_problem(schema, {"a": "x"})
     assert bool(schema_problem(schema, {"a": "x"})) is bool(problem)
 
@@ -310,9 +365,51 @@ async def test_a_server_that_listens_is_called_with_its_token(bench, monkeypatch
         assert "TRACKER_TOKEN" in done.reason
 
 
+def test_no_schema_takes_endless_time_and_no_pattern_of_a_server_is_run():
+    steps = {f"a{number}": {"allOf": [{"$ref": f"#/$defs/a{number + 1}"}] * 2} for number in range(60)}
+    before = time.process_time()
+    assert schema_problem({"$defs": steps | {"a60": {}}, "$ref": "#/$defs/a0"}, {"x": 1}) == ""
+    assert schema_problem({"$ref": "#"}, {"x": 1}) == ""
+    slow = {"pattern": "(a+)+$"}
+    schema = {"properties": {"x": slow}, "patternProperties": {"(a+)+$": False}, "propertyNames": slow}
+    assert schema_problem({**schema, "additionalProperties": False}, {"x": "a" * 40 + "!", "a" * 40 + "!": 1}) == ""
+    assert time.process_time() - before < 20
+
+
+@pytest.mark.parametrize(
+    ("texts", "value", "shown"),
+    [
+        ([], {"id": "D7"}, '{"id": "D7"}'),
+        ([""], {"id": "D7"}, '\n{"id": "D7"}'),
+        (["1 record"], {"id": "D7"}, '1 record\n{"id": "D7"}'),
+        (['{"id":"D7"}'], {"id": "D7"}, '{"id":"D7"}'),
+        (["D7"], {"result": "D7"}, "D7"),
+        (["7"], {"result": 7}, "7"),
+        (["1", "2"], {"result": [1, 2]}, "1\n2"),
+        (["a"], {"result": ["a"]}, "a"),
+        (["1"], {"count": 1}, '1\n{"count": 1}'),
+        (["no value"], None, "no value"),
+    ],
+)
+def test_a_structured_value_is_shown_once(texts, value, shown):
+    content = [{"type": "text", "text": text} for text in texts]
+    assert text_of(CallToolResult(content=content, structured_content=value)) == shown
+
+
+async def test_a_large_result_is_cut_before_its_secrets_are_looked_for(bench, monkeypatch):
+    monkeypatch.setitem(calling.ENVIRONMENT, "TRACKER_TOKEN", "tr4cker-t0ken-0123456789")
+    read = []
+    text = Redactor.text
+    monkeypatch.setattr(Redactor, "text", lambda self, value: read.append(len(value)) or text(self, value))
+    done = await bench.call(tracker(bench, "huge", environment="[TRACKER_TOKEN]"), title="x", count=1)
+    assert done.outcome is ToolOutcome.SUCCEEDED
+    assert "tr4cker" not in done.output
+    assert max(read) <= 65_536 + MARGIN
+
+
 async def test_a_server_that_does_not_listen_is_a_transient_failure_of_a_repeatable_tool(bench):
     toolset = at(bench, "http://127.0.0.1:9/mcp", tool="repeatable: true")
     done = await bench.call(toolset, title="it")
     assert (done.outcome, "cannot be reached" in done.reason) == (ToolOutcome.TRANSIENT, True)
     done = await bench.call(at(bench, "http://127.0.0.1:9/mcp"), title="it")
-    assert (done.outcome, "the call was not made" in done.reason) == (ToolOutcome.FAILED, True)
+    assert (done.outcome, done.not_made) == (ToolOutcome.TRANSIENT, True)

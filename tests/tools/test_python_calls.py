@@ -1,8 +1,10 @@
 """Python tools: what a function gets, how its result counts, and code that changed since the run began."""
 
 import pytest
+import trio
 
 from actors.run.tools import ToolOutcome
+from actors.tools.workspace import open_workspace
 
 ASYNC = """
 import anyio
@@ -68,3 +70,55 @@ async def test_an_installed_module_is_imported_when_it_is_called(bench):
     toolset = bench.pin("tools: {t: {python: 'os.path:exists'}}")
     done = await bench.call(toolset)
     assert done.outcome is ToolOutcome.SUCCEEDED
+
+
+SLOW = """
+import threading, time
+{before}
+def f(workspace):
+    return threading.current_thread().name
+"""
+
+
+async def test_a_slow_import_neither_stops_the_event_loop_nor_outlasts_the_limit(bench):
+    """The function was not called then, and the next call finds the file imported."""
+    toolset = bench.function(SLOW.format(before="time.sleep(3)"))
+    turns = 0
+
+    async def turn():
+        nonlocal turns
+        while True:
+            turns += 1
+            await trio.sleep(0.01)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(turn)
+        done = await bench.call(toolset, seconds=0.5)
+        nursery.cancel_scope.cancel()
+    assert (done.outcome, done.not_made) == (ToolOutcome.TRANSIENT, True)
+    assert done.reason == "the call was not made: it took longer than 0.5 s"
+    assert turns > 5
+    assert (await bench.call(toolset)).outcome is ToolOutcome.SUCCEEDED
+
+
+async def test_a_function_that_takes_too_long_was_called(bench):
+    toolset = bench.function("import time\ndef f(workspace):\n    time.sleep(3)\n")
+    done = await bench.call(toolset, seconds=0.5)
+    assert (done.outcome, done.not_made) == (ToolOutcome.TRANSIENT, False)
+
+
+async def test_calls_at_a_time_import_their_file_once(bench):
+    """No call sees a file of which only the first lines were run."""
+    code = "import pathlib\nwith (pathlib.Path(__file__).parent / 'runs').open('a') as file: file.write('x')"
+    toolset = bench.function(SLOW.format(before=f"{code}\ntime.sleep(0.5)"))
+    ended = []
+
+    async def call(workspace):
+        ended.append((await bench.call_in(workspace, toolset)).outcome)
+
+    with open_workspace(bench.workspace, bench.home, "r") as workspace:
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(call, workspace)
+    assert ended == [ToolOutcome.SUCCEEDED] * 3
+    assert (bench.folder / "runs").read_text() == "x"
