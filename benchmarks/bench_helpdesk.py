@@ -269,7 +269,7 @@ class Round:
     def whole(self, task):
         """Execute the plan on one ticket in this process; return the run as `show` does."""
         home = self.scratch / "home"
-        options = {"tools": self.tools, "workspace": self.workspace, "home": home, "model": "rules"}
+        options = {"tools": self.tools, "workspace": self.workspace, "home": home, "model": "template:bug"}
         answer = partial(self.answer, task)
         ended = replan.execute(
             self.plan, approve="none", r_max=R_MAX, ask=lambda question: answer(question["text"]), **options
@@ -290,7 +290,7 @@ class Round:
         environment = {**os.environ, "REPLAN_HOME": str(home)}
         cli = [sys.executable, "-m", "replan"]
         files = [self.file, "--tools", self.tools, "--workspace", self.workspace, "--r-max", str(R_MAX)]
-        words = [*cli, "execute", *files, "--approve", "none", "-m", "rules", "--no-input", "--json"]
+        words = [*cli, "execute", *files, "--approve", "none", "-m", "template:bug", "--no-input", "--json"]
         self.control(f"arm/{'before' if index % 20 == 9 else 'after'}/{REST_SECONDS}")
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with subprocess.Popen(words, env=environment, cwd=HERE.parent, **quiet) as process:

@@ -37,7 +37,7 @@ from common import (
 ROOT = HERE.parent
 PROBLEM = ROOT / "configs" / "problems" / "login_timeout.md"
 REPLAN = ("-m", "replan")
-RUN = (*REPLAN, "run", str(PROBLEM), "-m", "rules", "--no-input", "--json")
+RUN = (*REPLAN, "run", str(PROBLEM), "-m", "template:bug", "--no-input", "--json")
 HELP_GOAL_MS = 150
 COMPLETION_GOAL_MS = 250
 """Half of what `replan runs` took at ba24455, which completed no ids (issue 12)."""

@@ -36,7 +36,6 @@ from page_parts import (  # noqa: E402
     size,
     study,
     tools,
-    trackers,
 )
 from page_parts.markdown import code, read, table  # noqa: E402
 
@@ -238,7 +237,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "step-keys": lambda: keys(ActionPair),
     **tools.parts(keys),
     "tags": lambda: _meanings("tags", ReasonTag),
-    "trackers": trackers.trackers,
     "workflow-keys": lambda: keys(Workflow),
     "workflows": workflows,
 }

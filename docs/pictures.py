@@ -138,7 +138,7 @@ async def fill(folder: Path) -> dict[str, RunResult]:
     script = write_script(folder, await replies_of_rules(problem))
     result = await planned(problem, script, LOGIN, minutes=190)
     await planned(
-        (ROOT / "configs" / "problems" / "too_thin.md").read_text(encoding="utf-8"), "rules", VAGUE, minutes=150
+        (ROOT / "configs" / "problems" / "too_thin.md").read_text(encoding="utf-8"), "template:bug", VAGUE, minutes=150
     )
     await executed(folder / "approval", APPROVAL, approval="each", minutes=95)
     await executed(folder / "repair", EXECUTION, approval="none", minutes=41)
@@ -146,11 +146,11 @@ async def fill(folder: Path) -> dict[str, RunResult]:
         goal = "EV charging stations for apartment buildings in Portugal"
         wish = AcquisitionInput(goal=goal, profile="market_size")
         documents = str(ROOT / "docs" / "examples" / "market")
-        prepared = prepare_to_acquire(wish, documents, "rules", registry=registry(), environment=os.environ)
+        prepared = prepare_to_acquire(wish, documents, "simulated:exact", registry=registry(), environment=os.environ)
         await engine.begin(prepared.request, run=MARKET)
         given = {"core.region": "Portugal", "core.currency": "EUR", "segment.win_rate": "4 %"}
         wish = AcquisitionInput(goal=goal, profile="market_size", given=given)
-        prepared = prepare_to_acquire(wish, documents, "rules", registry=registry(), environment=os.environ)
+        prepared = prepare_to_acquire(wish, documents, "simulated:exact", registry=registry(), environment=os.environ)
         acquired = await engine.begin(prepared.request, run=FILLED)
     return {"result": result, "acquired": acquired}
 
@@ -174,8 +174,8 @@ async def executed(workspace: Path, run: str, *, approval: Literal["each", "none
 
 
 async def replies_of_rules(problem: str) -> dict[str, list[Any]]:
-    """Return the replies of the model `rules`, after a plan with a gap and a reply without a plan."""
-    result = await planned(problem, "rules", "sample00", minutes=300)
+    """Return the replies of a template, after a plan with a gap and a reply without a plan."""
+    result = await planned(problem, "template:bug", "sample00", minutes=300)
     made = {item.step: item.value for item in result.path}
     gap = json.loads(json.dumps(made["g_plan"]))
     gap["steps"][-1]["preconditions"].append("change_announced")

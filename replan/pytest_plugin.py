@@ -71,7 +71,7 @@ def _replan_recorded(
         if option("--replan-record") and path not in begun:
             path.unlink(missing_ok=True)
         begun.add(path)
-        monkeypatch.setenv("REPLAN_MODEL", f"recorded:{path}?record={os.environ.get('REPLAN_MODEL') or 'rules'}")
+        monkeypatch.setenv("REPLAN_MODEL", f"recorded:{path}?record={os.environ.get('REPLAN_MODEL') or 'template:bug'}")
     elif not path.is_file():
         pytest.fail(f"there are no recorded replies in {path}; record them with --replan-record", pytrace=False)
     else:

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from replan.setup import found_models
+from runtime.models.providers import PROVIDERS
 from tests.support.commands import joined, open_commands
 
 # `test` and `check` find the same examples on every machine; `soak` looks for new ones.
@@ -34,6 +36,7 @@ settings.load_profile("test")
 os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
+PROVIDERS_VARIABLES = tuple(f"{name.upper()}_" for name in PROVIDERS)
 FOREIGN = {"REPLAN_MODEL", "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT", "FORCE_COLOR"}
 SECONDS: dict[str, float] = defaultdict(float)
 COUNTS: dict[str, int] = defaultdict(int)
@@ -53,7 +56,7 @@ sys.addaudithook(_forbid_the_network)
 
 def _foreign(name):
     """Whether a variable of the developer's environment would change what the tests do."""
-    return name.startswith(("OPENAI_", "ANTHROPIC_")) or name.lower().endswith("_proxy") or name in FOREIGN
+    return name.startswith(PROVIDERS_VARIABLES) or name.lower().endswith("_proxy") or name in FOREIGN
 
 
 def _open_files():
@@ -94,6 +97,7 @@ def clean_house(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name in filter(_foreign, list(os.environ)):
             patch.delenv(name)
+        patch.setattr(found_models, "PORTS", {})  # What listens on this machine changes no test.
         patch.setenv("REPLAN_HOME", str(tmp_path_factory.mktemp("home")))
         yield
     if used := sys.modules.get("replan.api.trio_thread"):

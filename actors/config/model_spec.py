@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from actors.files.retired import retired
-from actors.files.suggestions import closest
+from actors.files.suggestions import closest, nearest
 from runtime.core.errors import UsageProblem
 from runtime.core.names import RUN_ID
 from runtime.models.providers import PROVIDERS, ProviderName
@@ -28,9 +28,11 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class RulesSpec:
-    """The built-in model `rules`: deterministic and offline."""
+class TemplateSpec:
+    """A shipped plan template as a model: deterministic and offline."""
 
+    name: str
+    """One of `TEMPLATE_NAMES`."""
     reads_text: ClassVar[bool] = False
 
 
@@ -82,21 +84,24 @@ class RecordingSpec:
     reads_text: ClassVar[bool] = True
 
 
-ModelSpec = Named | RulesSpec | SimulatedSpec | Scripted | ReplaySpec | RecordingSpec | PlannerSpec
+ModelSpec = Named | TemplateSpec | SimulatedSpec | Scripted | ReplaySpec | RecordingSpec | PlannerSpec
 
 GRAMMAR = (
-    "NAME, anthropic:NAME, rules, planner:[ENGINE], simulated:PROFILE[?seed=N], scripted:FILE, "
-    "replay:RUN[?lenient] or "
-    "recorded:FILE[?lenient|?record=MODEL]"
+    "NAME, PROVIDER:NAME such as ollama:NAME, template:NAME, planner:[ENGINE], simulated:PROFILE[?seed=N], "
+    "scripted:FILE, replay:RUN[?lenient] or recorded:FILE[?lenient|?record=MODEL]"
 )
 """The accepted forms, for help texts."""
 
 NAME_MAX = 200
 """Characters of a model's name."""
 
-_PREFIXES = ("anthropic", "planner", "simulated", "scripted", "replay", "recorded")
-_SERVERS = ("openai", "ollama", "vllm", "llamacpp", "lmstudio")
-_FORMS = ("rules", "simulated:PROFILE", "scripted:FILE", "replay:RUN", "recorded:FILE")
+TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
+"""The names of the shipped plan templates."""
+
+_FREQUENT = ("anthropic", "template", "planner", "simulated", "scripted", "replay", "recorded")
+"""Prefixes that a misspelt one is compared with; names of models such as `llama3:8b` are near to the others."""
+_PREFIXES = frozenset((*_FREQUENT, *PROVIDERS)) - {"openai"}
+_FORMS = ("template:NAME", "simulated:PROFILE", "scripted:FILE", "replay:RUN", "recorded:FILE")
 _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS}
 _ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
 _SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
@@ -115,21 +120,17 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
         raise UsageProblem("names no model", place=place, hint=GRAMMAR)
     if len(text) > NAME_MAX and not text.startswith(("scripted:", "recorded:")):
         raise UsageProblem(f"the name is longer than {NAME_MAX} characters", place=place, hint=GRAMMAR)
-    if text == "rules":
-        return RulesSpec()
     if gone := retired(text.partition(":")[0], "model"):
         raise UsageProblem(f"there is no model {text!r}", place=place, hint=gone)
     prefix, colon, rest = text.partition(":")
     if prefix in _PREFIXES:
         return _prefixed(prefix, rest, place)
-    if prefix == "rules":
-        raise UsageProblem("`rules` takes nothing after it", place=place, hint="write just rules")
-    if prefix.lower() in _SERVERS and rest:
+    if prefix == "openai" and rest:
         hint = f"write {rest}; OPENAI_BASE_URL names the server"
-        raise UsageProblem(f"there is no prefix `{prefix}:` for the models of a server", place=place, hint=hint)
+        raise UsageProblem("there is no prefix `openai:` for the models of a server", place=place, hint=hint)
     if not text.isprintable() or " " in text:
         raise UsageProblem("a model's name has no spaces or control characters", place=place, hint=GRAMMAR)
-    if colon and (near := closest(prefix, _PREFIXES, cutoff=0.8)):
+    if colon and (near := closest(prefix, _FREQUENT, cutoff=0.8)):
         raise UsageProblem(f"unknown kind of model `{prefix}:`", place=place, hint=f"did you mean {near}:?")
     return Named(text)
 
@@ -144,7 +145,7 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
 
 def is_deterministic(model: str) -> bool:
     """Return whether a model, as after `--model`, always writes the same for the same prompt."""
-    return model.strip() == "rules" or model.strip().startswith("planner:")
+    return model.strip().startswith(("template:", "planner:"))
 
 
 def reads_text(model: str) -> bool:
@@ -170,7 +171,7 @@ def shown_model(model: str) -> str:
         spec = parse_model_spec(model)
     except UsageProblem:  # What a journal holds may be any text.
         spec = None
-    return model if isinstance(spec, Named | SimulatedSpec | PlannerSpec) else model.partition(":")[0]
+    return model if isinstance(spec, Named | SimulatedSpec | PlannerSpec | TemplateSpec) else model.partition(":")[0]
 
 
 def near_built_in(name: str) -> str:
@@ -179,10 +180,17 @@ def near_built_in(name: str) -> str:
 
 
 def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
-    if prefix == "anthropic":
+    provider = next((name for name in PROVIDERS if name == prefix), None)
+    if provider is not None:
         if not rest or not rest.isprintable() or " " in rest:
-            raise UsageProblem("`anthropic:` names no model", place=place, hint="such as anthropic:claude-sonnet-5")
-        return Named(rest, "anthropic")
+            hint = f"such as {prefix}:{PROVIDERS[provider].model or 'NAME'}"
+            raise UsageProblem(f"`{prefix}:` names no model", place=place, hint=hint)
+        return Named(rest, provider)
+    if prefix == "template":
+        if rest not in TEMPLATE_NAMES:
+            hint = nearest(rest, TEMPLATE_NAMES, kind="there are")
+            raise UsageProblem(f"there is no template {rest!r}", place=place, hint=hint)
+        return TemplateSpec(rest)
     if prefix == "scripted":
         if not rest:
             raise UsageProblem("`scripted:` names no file", place=place, hint="such as scripted:replies.yaml")

@@ -69,12 +69,10 @@ PATTERN_MEANINGS = {
     r"^[a-z][a-z0-9_]{0,39}(\.[a-z][a-z0-9_]{0,39}){0,3}$": (
         "one to four names joined by points, each a lower-case letter, then letters, digits and underscores"
     ),
-    r"^[a-z][a-z0-9_]{0,59}$": "a lower-case letter, then letters, digits and underscores, 60 characters at most",
     r"^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$": "the name of an environment variable, or NAME=value",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
     r"^(/|~/)[^\x00]*$": "an absolute path, or begin with ~/",
     r"^[^,]+$": "text without commas",
-    r"^[^A-Z*]+\*?$": "lower-case text, with a * at its end or nowhere",
     r"^[a-z][a-z0-9_-]{0,63}$": "a lower-case letter, then letters, digits, - and _, 64 characters at most",
     r"^[a-z0-9][a-z0-9_-]{0,31}$": "a lower-case letter or digit, then these, - and _, 32 characters at most",
     r"^[a-z0-9_]{1,40}$": "lower-case letters, digits and underscores, 40 characters at most",

@@ -20,8 +20,6 @@ from actors.values.question_form import (
     with_frame,
 )
 
-RULES = "rules"
-"""The model of the built-in author."""
 _REDONE = "The step is done again with this answer."
 ADVICE_CHOICES: Mapping[str, str] = {
     "try again": "The step is done again in a new round, in which it may send the search back as often as before.",
@@ -87,7 +85,7 @@ def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inq
     if finding.code != Code.OPEN_QUESTION:
         who = f"The guard '{verdict.guard}'"
     else:
-        who = "The built-in author" if state.config.model == RULES else "The model"
+        who = "The template" if state.config.model.startswith("template:") else "The model"
     schema = finding.answer_schema
     usable = schema is not None and is_answer_schema(schema)
     return in_words_of(who, f"the step '{step}'", finding.message, does=_REDONE, schema=schema if usable else None)

@@ -7,7 +7,7 @@ from actors.run.result import RunResult
 from runtime.models.port import Fault, FaultKind
 from runtime.models.providers import PROVIDERS, Provider, ProviderName
 
-_SERVERS: dict[ProviderName, str] = {
+_SERVERS = {
     "openai": "an OpenAI-compatible server",
     "anthropic": "a server with Anthropic's Messages API",
 }
@@ -16,7 +16,7 @@ _SERVERS: dict[ProviderName, str] = {
 def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = "openai") -> str:
     """Return the next step after a fault of a provider that holds a run, as a clause without a full stop."""
     provider = PROVIDERS[name]
-    base = "https://HOST" if name == "anthropic" else "up to its version, such as https://HOST/v1"
+    base = "https://HOST" if provider.interface == "anthropic" else "up to its version, such as https://HOST/v1"
     match fault.kind:
         case FaultKind.AUTH:
             return _account(fault.status, provider)
@@ -43,7 +43,7 @@ def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = 
         case FaultKind.NO_API:
             return f"correct {provider.address}, {base}; {_try_it(program)}"
         case FaultKind.BAD_REPLY:
-            return f"set {provider.address} to {_SERVERS[name]}, {base}"
+            return f"set {provider.address} to {_SERVERS[provider.interface]}, {base}"
         case FaultKind.TOO_LARGE:
             return "lower `output_tokens_max` in the workflow, or use another model"
         case _:

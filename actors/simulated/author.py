@@ -1,6 +1,6 @@
 """The simulated author as a model. A reply is a function of profile, seed, request id and the content of the prompt.
 
-In acquisition runs it writes what the rules write, of which a known share is wrong.
+In acquisition runs it quotes sentences that state a number, and a known share of what it writes is wrong.
 """
 
 import math
@@ -16,9 +16,9 @@ import trio
 from actors.config.model_spec import SimulatedSpec
 from actors.guards.fields import PROBLEM_TYPES
 from actors.policy.cause import CLASSIFIER, Cause
-from actors.rules.acquisition import AUTHORS as ACQUISITION
-from actors.rules.acquisition import acquisition_reply
 from actors.run.ids import call_of
+from actors.simulated.acquisition import AUTHORS as ACQUISITION
+from actors.simulated.acquisition import acquisition_reply
 from actors.simulated.plans import DEFECT_STEPS, note, simulated_plan
 from actors.simulated.profile import PLAN, UNSOLVABLE, AuthorProfile
 from actors.simulated.seeded import draw, normal, pick, tag

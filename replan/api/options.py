@@ -67,7 +67,7 @@ Ask = Callable[[OpenQuestion], str | Awaitable[str | None] | None]
 
 _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "workflow": ((str, Path), "a shipped name or a file"),
-    "model": (str, "text such as rules or a model's name"),
+    "model": (str, "text such as template:bug or a model's name"),
     "guards": (Mapping, "a mapping of names to functions"),
     "generators": (Mapping, "a mapping of names to functions"),
     "tools": ((str, Path), "a file"),

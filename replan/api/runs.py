@@ -29,8 +29,9 @@ from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id, run_named
 from replan.runs.session import RunSession
 from replan.runs.token_goals import MODEL, TokenGoal, goal_in, tools_to_plan_with, workflow_for_goal
+from replan.setup.found_models import with_choices
 from replan.setup.plugins import registry
-from replan.setup.settings import UserConfig
+from replan.setup.settings import NoModel, UserConfig
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
@@ -74,18 +75,18 @@ def start(
     file `tools` declare (None: `tools.yaml` in the home). With a problem, its plan may name only what `tools` has.
     `pddl` is another problem: the texts of a domain and of a problem in PDDL, each of at most 4 MiB.
 
-    `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`).
-    A limit of None means the workflow's limit, or else no limit. `active_time` limits how long models and guards work;
-    waiting for people does not count. `timeout` limits each call, `output_tokens_max` each reply. A length of time is a
-    number of seconds, or a text such as `15m`. A provider that stays down for `patience` (None: ten minutes) parks the
-    run, with the cause `provider`. `stop_below` is the least chance of success per call of a move of a belief policy,
-    and `keep_trying` sets it to 0, so that the run also goes on where its model repeats itself. With `strict`, a plan
-    that leaves a demand of the problem in no step is rejected. `attach` names text files and `repo` a repository's
-    folder; the model is shown them as by `--attach` and `--repo`. `guards` and `generators` are functions by the name
-    that the workflow uses, in addition to the installed ones. `home` is a folder, None
-    for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text,
-    a run that needs an answer ends with the status `waiting`. `tenant` names whom the run is accounted to, and
-    `priority`, from -100 to 100, how urgent it is.
+    `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else that of
+    config.yaml). A limit of None means the workflow's limit, or else no limit. `active_time` limits how long models and
+    guards work; waiting for people does not count. `timeout` limits each call, `output_tokens_max` each reply. A length
+    of time is a number of seconds, or a text such as `15m`. A provider that stays down for `patience` (None: ten
+    minutes) parks the run, with the cause `provider`. `stop_below` is the least chance of success per call of a move of
+    a belief policy, and `keep_trying` sets it to 0, so that the run also goes on where its model repeats itself. With
+    `strict`, a plan that leaves a demand of the problem in no step is rejected. `attach` names text files and `repo` a
+    repository's folder; the model is shown them as by `--attach` and `--repo`. `guards` and `generators` are functions
+    by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None for `$REPLAN_HOME`,
+    or `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text, a run that needs an
+    answer ends with the status `waiting`. `tenant` names whom the run is accounted to, and `priority`, from -100 to
+    100, how urgent it is.
 
     In an asyncio program, `ask` and async plug-ins run in the caller's event loop, other plug-ins in a worker thread.
 
@@ -363,6 +364,7 @@ def prepared_run(
             pddl=pddl,
         )
         prepared.check_model()
-    except UsageProblem as wrong:
-        raise UsageProblem(wrong.cause, place=KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from wrong
+    except UsageProblem as caught:
+        wrong = with_choices(caught, how.environment) if isinstance(caught, NoModel) else caught
+        raise UsageProblem(wrong.cause, place=KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from caught
     return prepared.request

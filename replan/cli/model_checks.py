@@ -9,8 +9,10 @@ import trio
 from actors.config.model_spec import Named
 from actors.files.suggestions import nearest
 from replan.runs.models import check_model, open_named
+from replan.setup.command_name import program
+from replan.setup.found_models import choices_text, find_models
 from replan.setup.home_folder import locate_home
-from replan.setup.settings import choose_model, read_user_config
+from replan.setup.settings import NoModel, choose_model, read_user_config
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ReplanError
 from runtime.models.base_url import check_base_url
@@ -23,13 +25,16 @@ REACH_SECONDS = 5.0
 def describe_model(environment: Mapping[str, str], model: str | None) -> str:
     """Return the model of new runs, and what names it. Raises `UsageProblem` for one that cannot be opened."""
     config = locate_home(environment).config
-    choice = choose_model(model, environment, read_user_config(config))
+    try:
+        choice = choose_model(model, environment, read_user_config(config))
+    except NoModel:
+        return f"none is named; `{program()} run` takes {choices_text(find_models(environment))}"
     check_model(choice.spec, environment)
     if model is not None:
         return f"{choice.text} (--model)"
     if environment.get("REPLAN_MODEL"):
         return f"{choice.text} (REPLAN_MODEL)"
-    return f"{choice.text} ({'built in, since nothing names another' if choice.notice else config})"
+    return f"{choice.text} ({config})"
 
 
 def describe_key(environment: Mapping[str, str], model: str | None) -> str:
@@ -49,7 +54,7 @@ def describe_server(environment: Mapping[str, str], model: str | None, *, online
     chosen = _chosen(environment, model)
     provider = PROVIDERS[chosen.provider]
     configured = environment.get(provider.address)
-    url = check_base_url(configured, place=provider.address) if configured else provider.url
+    url = check_base_url(provider.url_in(environment), place=provider.address) if configured else provider.url
     parts = urlsplit(url)
     place = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
     source = provider.address if configured else "the default"
@@ -77,7 +82,7 @@ def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
     model, key = chosen.name, environment.get(PROVIDERS[chosen.provider].key, "")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     path = "/models"
-    if chosen.provider == "anthropic":
+    if PROVIDERS[chosen.provider].interface == "anthropic":
         url = url.removesuffix("/v1")
         path, headers = "/v1/models?limit=1000", {**headers, "anthropic-version": ANTHROPIC_VERSION}
     try:

@@ -61,7 +61,9 @@ def driving_options(function: F) -> F:
 
 def model_option(function: F) -> F:
     """Add `--model`."""
-    return click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")(function)
+    return click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else the `model` of config.yaml.")(
+        function
+    )
 
 
 def planning_options(function: F) -> F:

@@ -194,5 +194,5 @@ def misplaced_option(option: str, command: str) -> str:
     """Return what to do about an option that stands before the command; empty for one that no command has."""
     if option not in _COMMAND_OPTIONS:
         return ""
-    value = {"-m": " rules", "--model": " rules", "-w": " search", "--workflow": " search"}.get(option, "")
+    value = {"-m": " NAME", "--model": " NAME", "-w": " search", "--workflow": " search"}.get(option, "")
     return f"{option} belongs to a command and stands after it, as in `{command} COMMAND {option}{value}`"

@@ -133,7 +133,7 @@ class PreparedExecutions:
 def prepare_executions(path: Path, installation: Installation) -> PreparedExecutions:
     """Return the experiment that a file describes. Raises `UsageProblem` for its first error, with the place."""
     experiment, _ = load_experiment(path, ExecutionExperiment)
-    setup, task = Setup("rules", None, installation.registry, installation.root, {}, 0.0), experiment.task
+    setup, task = Setup("template:bug", None, installation.registry, installation.root, {}, 0.0), experiment.task
     planning = prepare_planning(PlanningInput(PROBLEM), setup).pinned
     assert isinstance(planning, RunConfig)
     setups = []

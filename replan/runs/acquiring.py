@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition, prepare_acquisition
+from actors.config.model_spec import TemplateSpec
 from actors.documents.folder import list_folder
 from actors.documents.index import open_index
 from actors.handlers.registry import Registry
@@ -38,7 +39,7 @@ class PreparedToAcquire:
     @property
     def notices(self) -> tuple[str, ...]:
         """Notices for the user before the run starts."""
-        return tuple(filter(None, (self.choice.notice, *self.request.notices, *self.remarks)))
+        return (*self.request.notices, *self.remarks)
 
     def check_model(self) -> None:
         """Check that the model can be opened. Raises `UsageProblem`."""
@@ -64,6 +65,9 @@ def prepare_to_acquire(
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)
+    if isinstance(choice.spec, TemplateSpec):
+        hint = "name a language model with -m, or recorded:FILE or scripted:FILE"
+        raise UsageProblem("a template reads no documents, so it fills no profile", place="model", hint=hint)
     search, remarks = _places(docs, config, reads=reads)
     setup = setup_for(
         choice,

@@ -5,29 +5,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from actors.config.model_spec import PlannerSpec, RulesSpec, SimulatedSpec, is_deterministic
+from actors.config.model_spec import PlannerSpec, SimulatedSpec, TemplateSpec, parse_model_spec
 from actors.execution.prepare import CALLS, OUTPUT_TOKENS, ExecutionInput, PreparedExecution, prepare_execution
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunOptions, RunRequest, planning_config
 from actors.plans.reader import read_draft
-from actors.rules import tables
-from actors.rules.plan import lacking, lacking_tokens
-from actors.rules.template_files import build_rules, load_templates
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits, checked_limits, least_value, ledger_limits
 from actors.run.settings import SettingsChanged
+from actors.templates.plan import lacking, tokens_of
+from actors.templates.tables import PlanTemplate, load_templates
 from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
 from actors.tools.workspace import check_workspace
 from actors.values.given import Given
 from replan.runs.models import check_model
 from replan.runs.prepare import Prepared, setup_for
-from replan.runs.token_goals import TOOLS_FILE, TokenGoal, planning_for_goal, tools_to_plan_with, with_tool_steps
+from replan.runs.token_goals import MODEL, TOOLS_FILE, TokenGoal, planning_for_goal, tools_to_plan_with, with_tool_steps
 from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import Home, locate_home
-from replan.setup.settings import ModelChoice, UserConfig, choose_model, read_user_config
+from replan.setup.settings import ModelChoice, NoModel, UserConfig, choose_model, read_user_config
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import BYTES_MAX, Parsed, read_reply
@@ -125,7 +124,8 @@ Approval = Literal["each", "risky", "none"]
 """Which calls of tools a person approves first."""
 LEVELS = ("minimal", "medium", "expansive")
 """The levels that a plan may be proved at."""
-_BIND = "bind them there, since plans of the model `rules` need them, or name another model"
+_BIND = "bind them there, since the steps of the template need them, or name another model"
+_NO_AUTHOR = "no model is named (-m, REPLAN_MODEL, or `model` in config.yaml)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class PreparedToExecute:
     @property
     def notices(self) -> tuple[str, ...]:
         """Notices for the user before the run starts."""
-        return tuple(filter(None, (self.choice.notice, *self.remarks, *self.request.notices)))
+        return (*self.remarks, *self.request.notices)
 
     @property
     def workspace(self) -> Path:
@@ -188,7 +188,8 @@ def prepare_to_execute(
 ) -> PreparedToExecute:
     """Prepare the execution of a plan with the user's settings; nothing is written, and nothing runs.
 
-    `model` and `config` are as for `replan.runs.prepare.prepare`. Raises `UsageProblem`, whose place is the option or
+    `model` and `config` are as for `replan.runs.prepare.prepare`. Where nobody names a model, no new
+    plan can be made. Raises `UsageProblem`, whose place is the option or
     the file, for a plan that is not proved or names what no tool implements, for a tools file that is invalid, and for
     a workspace that cannot be used.
     """
@@ -198,7 +199,10 @@ def prepare_to_execute(
     limit_values = checked_limits(options.limits)
     workspace = check_workspace(options.workspace, home.folder)
     tools, remarks = tools_of(options.tools, home, workspace, environment)
-    choice = choose_model(model, environment, config)
+    try:
+        choice, unnamed = choose_model(model, environment, config), ""
+    except NoModel:
+        choice, unnamed = ModelChoice(MODEL, parse_model_spec(MODEL)), _NO_AUTHOR
     clock, root = SystemClock(), data_root()
     now = clock.now()
     setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
@@ -215,7 +219,7 @@ def prepare_to_execute(
         problem=source.problem,
         plan_of=source.plan_of,
         planning=planning,
-        author_lacks=_no_new_plan(source, setup.model, tools),
+        author_lacks=_no_new_plan(source, setup.model, tools, unnamed),
         timeout_seconds=float(limit_values.get("timeout") or setup.call_seconds),
         limits=ledger_limits(limit_values, CALLS, now, stop_below=planning.stop_below),
         output_tokens_max=limit_values.get("output_tokens_max") or OUTPUT_TOKENS,
@@ -285,10 +289,10 @@ def planning_for(
 def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
     """Return a planning run whose plan may name what the tools implement, and nothing else.
 
-    Raises `UsageProblem` where the built-in author needs names that no tool implements.
+    Raises `UsageProblem` where a template needs names that no tool implements.
     """
     facts = Given(**tools.names_given)
-    lack = _author_lacks(request.problem, request.pinned.model, facts)
+    lack = _author_lacks(request.pinned.model, facts)
     if lack:
         raise UsageProblem(lack, place="tools", hint=_BIND)
     return replace(request, pinned=with_guards(request.pinned, tools), given_facts=facts)
@@ -316,39 +320,45 @@ def planned_with(request: RunRequest, tools: ToolSet, goal: TokenGoal | None) ->
     return replace(request, pinned=with_guards(request.pinned, tools))
 
 
-def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet) -> str:
-    """Return, before any call, why the model can make no other plan for an execution; empty where that is not known."""
+def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str) -> str:
+    """Return, before any call, why no other plan can be made for an execution; empty where that is not known.
+
+    `unnamed` says that nobody has named a model.
+    """
     if source.planning is not None and source.planning.workflow.plans_from_tools:
         return ""  # No model is asked.
     draft, _ = read_draft(dict(source.plan))
     if draft is None:
         return ""  # It is refused with all findings.
-    problem, facts = source.problem or draft.goal or "", Given(**tools.names_given)
-    lack = _author_lacks(problem, model, facts)
+    if unnamed:
+        return unnamed
+    lack = _author_lacks(model, Given(**tools.names_given))
     if lack:
         return f"{lack}; {_BIND}"
-    if not is_deterministic(model):
+    template = _template(model)
+    if template is None:
         return ""
-    tokens = draft.initial_state.union(*((*step.may_add, *step.failure_effects) for step in draft.steps))
-    missing = lacking_tokens(problem, facts.model_dump(), tokens, _rules())
+    missing = sorted(draft.goal_state - draft.initial_state - tokens_of(template))
     if not missing:
         return ""
-    needed = f"plans of the model `rules` need {', '.join(missing)}"
-    return f"{needed}, which this plan neither holds at its start nor makes; name another model"
+    return f"the steps of `{model}` do not make {', '.join(missing)}, which this plan is for; name another model"
 
 
-def _rules() -> tables.RulesTables:
-    return build_rules(load_templates(data_root() / "configs" / "templates"))
+def _template(model: str) -> PlanTemplate | None:
+    """Return the template behind a model; None for a model of another kind."""
+    spec = parse_model_spec(model)
+    if not isinstance(spec, TemplateSpec):
+        return None
+    return load_templates(data_root() / "configs" / "templates")[spec.name]
 
 
-def _author_lacks(problem: str, model: str, facts: Given) -> str:
-    """Return, before any call, which names `rules` would plan with that no tool implements; empty where none.
+def _author_lacks(model: str, facts: Given) -> str:
+    """Return, before any call, which names a template plans with that no tool implements; empty where none.
 
     A language model is told the names of the tools.
     """
-    if not is_deterministic(model) or not (facts.generators or facts.step_generators):
-        return ""
-    missing = lacking(problem, facts.model_dump(), _rules())
+    template = _template(model) if facts.generators or facts.step_generators else None
+    missing = () if template is None else lacking(template, facts.model_dump())
     return f"your tools file lacks: {', '.join(missing)}" if missing else ""
 
 
@@ -376,6 +386,6 @@ def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) ->
     draft, _ = read_draft(dict(source.plan))
     generators = {step.generator for step in draft.steps} if draft is not None else set()
     written = sorted(name for name in generators if isinstance(tools.generators.get(name), ModelUse))
-    if written and isinstance(choice.spec, RulesSpec | SimulatedSpec | PlannerSpec):
+    if written and isinstance(choice.spec, TemplateSpec | SimulatedSpec | PlannerSpec):
         cause = f"the model {choice.text!r} writes plans and no files, as the generator {written[0]!r} needs"
         raise UsageProblem(cause, place="--model", hint="name a language model with -m, or bind a command to the name")

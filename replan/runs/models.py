@@ -15,9 +15,9 @@ from actors.config.model_spec import (
     PlannerSpec,
     RecordingSpec,
     ReplaySpec,
-    RulesSpec,
     Scripted,
     SimulatedSpec,
+    TemplateSpec,
     near_built_in,
     parse_model_spec,
 )
@@ -64,11 +64,11 @@ async def open_model(
     spec = parse_model_spec(text)
     check_model(spec, environment)
     match spec:
-        case RulesSpec():
-            from actors.rules.model import RulesModel  # noqa: PLC0415 - not needed by real models
-            from actors.rules.template_files import load_templates  # noqa: PLC0415 - as below
+        case TemplateSpec(name):
+            from actors.templates.model import TemplateModel  # noqa: PLC0415 - not needed by real models
+            from actors.templates.tables import load_templates  # noqa: PLC0415 - as above
 
-            yield RulesModel(load_templates(root / "configs" / "templates"))
+            yield TemplateModel(name, load_templates(root / "configs" / "templates")[name])
         case Scripted(path):
             from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
 
@@ -105,8 +105,8 @@ def open_named(
 ) -> AbstractAsyncContextManager["OpenAIModel | AnthropicModel"]:
     """Open a model of a provider. Entering raises `UsageProblem` for a wrong key, address or proxy."""
     provider, cache = PROVIDERS[spec.provider], prompt_cache_of(environment)
-    key, url = environment.get(provider.key, ""), environment.get(provider.address)
-    match spec.provider:
+    key, url = environment.get(provider.key, ""), provider.url_in(environment)
+    match provider.interface:
         case "openai":
             from runtime.models.openai import open_openai  # noqa: PLC0415
 
@@ -116,7 +116,7 @@ def open_named(
 
             return open_anthropic(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
         case _:
-            assert_never(spec.provider)
+            assert_never(provider.interface)
 
 
 def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
@@ -129,7 +129,7 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
 
 def is_stateless(text: str) -> bool:
     """Tell whether a model keeps no state of a run, so that one serves all runs."""
-    return isinstance(parse_model_spec(text), Named | RulesSpec)
+    return isinstance(parse_model_spec(text), Named | TemplateSpec)
 
 
 class Shared:
@@ -196,7 +196,7 @@ def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
         and PROVIDERS["anthropic"].is_configured(environment)
     ):
         near = f"anthropic:{spec.name}"
-    hint = f"did you mean {near}? else {hint}" if near else f"{hint}, or pass -m rules"
+    hint = f"did you mean {near}? else {hint}" if near else hint
     return UsageProblem(f"model {spec.text!r} needs a key", place=provider.key, hint=hint)
 
 
@@ -205,8 +205,8 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
     provider = PROVIDERS[spec.provider]
     prompt_cache_of(environment)
     if environment.get(provider.address):
-        check_base_url(environment[provider.address], place=provider.address)
-    if spec.provider == "anthropic":
+        check_base_url(provider.url_in(environment), place=provider.address)
+    if provider.interface == "anthropic":
         from runtime.models.anthropic import check_extra  # noqa: PLC0415
 
         check_extra()

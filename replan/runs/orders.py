@@ -32,6 +32,7 @@ from replan.runs.kept_profiles import kept_profiles
 from replan.runs.prepare import Prepared, prepare
 from replan.runs.profile_proposals import CALLS as PROPOSAL_CALLS
 from replan.runs.profile_proposals import prepare_proposal
+from replan.setup.found_models import TEMPLATES
 from replan.setup.settings import ModelChoice, UserConfig, choose_model
 from runtime.core.errors import UsageProblem
 from runtime.logs.redact import Redactor, secrets_in
@@ -138,7 +139,7 @@ class Offer:
     @property
     def models(self) -> Mapping[str, str | None]:
         """The models by the name that clients use; None is the home's own."""
-        return {DEFAULT: None, "rules": "rules", **self.config.clients.models}
+        return {DEFAULT: None, **{name: name for name in TEMPLATES}, **self.config.clients.models}
 
     @property
     def profiles(self) -> Mapping[str, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from actors.acquisition.profile import Profile, profile_of
 from actors.acquisition.profile_guard import NAME
+from actors.config.model_spec import TemplateSpec
 from actors.documents.index import DocumentIndex, open_index
 from actors.handlers.registry import Registry
 from actors.planning.prepare import RunOptions
@@ -24,7 +25,6 @@ CALLS = 6
 """The usual limit of calls: `max_total_calls` of the workflow."""
 PASSAGES_SHOWN = 12
 """The most passages of the documents that the model is shown."""
-_RULES = "rules"
 
 
 def prepare_proposal(
@@ -50,9 +50,9 @@ def prepare_proposal(
     prepared = prepare(
         goal, options, model, registry=registry, environment=environment, config=config, attachments=attachments
     )
-    if prepared.choice.text == _RULES:
+    if isinstance(prepared.choice.spec, TemplateSpec):
         hint = "name a language model with -m, or a profile; `replan acquire --help` has examples"
-        raise UsageProblem("the model `rules` proposes no profile", place="-m", hint=hint)
+        raise UsageProblem("a template proposes no profile", place="-m", hint=hint)
     return prepared
 
 

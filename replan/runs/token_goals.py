@@ -21,7 +21,7 @@ TOKENS_MAX = 1_000
 """The most tokens of a goal, and of what holds at the beginning."""
 TOKEN_CHARACTERS_MAX = 200
 """Characters of one token."""
-MODEL = "rules"
+MODEL = "template:feature"
 """The default model of such a run. It is in this process, and is never called."""
 
 

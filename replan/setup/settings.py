@@ -17,9 +17,9 @@ from actors.config.model_spec import (
     PlannerSpec,
     RecordingSpec,
     ReplaySpec,
-    RulesSpec,
     Scripted,
     SimulatedSpec,
+    TemplateSpec,
     parse_model_spec,
 )
 from actors.documents.search_config import McpSearch
@@ -132,7 +132,7 @@ class ClientsEntry(Config):
     policies: Mapping[str, str] = Field(default_factory=dict)
     """Policy files for forks, by the name that clients use, beside the shipped ones; paths as for `workflows`."""
     models: Mapping[str, str] = Field(default_factory=dict)
-    """Models by the name that clients use, each as after `--model`, beside `rules` and the home's own model."""
+    """Models by the name that clients use, each as after `--model`, beside the templates and the home's own model."""
     profiles: Mapping[str, str] = Field(default_factory=dict)
     """Profiles of acquisitions by the name that clients use, beside the shipped ones; paths as for `workflows`."""
     documents: Mapping[str, str] = Field(default_factory=dict)
@@ -262,6 +262,10 @@ class UserConfig(Config):
         return replace(self.home_budget.budget, tenants=tenants)
 
 
+class NoModel(UsageProblem):
+    """Nobody has named a model."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
     """The model that a run will use."""
@@ -270,8 +274,6 @@ class ModelChoice:
     """Its name, as after `--model`."""
     spec: ModelSpec
     """The name, parsed."""
-    notice: str = ""
-    """The notice for the user where nobody named a model."""
 
 
 def read_user_config(path: Path) -> UserConfig:
@@ -301,10 +303,11 @@ def _absolute(text: str, spec: ModelSpec) -> ModelChoice:
 
 
 def choose_model(flag: str | None, environment: Mapping[str, str], config: UserConfig) -> ModelChoice:
-    """Return the model to use: the flag's, `REPLAN_MODEL`'s, the config's, or the built-in `rules`.
+    """Return the model to use: the flag's, `REPLAN_MODEL`'s, or the config's.
 
     Raises:
-        UsageProblem: a key or a base URL is set, but no model is named: guessing one would spend the user's money.
+        NoModel: nobody has named one; a guess would spend the user's money.
+        UsageProblem: a name cannot be read.
     """
     for text, place in (
         (flag, "--model"),
@@ -313,12 +316,8 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
     ):
         if text is not None:
             return _absolute(text.strip(), parse_model_spec(text, place=place))
-    for name in (variable for provider in PROVIDERS.values() for variable in (provider.key, provider.address)):
-        if environment.get(name):
-            hint = "set REPLAN_MODEL to the model's name, or pass -m rules for the built-in one"
-            raise UsageProblem(f"{name} is set, but no model is named", place="REPLAN_MODEL", hint=hint)
-    notice = "no model is configured: using the built-in, offline `rules` (REPLAN_MODEL or -m names another)"
-    return ModelChoice("rules", parse_model_spec("rules"), notice)
+    hint = "pass -m NAME, or -m template:NAME for a template; `replan doctor` lists what can be used here"
+    raise NoModel("no model is named", place="--model", hint=hint)
 
 
 def price_of(
@@ -328,7 +327,7 @@ def price_of(
     match spec:
         case RecordingSpec() if spec.missing:
             return price_of(parse_model_spec(spec.missing), base_url=base_url, own=own, at=at)
-        case RulesSpec() | PlannerSpec() | SimulatedSpec() | Scripted() | ReplaySpec() | RecordingSpec():
+        case TemplateSpec() | PlannerSpec() | SimulatedSpec() | Scripted() | ReplaySpec() | RecordingSpec():
             return FREE
         case Named():
             own_price = (own or {}).get(spec.text)

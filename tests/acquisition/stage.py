@@ -22,7 +22,14 @@ GOAL = "EV charging stations for apartment buildings in Portugal"
 
 def setup(**fields):
     """Return what a run is prepared with."""
-    values = {"model": "rules", "price": None, "registry": None, "root": data_root(), "environment": {}, "now": START}
+    values = {
+        "model": "simulated:exact",
+        "price": None,
+        "registry": None,
+        "root": data_root(),
+        "environment": {},
+        "now": START,
+    }
     return Setup(**(values | fields))
 
 

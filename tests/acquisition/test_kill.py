@@ -1,4 +1,4 @@
-"""`kill -9` at every labelled point of an acquisition run, then `replan resume`: real processes, the author `rules`.
+"""`kill -9` at every labelled point of an acquisition run, then `replan resume`: real processes, the simulated author.
 
 The result is the same, no question is asked twice, and no finished call or search is made again.
 """
@@ -51,7 +51,7 @@ class Case:
         given = {"core.region": "Portugal", "core.currency": "EUR"}
         profile = str(profile_file(folder, json.dumps(value)))
         task = AcquisitionInput(profile, "Shops.", {"folder": str(documents)}, given)
-        replan.admit("acquisition", task, model="rules", home=folder / "home")
+        replan.admit("acquisition", task, model="simulated:exact", home=folder / "home")
 
     def replan(self, *argv, **more):
         """Run a command line; return its exit code and its output, decoded from JSON where there is some."""

@@ -9,7 +9,7 @@ import replan
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "examples" / "market"
 GIVEN = {"core.region": "Portugal", "core.currency": "EUR"}
-OPTIONS = {"docs": DOCS, "given": GIVEN, "model": "rules", "home": replan.MEMORY}
+OPTIONS = {"docs": DOCS, "given": GIVEN, "model": "simulated:exact", "home": replan.MEMORY}
 
 
 def answer(question):

@@ -40,7 +40,7 @@ def test_solve_returns_what_the_command_line_prints(scripted):
 def test_a_run_has_the_tenant_and_the_priority_of_the_keywords(scripted, tmp_path):
     home = tmp_path / "home"
     done = replan.solve(PROBLEM, model=scripted(BACKTRACKS), home=home, tenant="research", priority=-7)
-    admitted = replan.admit("planning", PROBLEM, model="rules", home=home, tenant="sales")
+    admitted = replan.admit("planning", PROBLEM, model="template:bug", home=home, tenant="sales")
     rows = {row.run_id: row.to_dict() for row in replan.runs(home=home)}
     assert (rows[done.run_id]["tenant"], rows[done.run_id]["priority"]) == ("research", -7)
     assert rows[admitted]["tenant"] == "sales"
@@ -52,7 +52,7 @@ def test_a_run_has_the_tenant_and_the_priority_of_the_keywords(scripted, tmp_pat
 )
 def test_a_wrong_tenant_or_priority_names_the_keyword(tmp_path, keyword, value):
     with pytest.raises(replan.UsageProblem) as caught:
-        replan.solve(PROBLEM, model="rules", home=tmp_path / "home", **{keyword: value})
+        replan.solve(PROBLEM, model="template:bug", home=tmp_path / "home", **{keyword: value})
     assert caught.value.place == keyword
     assert not (tmp_path / "home").exists()
 
@@ -69,7 +69,7 @@ def test_a_run_is_stored_in_its_home(scripted, tmp_path, monkeypatch):
 
 
 def test_a_run_that_has_ended_is_deleted(tmp_path):
-    result = replan.solve(PROBLEM, model="rules", home=tmp_path / "home")
+    result = replan.solve(PROBLEM, model="template:bug", home=tmp_path / "home")
     replan.delete(result.run_id, home=tmp_path / "home")
     assert replan.runs(home=tmp_path / "home") == ()
 
@@ -77,9 +77,9 @@ def test_a_run_that_has_ended_is_deleted(tmp_path):
 def test_bad_input_is_a_usage_problem_and_writes_nothing(tmp_path):
     for arguments in ({"workflow": "serch"}, {"max_calls": 0}, {"model": "scripted:missing.yaml"}, {"search": "wide"}):
         with pytest.raises(replan.UsageProblem):
-            replan.solve(PROBLEM, **{"model": "rules", "home": tmp_path / "home"} | arguments)
+            replan.solve(PROBLEM, **{"model": "template:bug", "home": tmp_path / "home"} | arguments)
     with pytest.raises(replan.UsageProblem, match="empty"):
-        replan.solve(" ", model="rules", home=tmp_path / "home")
+        replan.solve(" ", model="template:bug", home=tmp_path / "home")
 
 
 @pytest.mark.parametrize("key", ["g_plna", "g_plna/v1.a1"])
@@ -97,7 +97,7 @@ def test_a_script_for_an_unknown_step_is_refused_before_the_run(tmp_path, key):
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, 1e300, "5", True])
 def test_an_invalid_limit_is_refused_with_its_keyword(tmp_path, name, value):
     with pytest.raises(replan.UsageProblem) as caught:
-        replan.solve(PROBLEM, model="rules", home=tmp_path / "home", **{name: value})
+        replan.solve(PROBLEM, model="template:bug", home=tmp_path / "home", **{name: value})
     assert caught.value.place == name
     assert not (tmp_path / "home").exists()
 
@@ -105,7 +105,7 @@ def test_an_invalid_limit_is_refused_with_its_keyword(tmp_path, name, value):
 @pytest.mark.parametrize("name", ["max_calls", "max_tokens"])
 def test_limits_on_calls_and_tokens_are_whole_numbers(name):
     with pytest.raises(replan.UsageProblem) as caught:
-        replan.solve(PROBLEM, model="rules", home=replan.MEMORY, **{name: 1.5})
+        replan.solve(PROBLEM, model="template:bug", home=replan.MEMORY, **{name: 1.5})
     assert caught.value.place == name
 
 
@@ -114,7 +114,7 @@ def test_a_plug_in_cannot_have_a_built_in_name(kind):
     """A resume from the command line would use the built-in one without notice."""
     for name in {"guards": ["plan_medium"], "generators": ["model", "LLMPlanGenerator"]}[kind]:
         with pytest.raises(replan.UsageProblem, match=f"replan.{kind} {name}: the name is built in"):
-            replan.solve(PROBLEM, model="rules", home=replan.MEMORY, **{kind: {name: lambda *_: None}})
+            replan.solve(PROBLEM, model="template:bug", home=replan.MEMORY, **{kind: {name: lambda *_: None}})
 
 
 @pytest.mark.parametrize("kind", ["function", "coroutine"])
@@ -172,14 +172,14 @@ def test_an_answer_that_is_not_text_is_refused(scripted):
 )
 def test_an_invalid_argument_is_refused_with_its_keyword(name, value):
     with pytest.raises(replan.UsageProblem) as caught:
-        replan.solve(PROBLEM, **{"model": "rules", "home": replan.MEMORY} | {name: value})
+        replan.solve(PROBLEM, **{"model": "template:bug", "home": replan.MEMORY} | {name: value})
     assert caught.value.place == name
 
 
 @pytest.mark.parametrize("problem", [None, b"Fix it.", "", 7])
 def test_a_problem_is_text(problem):
     with pytest.raises(replan.UsageProblem) as caught:
-        replan.solve(problem, model="rules", home=replan.MEMORY)
+        replan.solve(problem, model="template:bug", home=replan.MEMORY)
     assert caught.value.place == "problem"
 
 
@@ -213,7 +213,9 @@ def test_a_generator_is_plugged_in_by_passing_it(tmp_path):
 
     path = tmp_path / "mine.yaml"
     path.write_text(WORKFLOW.format(generator="maker", guard="plan_medium"))
-    result = replan.solve(PROBLEM, workflow=str(path), model="rules", generators={"maker": make}, home=replan.MEMORY)
+    result = replan.solve(
+        PROBLEM, workflow=str(path), model="template:bug", generators={"maker": make}, home=replan.MEMORY
+    )
     assert (result.succeeded, result.calls) == (True, 2)
 
 

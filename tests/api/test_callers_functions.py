@@ -203,7 +203,7 @@ def test_an_async_generator_function_runs_in_the_callers_event_loop(in_loop, bac
 
     async def main():
         return await replan.asolve(
-            PROBLEM, model="rules", workflow=workflow("maker"), generators={"maker": make}, home=replan.MEMORY
+            PROBLEM, model="template:bug", workflow=workflow("maker"), generators={"maker": make}, home=replan.MEMORY
         )
 
     assert in_loop(main).succeeded
@@ -226,7 +226,9 @@ def test_sync_plug_ins_run_in_a_worker_thread_of_an_asyncio_program(workflow):
         TENANT.set("acme")
         ticks, plug_ins = 0, {"generators": {"maker": make}, "guards": {"mine": guard}}
         task = asyncio.create_task(
-            replan.asolve(PROBLEM, model="rules", workflow=workflow("maker", "mine"), home=replan.MEMORY, **plug_ins)
+            replan.asolve(
+                PROBLEM, model="template:bug", workflow=workflow("maker", "mine"), home=replan.MEMORY, **plug_ins
+            )
         )
         while not task.done():
             ticks += 1

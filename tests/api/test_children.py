@@ -60,7 +60,7 @@ class ParentRun:
         self.request = prepare_run(
             PROBLEM,
             RunOptions(workflow=str(folder / "above.yaml"), **options),
-            ModelChoice(model, parse_model_spec(model), ""),
+            ModelChoice(model, parse_model_spec(model)),
             config=UserConfig(),
             registry=self.engine.registry,
             root=data_root(),

@@ -47,7 +47,7 @@ def engine_over(journal, registry):
     return Engine(journal=journal, registry=registry, clock=TrioClock(), threads=False, environment={})
 
 
-def run_request(steps, model="rules", **limits):
+def run_request(steps, model="template:bug", **limits):
     """Return a request for a toy workflow, at one dollar per million tokens."""
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6, source="test")
     config = pinned(steps, price=price).model_copy(update={"model": model})

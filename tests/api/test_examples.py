@@ -39,7 +39,7 @@ def run_script(tmp_path, problem, typed, model):
 
 
 def test_the_script_prints_its_progress_and_the_plan(tmp_path):
-    done = run_script(tmp_path, PROBLEM, "", "rules")
+    done = run_script(tmp_path, PROBLEM, "", "template:bug")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("# Login fails")
     assert done.stderr.splitlines()[0] == "1 run_started"
@@ -146,7 +146,7 @@ def test_a_web_service_parks_its_runs_and_goes_on_with_them_when_it_starts_again
 
 def test_a_web_service_reports_wrong_requests(monkeypatch):
     async def main():
-        async with serving("rules", monkeypatch) as service:
+        async with serving("template:bug", monkeypatch) as service:
             assert "empty" in (await service.post("/plans", {"problem": " "}, 422))["detail"]
             await service.get("/plans/zzzzzzzz", 404)
             await service.post("/plans/zzzzzzzz/answers/q1", {"text": "x"}, 404)

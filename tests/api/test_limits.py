@@ -88,7 +88,7 @@ def test_nothing_is_no_change(spent):
 
 def test_a_run_is_started_with_attached_files_and_the_limits_of_the_command_line(in_loop, tmp_path):
     (tmp_path / "export.py").write_text("def export_rows(): ...\n")
-    keywords = {"model": "rules", "home": tmp_path / "home"}
+    keywords = {"model": "template:bug", "home": tmp_path / "home"}
 
     async def main():
         attached = [tmp_path / "export.py"]

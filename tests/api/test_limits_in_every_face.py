@@ -144,10 +144,10 @@ def prepared(kind, folder, limits):
     how = {"registry": registry(), "environment": environment, "config": UserConfig()}
     match kind:
         case "planning":
-            return prepare(PROBLEM, RunOptions(limits=limits), "rules", **how).request
+            return prepare(PROBLEM, RunOptions(limits=limits), "template:bug", **how).request
         case "acquisition":
             return prepare_to_acquire(
-                AcquisitionInput("market_size", "Shops.", limits=limits), None, "rules", **how
+                AcquisitionInput("market_size", "Shops.", limits=limits), None, "simulated:exact", **how
             ).request
         case "execution":
             example = example_named("repair")

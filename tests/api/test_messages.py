@@ -17,7 +17,7 @@ VAGUE = "Make it better, please."
 @pytest.fixture
 def waiting(tmp_path):
     """A home with a waiting run, and the id of its question."""
-    result = replan.solve(VAGUE, model="rules", home=tmp_path / "home")
+    result = replan.solve(VAGUE, model="template:bug", home=tmp_path / "home")
     assert result.status == "waiting"
     return tmp_path / "home", result.question["id"]
 
@@ -25,7 +25,7 @@ def waiting(tmp_path):
 async def follow(home, ask):
     """Start a run that asks, and return its records and its result."""
     with anyio.fail_after(300):
-        async with replan.start(VAGUE, model="rules", home=home, ask=ask) as run:
+        async with replan.start(VAGUE, model="template:bug", home=home, ask=ask) as run:
             records = [record async for record in run]
             return records, await run.result()
 
@@ -40,7 +40,7 @@ def test_a_declined_question_has_no_answer(waiting):
 
 def test_the_async_functions_work_in_any_event_loop(in_loop, tmp_path):
     async def main():
-        result = await replan.asolve(VAGUE, model="rules", home=tmp_path)
+        result = await replan.asolve(VAGUE, model="template:bug", home=tmp_path)
         await replan.atell(result.run_id, "It is urgent.", home=tmp_path)
         await replan.atell(result.run_id, "It must run offline.", kind="requirement", home=tmp_path)
         assert (await replan.aanswer(result.question["id"], "It fails.", home=tmp_path)).result == "accepted"

@@ -27,7 +27,7 @@ def home(tmp_path):
 
 def planned(home):
     """Plan, and return the id of the run."""
-    result = replan.solve(PROBLEM, model="rules", workflow="search", home=home)
+    result = replan.solve(PROBLEM, model="template:bug", workflow="search", home=home)
     assert result.succeeded
     return result.run_id
 
@@ -77,7 +77,7 @@ def test_another_prompt_is_named_with_the_record_that_needs_a_reply(home, tmp_pa
 def test_recorded_runs_are_folded_in_any_event_loop(in_loop, home):
     async def main():
         assert await replan.awhatif(home=home) == ()
-        await replan.asolve(PROBLEM, model="rules", home=home)
+        await replan.asolve(PROBLEM, model="template:bug", home=home)
         return await replan.awhatif(home=home)
 
     [found] = in_loop(main)

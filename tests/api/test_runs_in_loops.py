@@ -23,14 +23,14 @@ async def only_run(home):
 
 def test_a_problem_is_solved_in_any_event_loop(in_loop):
     async def main():
-        return await replan.asolve(PROBLEM, model="rules", home=replan.MEMORY)
+        return await replan.asolve(PROBLEM, model="template:bug", home=replan.MEMORY)
 
     assert in_loop(main).succeeded
 
 
 def test_a_problem_is_admitted_in_any_event_loop_and_driven_later(in_loop, tmp_path):
     async def main():
-        run_id = await replan.aadmit("planning", PROBLEM, model="rules", home=tmp_path / "home")
+        run_id = await replan.aadmit("planning", PROBLEM, model="template:bug", home=tmp_path / "home")
         admitted = await replan.ashow(run_id, home=tmp_path / "home")
         return admitted, await replan.aresume(run_id, home=tmp_path / "home")
 
@@ -213,7 +213,7 @@ def test_errors_are_raised_without_a_group(in_loop, scripted, tmp_path, home):
 
 def test_bad_input_is_refused_before_anything_is_written(in_loop, tmp_path):
     async def main(options):
-        await replan.asolve(PROBLEM, home=tmp_path / "home", **{"model": "rules"} | options)
+        await replan.asolve(PROBLEM, home=tmp_path / "home", **{"model": "template:bug"} | options)
 
     for options in ({"workflow": "serch"}, {"max_calls": 0}, {"model": "scripted:missing.yaml"}, {"guards": [print]}):
         with pytest.raises(replan.UsageProblem):
@@ -226,7 +226,7 @@ def test_a_home_that_cannot_be_opened_is_an_error_on_entering_the_block(in_loop,
 
     async def main():
         with pytest.raises(replan.UsageProblem):
-            async with replan.start(PROBLEM, model="rules", home=tmp_path / "home"):
+            async with replan.start(PROBLEM, model="template:bug", home=tmp_path / "home"):
                 pytest.fail("the block is not entered")
 
     in_loop(main)
@@ -266,7 +266,7 @@ def test_a_run_is_listed_shown_continued_and_cancelled(in_loop, scripted, tmp_pa
             assert (await run.result()).outcome == "success"
         with pytest.raises(replan.UsageProblem, match="has finished already"):
             await replan.acancel(row.run_id, home=home)
-        again = await replan.asolve("Fix it.", model="rules", workflow="search", home=home)
+        again = await replan.asolve("Fix it.", model="template:bug", workflow="search", home=home)
         with pytest.raises(replan.UsageProblem, match="has not ended"):
             await replan.adelete(again.run_id, home=home)
         results = await replan.acancel(again.run_id, home=home), await replan.aresume(waiting.run_id, home=home)

@@ -40,7 +40,7 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("objects")
     example = example_named("repair")
     example.copy_project(folder / "work")
-    planned = replan.solve(f"{PROBLEM}\n{HOSTILE}", model="rules", home=folder / "home")
+    planned = replan.solve(f"{PROBLEM}\n{HOSTILE}", model="template:bug", home=folder / "home")
     return {
         "planning": planned,
         "plan": planned.plan,
@@ -53,7 +53,7 @@ def results(tmp_path_factory):
             model=example.model,
             home=folder / "home",
         ),
-        "acquisition": replan.acquire("market_size", HOSTILE, model="rules", home=folder / "home"),
+        "acquisition": replan.acquire("market_size", HOSTILE, model="simulated:exact", home=folder / "home"),
     }
 
 

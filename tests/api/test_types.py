@@ -29,4 +29,4 @@ def test_the_signatures_are_explicit():
 
 def test_an_unknown_keyword_is_a_type_error():
     with pytest.raises(TypeError, match="modle"):
-        replan.solve("Fix it.", modle="rules")
+        replan.solve("Fix it.", modle="template:bug")

@@ -6,7 +6,7 @@ import replan
 
 async def right() -> None:
     """Use the API as its types say."""
-    result = await replan.asolve("Fix it.", model="rules", max_calls=3)
+    result = await replan.asolve("Fix it.", model="template:bug", max_calls=3)
     if result.plan is not None:
         steps: list[str] = [step.step_id for step in result.plan.steps]
         text: str = result.plan.to_markdown() + str(result.plan.to_dict()["steps"]) + str(steps)
@@ -35,8 +35,8 @@ def right_without_a_loop() -> None:
 
 async def wrong() -> None:
     """Use keywords and values that do not exist."""
-    replan.solve("Fix it.", modle="rules")  # type: ignore[call-arg]
-    await replan.asolve("Fix it.", modle="rules")  # type: ignore[call-arg]
+    replan.solve("Fix it.", modle="template:bug")  # type: ignore[call-arg]
+    await replan.asolve("Fix it.", modle="template:bug")  # type: ignore[call-arg]
     replan.start("Fix it.", max_calls="3")  # type: ignore[arg-type]
     await replan.aresume("k7m2x9qa", problem="Fix it.")  # type: ignore[call-arg]
     plan: int = replan.solve("Fix it.").plan  # type: ignore[assignment]

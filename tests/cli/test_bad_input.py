@@ -37,7 +37,7 @@ def test_an_invalid_problem_is_refused(replan, home, tmp_path, kind):
     path = tmp_path / "bad.md"
     if content is not None:
         path.write_bytes(content)
-    result = replan("run", path, "-m", "rules")
+    result = replan("run", path, "-m", "template:bug")
     assert_refused(result, f"replan: {str(path)[:59]}", word, home=home)
     assert result.stderr.endswith(")\n"), "the line ends with advice"
 
@@ -45,16 +45,16 @@ def test_an_invalid_problem_is_refused(replan, home, tmp_path, kind):
 @pytest.mark.parametrize("kind", [kind for kind in BAD if kind != "missing"])
 def test_an_invalid_problem_on_standard_input_is_refused(replan, home, kind):
     content, word = BAD[kind]
-    assert_refused(replan("run", "-", "-m", "rules", input=content), word, home=home)
+    assert_refused(replan("run", "-", "-m", "template:bug", input=content), word, home=home)
 
 
 def test_an_empty_problem_on_standard_input_is_named(replan, home):
     assert_refused(
-        replan("run", "-", "-m", "rules", input=""), "replan: standard input: the problem is empty", home=home
+        replan("run", "-", "-m", "template:bug", input=""), "replan: standard input: the problem is empty", home=home
     )
 
 
-@pytest.mark.parametrize(("command", "place"), [(("run", "-m", "rules"), "PROBLEM"), (("check",), "PLAN")])
+@pytest.mark.parametrize(("command", "place"), [(("run", "-m", "template:bug"), "PROBLEM"), (("check",), "PLAN")])
 def test_an_empty_argument_is_not_the_current_folder(replan, home, command, place):
     """An unset shell variable gives an empty argument."""
     assert_refused(replan(*command, ""), f"replan: {place}: no file is named (name a file, or -", home=home)
@@ -66,12 +66,12 @@ def test_a_large_file_is_read_only_up_to_the_limit(replan, home, tmp_path):
     with path.open("wb") as file:
         file.write(b"x" * (PROBLEM_BYTES_MAX + 1))
         file.truncate(50 * 1024 * 1024)
-    assert_refused(replan("run", path, "-m", "rules"), f"{PROBLEM_BYTES_MAX:,} bytes", home=home)
+    assert_refused(replan("run", path, "-m", "template:bug"), f"{PROBLEM_BYTES_MAX:,} bytes", home=home)
 
 
 @pytest.mark.parametrize("text", ["The login fails with a timeout", "x " * 500])
 def test_a_sentence_instead_of_a_file_gets_a_hint(replan, home, text):
-    assert_refused(replan("run", text, "-m", "rules"), "no such file", "replan run -", home=home)
+    assert_refused(replan("run", text, "-m", "template:bug"), "no such file", "replan run -", home=home)
 
 
 FLAGS = {
@@ -111,7 +111,7 @@ FLAGS = {
 
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
 def test_invalid_options_are_refused(replan, home, problem, flags):
-    model = () if "-m" in flags else ("-m", "rules")
+    model = () if "-m" in flags else ("-m", "template:bug")
     result = replan("run", problem, *model, *flags)
     assert_refused(result, FLAGS[flags], home=home)
     assert result.stderr.endswith(")\n"), "the line ends with advice"
@@ -161,19 +161,19 @@ def test_an_invalid_workflow_is_reported_with_file_and_line(replan, home, proble
     text, place, hint = WRONG[what]
     path = tmp_path / "mine.yaml"
     path.write_text(text, encoding="utf-8")
-    assert_refused(replan("run", problem, "-m", "rules", "-w", path), place, hint, home=home)
-    assert_refused(replan("workflow", "cost", path, "-m", "rules"), place, hint, home=home)
+    assert_refused(replan("run", problem, "-m", "template:bug", "-w", path), place, hint, home=home)
+    assert_refused(replan("workflow", "cost", path, "-m", "template:bug"), place, hint, home=home)
 
 
 def test_prompts_without_wrappers_are_refused(replan, home, problem, tmp_path):
     (tmp_path / "mine.yaml").write_text(f"prompts: bare.yaml\n{WORKFLOW}", encoding="utf-8")
     (tmp_path / "bare.yaml").write_text("analysis: {role: r, constraints: c, task: t}\n", encoding="utf-8")
-    result = replan("run", problem, "-m", "rules", "-w", tmp_path / "mine.yaml")
+    result = replan("run", problem, "-m", "template:bug", "-w", tmp_path / "mine.yaml")
     assert_refused(result, "bare.yaml:1", "feedback_wrapper", home=home)
 
 
 def test_an_error_is_an_object_on_stdout_with_json(replan, problem):
-    result = replan("run", problem, "-w", "serch", "-m", "rules", "--json")
+    result = replan("run", problem, "-w", "serch", "-m", "template:bug", "--json")
     error = json.loads(result.stdout)["error"]
     assert result.exit_code == error["exit_code"] == 2
     assert error["kind"] == "UsageProblem"
@@ -182,7 +182,7 @@ def test_an_error_is_an_object_on_stdout_with_json(replan, problem):
 
 
 def test_a_dry_run_writes_nothing(replan, home, problem):
-    result = replan("run", problem, "-m", "rules", "--dry-run")
+    result = replan("run", problem, "-m", "template:bug", "--dry-run")
     assert result.exit_code == 0
     assert "30 calls" in result.stdout
     assert not home.exists()
@@ -192,7 +192,7 @@ def test_a_problem_with_unusual_characters_is_accepted(replan, tmp_path):
     """A byte order mark, control characters, and no newline at the end."""
     path = tmp_path / "odd.md"
     path.write_bytes(b"\xef\xbb\xbf" + PROBLEM.strip().encode() + b" \x1b[31mred\x07")
-    result = replan("run", path, "-m", "rules", "--dry-run", "--json")
+    result = replan("run", path, "-m", "template:bug", "--dry-run", "--json")
     assert json.loads(result.stdout)["workflow"] == "search"
 
 

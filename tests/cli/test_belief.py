@@ -25,7 +25,7 @@ def test_what_a_belief_does_not_fit_is_refused(replan, problem, tmp_path, change
     """The search, the settings and the number of steps are checked before anything is written."""
     path = tmp_path / "mine.yaml"
     path.write_text(WORKFLOW.replace(*change))
-    done = replan("run", problem, "-w", path, "-m", "rules", "--dry-run")
+    done = replan("run", problem, "-w", path, "-m", "template:bug", "--dry-run")
     assert done.exit_code == 2
     assert says in done.stderr
     assert f"{path}:" in done.stderr
@@ -36,8 +36,8 @@ def test_a_search_given_as_an_option_is_checked_too(replan, problem, tmp_path):
     """`--search` cannot bring in what the file may not have."""
     path = tmp_path / "mine.yaml"
     path.write_text(WORKFLOW)
-    assert replan("run", problem, "-w", path, "-m", "rules", "--dry-run").exit_code == 0
-    done = replan("run", problem, "-w", path, "-m", "rules", "--search", "restart", "--dry-run")
+    assert replan("run", problem, "-w", path, "-m", "template:bug", "--dry-run").exit_code == 0
+    done = replan("run", problem, "-w", path, "-m", "template:bug", "--search", "restart", "--dry-run")
     assert (done.exit_code, "'belief' cannot be used with the search 'restart'" in done.stderr) == (2, True)
 
 

@@ -165,6 +165,8 @@ def test_without_the_extra_a_run_and_the_doctor_say_what_to_install(replan, prob
     [line] = refused.stderr.splitlines()
     assert line.startswith("replan: models of Anthropic need the extra anthropic (install it: pip install '")
     assert "[anthropic]" in line
-    checks = {check["name"]: check for check in json.loads(replan("doctor", "--json", "-m", "rules").stdout)["checks"]}
+    checks = {
+        check["name"]: check for check in json.loads(replan("doctor", "--json", "-m", "template:bug").stdout)["checks"]
+    }
     assert checks["anthropic"]["ok"]
     assert checks["anthropic"]["found"].startswith("not installed; anthropic:NAME needs it (pip install '")

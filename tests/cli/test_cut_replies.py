@@ -79,7 +79,9 @@ def test_the_option_limits_every_step(replan, problem, monkeypatch, tmp_path):
 
 def test_an_output_limit_below_one_token_is_refused(replan, problem):
     for number in ("0", "-5"):
-        assert_refused(replan("run", problem, "-m", "rules", "--output-tokens-max", number), "--output-tokens-max")
+        assert_refused(
+            replan("run", problem, "-m", "template:bug", "--output-tokens-max", number), "--output-tokens-max"
+        )
 
 
 @pytest.mark.parametrize(("reply", "words"), [(CUT, "--output-tokens-max 8192"), (FILTERED, "-m MODEL")])

@@ -25,10 +25,10 @@ def test_version_is_a_command_and_an_option(replan):
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (["pay.md", "-m", "rules"], "did you mean `replan run pay.md -m rules`?"),
+        (["pay.md", "-m", "template:bug"], "did you mean `replan run pay.md -m template:bug`?"),
         (["-"], "did you mean `replan run -`?"),
         (["The login fails"], "did you mean `echo 'The login fails' | replan run -`?"),
-        (["plan", "pay.md", "-m", "rules"], "did you mean `replan run`?"),
+        (["plan", "pay.md", "-m", "template:bug"], "did you mean `replan run`?"),
         (["status"], "did you mean `replan runs`?"),
         (["verify"], "did you mean `replan home verify`?"),
         (["rum"], "(Did you mean one of: 'resume', 'run'?)"),

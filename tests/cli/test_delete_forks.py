@@ -67,7 +67,14 @@ def test_a_folder_in_which_another_run_waits_is_kept(replan, fork, tmp_path):
     run, folder, _ = fork
     (tmp_path / "broken").touch()
     done = replan(
-        "execute", tmp_path / "plan.json", "--tools", tmp_path / "tools.yaml", "--workspace", folder, "-m", "rules"
+        "execute",
+        tmp_path / "plan.json",
+        "--tools",
+        tmp_path / "tools.yaml",
+        "--workspace",
+        folder,
+        "-m",
+        "template:bug",
     )
     assert done.exit_code == 6, done.stderr
     assert "works in it and has not finished" in replan("home", "delete", run).stderr

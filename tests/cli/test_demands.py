@@ -101,7 +101,7 @@ def test_a_run_becomes_strict_when_it_is_resumed_so(replan, scripted, stack):
 
 
 def test_a_run_that_makes_no_plan_from_a_text_cannot_become_strict(replan):
-    assert replan("acquire", "cloud_cost", "Cost of a shop", "-m", "rules", "--no-input").exit_code == 6
+    assert replan("acquire", "cloud_cost", "Cost of a shop", "-m", "simulated:exact", "--no-input").exit_code == 6
     result = replan("resume", "--last", "--strict")
     assert result.exit_code == 2
     assert "--strict: strict needs a run that makes a plan from a text" in result.stderr
@@ -140,7 +140,7 @@ def test_the_built_in_author_never_calls_its_plan_proved(replan, tmp_path):
     """It fills templates, and has not thought about the text."""
     path = tmp_path / "bug.md"
     path.write_text("# Export loses the last row\n\n`export_csv()` in `shop/export.py` leaves out the last order.\n")
-    result = replan("run", path, "-m", "rules", "--no-input")
+    result = replan("run", path, "-m", "template:bug", "--no-input")
     assert result.exit_code == 0
     assert "Proved" not in result.stdout
     assert "Consistent, but its author fills templates and does not read the text (level medium).\n" in result.stdout

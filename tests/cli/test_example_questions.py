@@ -9,10 +9,13 @@ from tests.support.question_form import breaches_below
 PROBLEMS = sorted((data_root() / "configs" / "problems").glob("*.md"))
 DOCUMENTS = ROOT / "docs" / "examples"
 COMMANDS = {
-    **{f"problem {path.stem}": (("run", path, "-m", "rules", "--no-input"), 0) for path in PROBLEMS},
+    **{f"problem {path.stem}": (("run", path, "-m", "template:bug", "--no-input"), 0) for path in PROBLEMS},
     **{f"example {name}": (("execute", "--example", name, "--workspace", "work"), 0) for name in ("detour", "repair")},
-    "market": (("acquire", "market_size", "EV charging in Portugal", "--docs", DOCUMENTS / "market", "-m", "rules"), 1),
-    "cloud": (("acquire", "cloud_cost", "A shop", "--docs", DOCUMENTS / "cloud", "-m", "rules"), 1),
+    "market": (
+        ("acquire", "market_size", "EV charging in Portugal", "--docs", DOCUMENTS / "market", "-m", "simulated:exact"),
+        1,
+    ),
+    "cloud": (("acquire", "cloud_cost", "A shop", "--docs", DOCUMENTS / "cloud", "-m", "simulated:exact"), 1),
 }
 ANSWERS = 12
 """The most answers that one run is given."""

@@ -75,7 +75,7 @@ def files(tmp_path):
             "--workspace",
             tmp_path / "work",
             "-m",
-            "rules",
+            "template:bug",
         )
 
     return write
@@ -192,7 +192,7 @@ def test_a_model_that_writes_no_files_is_refused_before_anything_runs(replan, ho
     )
     result = replan("execute", *files())
     assert result.exit_code == 2
-    assert "the model 'rules' writes plans and no files, as the generator 'maker' needs" in result.stderr
+    assert "the model 'template:bug' writes plans and no files, as the generator 'maker' needs" in result.stderr
     assert not home.exists()
 
 
@@ -249,7 +249,7 @@ def test_do_without_a_plan_executes_nothing(replan, files, problem, scripted, tm
 
 
 def test_do_without_tools_calls_no_model(replan, problem, home):
-    result = replan("do", problem, "-m", "rules")
+    result = replan("do", problem, "-m", "template:bug")
     assert result.exit_code == 2
     assert "there are no tools" in result.stderr
     assert not home.exists()

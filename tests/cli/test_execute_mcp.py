@@ -36,7 +36,7 @@ def execute(replan, tmp_path):
         (tmp_path / "work").mkdir(exist_ok=True)
         (tmp_path / "plan.json").write_text(json.dumps(plan(retry_budget=1)))
         files = (tmp_path / "plan.json", "--tools", tmp_path / "tools.yaml", "--workspace", tmp_path / "work")
-        return replan("execute", *files, "-m", "rules", "--no-input", *options)
+        return replan("execute", *files, "-m", "template:bug", "--no-input", *options)
 
     return run
 

@@ -46,7 +46,7 @@ def execute(replan, tmp_path):
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]):
         subprocess.run([*git, *words], cwd=work, check=True)
 
-    def call(value, *, model="rules", check=THERE, **tools):
+    def call(value, *, model="template:bug", check=THERE, **tools):
         named = {"detour": WRITE, "shredder": SHRED} | tools
         lines = [f"  {name}: {spec}" for name, spec in {**named, "chk": check}.items()]
         bound = ", ".join(f"{name}: {name}" for name in named)

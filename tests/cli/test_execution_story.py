@@ -95,7 +95,7 @@ def files(tmp_path):
 
     def write(value, *new_plans):
         (tmp_path / "plan.json").write_text(json.dumps(value))
-        model = write_script(tmp_path, {"g_plan": list(new_plans)}) if new_plans else "rules"
+        model = write_script(tmp_path, {"g_plan": list(new_plans)}) if new_plans else "template:bug"
         tools, work = tmp_path / "tools.yaml", tmp_path / "work"
         return tmp_path / "plan.json", "--tools", tools, "--workspace", work, "-w", "single", "-m", model
 

@@ -62,7 +62,7 @@ def test_terms_are_explained_where_they_are_shown(replan, problem, scripted):
     ).stdout
     assert "No plan: all_pruned" in pruned
     assert "What all_pruned means: replan explain all_pruned\n" in pruned
-    waiting = replan("run", "-", "-m", "rules", "--no-input", input="Make it better, please.").stdout
+    waiting = replan("run", "-", "-m", "template:bug", "--no-input", input="Make it better, please.").stdout
     assert "replan explain" not in waiting
 
 
@@ -164,4 +164,4 @@ def test_a_time_limit_holds_for_every_step(replan, problem, scripted):
     workflow = json.loads(first["pinned"])["workflow"]
     assert workflow["model_timeout_seconds"] == 7.5
     assert {pair.get("timeout_seconds") for pair in workflow["action_pairs"].values()} == {None}
-    assert_refused(replan("run", problem, "-m", "rules", "--timeout", "0"), "--timeout", "a number above 0")
+    assert_refused(replan("run", problem, "-m", "template:bug", "--timeout", "0"), "--timeout", "a number above 0")

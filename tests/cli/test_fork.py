@@ -29,7 +29,9 @@ def forked(replan, *arguments):
 
 def test_a_fork_begins_with_the_records_of_the_run_and_goes_on_under_other_rules(replan, ended):
     before = replan("log", ended).stdout
-    done = forked(replan, ended, "--at", "before:g_plan/v1.a1", "--policy", "belief", "--max-calls", 5, "-m", "rules")
+    done = forked(
+        replan, ended, "--at", "before:g_plan/v1.a1", "--policy", "belief", "--max-calls", 5, "-m", "template:bug"
+    )
     assert (done["outcome"], done["calls"]) == ("success", 1)
     assert done["forked_from"]["run_id"] == ended
     seq = done["forked_from"]["seq"]
@@ -55,7 +57,9 @@ def test_a_run_without_calls_goes_on_in_a_fork_with_the_whole_budget(replan, pro
     run = json.loads(spent.stdout)["run_id"]
     done = forked(replan, run)
     assert (done["outcome"], done["calls"], done["forked_from"]["calls"]) == ("success", 1, 1)
-    assert forked(replan, done["run_id"], "--at", 1, "-m", "rules")["forked_from"]["seq"] == 1, "a fork is forked"
+    assert forked(replan, done["run_id"], "--at", 1, "-m", "template:bug")["forked_from"]["seq"] == 1, (
+        "a fork is forked"
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,7 +70,10 @@ def test_a_run_without_calls_goes_on_in_a_fork_with_the_whole_budget(replan, pro
         (("--at", 0), "and no record 0"),
         (("--at", "g_plan/v9.a9"), "--at: the run has no attempt 'g_plan/v9.a9'"),
         (("--at", 1, "--policy", "nope"), "--policy: unknown policy 'nope'"),
-        (("--at", 1, "-m", "rules", "-w", "option_a"), "--workflow: step 'g_recon' is missing in the other workflow"),
+        (
+            ("--at", 1, "-m", "template:bug", "-w", "option_a"),
+            "--workflow: step 'g_recon' is missing in the other workflow",
+        ),
         (("--at", 1, "--detach"), "--detach: no host is running"),
         (("--at", 1, "--stop-below", 3), "--stop-below"),
     ],

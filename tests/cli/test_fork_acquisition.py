@@ -48,7 +48,9 @@ def test_a_run_of_a_step_is_refused_with_the_run_that_is_to_be_forked(replan, pl
 def sized(replan):
     """The id of an acquisition that has ended, and its result."""
     more = (*KNOWN, "--set", "segment.win_rate=4 %")
-    done = replan("acquire", "market_size", GOAL, "--docs", MARKET, *more, "--no-input", "--json", "-m", "rules")
+    done = replan(
+        "acquire", "market_size", GOAL, "--docs", MARKET, *more, "--no-input", "--json", "-m", "simulated:exact"
+    )
     assert done.exit_code == 0, done.stderr
     return run_id(replan), json.loads(done.stdout)
 
@@ -69,7 +71,7 @@ def test_a_fork_of_an_acquisition_finds_what_the_other_run_has_found(replan, siz
 
 
 def test_a_fork_of_an_acquisition_that_waits_takes_an_answer_of_its_own(replan):
-    asked = replan("acquire", "market_size", GOAL, "--docs", MARKET, "--no-input", "--json", "-m", "rules")
+    asked = replan("acquire", "market_size", GOAL, "--docs", MARKET, "--no-input", "--json", "-m", "simulated:exact")
     assert asked.exit_code == 6, asked.output
     run = run_id(replan)
     fork = forked(replan, run, code=6)

@@ -101,7 +101,7 @@ def executed(request, replan, tmp_path):
 
 def execute(replan, top):
     return replan(
-        "execute", top / "plan.json", "--tools", top / "tools.yaml", "--workspace", top / "work", "-m", "rules"
+        "execute", top / "plan.json", "--tools", top / "tools.yaml", "--workspace", top / "work", "-m", "template:bug"
     )
 
 

@@ -13,7 +13,7 @@ SCRIPT = {"g_analysis": [ANALYSIS, ANALYSIS], "g_recon": [RECON], "g_strategy": 
 
 
 def forked(replan, *arguments):
-    done = replan("fork", *arguments, "-m", "rules", "--no-input", "--json", "-q")
+    done = replan("fork", *arguments, "-m", "template:bug", "--no-input", "--json", "-q")
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
@@ -55,7 +55,7 @@ def test_a_run_that_waits_for_an_answer_is_forked_with_the_question_asked_anew(r
     assert listed == {run, fork}
     assert replan("answer", f"{fork}/q1", "3.12").exit_code == 0
     assert json.loads(replan("show", run, "--json").stdout)["status"] == "waiting"
-    assert replan("resume", fork, "-m", "rules", "--no-input", "-q").exit_code == 0
+    assert replan("resume", fork, "-m", "template:bug", "--no-input", "-q").exit_code == 0
 
 
 def test_a_run_that_is_parked_is_forked_and_stays_parked(replan, planned, scripted, problem):
@@ -78,7 +78,7 @@ def test_an_archived_run_is_forked_only_once_it_is_restored(replan, planned, tmp
 
 
 def test_a_run_that_was_moved_is_refused_with_the_place_where_it_is(replan, home, planned, tmp_path):
-    replan("run", "-", "-m", "rules", "--no-input", input="Make it better, please.")
+    replan("run", "-", "-m", "template:bug", "--no-input", input="Make it better, please.")
     run, addresses = run_id(replan), [f"sqlite:{each / 'journal.sqlite3'}" for each in (home, tmp_path / "other")]
     assert replan("home", "copy", *addresses).exit_code == 0
     assert addresses[1] in refused(replan, run, code=8)

@@ -50,7 +50,7 @@ def test_neither_the_import_nor_the_help_loads_anything_heavy():
 def read_home(tmp_path_factory):
     """A home with a finished run."""
     folder = tmp_path_factory.mktemp("read")
-    arguments = ["run", str(ROOT / "configs" / "problems" / "login_timeout.md"), "-m", "rules", "--no-input"]
+    arguments = ["run", str(ROOT / "configs" / "problems" / "login_timeout.md"), "-m", "template:bug", "--no-input"]
     assert CliRunner().invoke(app, arguments, env={"REPLAN_HOME": str(folder / "home")}).exit_code == 0
     return str(folder / "home")
 

@@ -21,8 +21,8 @@ action_pairs:
   g_plan: {generator: model, guard: {all_of: [plan_medium, human_review]}, role: plan}
 """
 STANDS_FOR = {
-    "-m gpt-5-mini": "-m rules",
-    "-m qwen3:8b": "-m rules",
+    "-m gpt-5-mini": "-m template:bug",
+    "-m qwen3:8b": "-m template:bug",
     "*.yaml": "strict.yaml",
     "plans/*.json": "plan.json",
     "archive/*": "archive/k7m2x9qa",

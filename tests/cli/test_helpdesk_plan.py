@@ -24,7 +24,7 @@ def test_its_tools_file_reads_every_outcome_and_value(replan, tmp_path):
         "--r-max",
         "300",
         "-m",
-        "rules",
+        "template:bug",
         "--dry-run",
     )
     result = replan("execute", FOLDER / "plan.json", *words)

@@ -24,7 +24,7 @@ def test_an_empty_home_has_nothing_to_resume_or_show(replan):
 
 
 def test_the_last_run_is_shown_and_logged(replan, problem):
-    replan("run", problem, "-m", "rules", "-w", "single")
+    replan("run", problem, "-m", "template:bug", "-w", "single")
     run = run_id(replan)
     for view in (["show"], ["show", "--tree"], ["log"]):
         assert replan(*view, "--last").stdout == replan(*view, run).stdout
@@ -82,7 +82,7 @@ def test_the_hint_to_the_help_uses_the_program_name_of_the_call(shell):
 
 def test_the_doctor_checks_the_named_model(replan, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert "rules (--model)" in replan("doctor", "-m", "rules").stdout
+    assert "template:bug (--model)" in replan("doctor", "-m", "template:bug").stdout
     checks = replan("doctor").stdout
     assert f"guards {len(BUILT_IN_GUARDS)} built in, 0 plugged in" in checks
     assert re.search(r"kinds of agents [^;]*\bplanning\b", " ".join(checks.split()))
@@ -122,8 +122,9 @@ def test_a_host_that_does_not_drive_a_run_does_not_hide_how_to_resume_it(replan,
 
 
 def test_a_run_is_not_handed_to_hosts_of_other_kinds(replan, problem):
-    replan("run", problem, "-m", "rules", "-w", "single")
+    replan("run", problem, "-m", "template:bug", "-w", "single")
     announce({"gardening": 1})
     assert_refused(
-        replan("run", problem, "-m", "rules", "--detach"), "no host that is running drives runs of kind 'planning'"
+        replan("run", problem, "-m", "template:bug", "--detach"),
+        "no host that is running drives runs of kind 'planning'",
     )

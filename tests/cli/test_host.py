@@ -192,7 +192,10 @@ def test_a_broken_pipe_does_not_stop_a_host(replan, shell, home, problem, script
 def test_the_doctor_shows_the_daily_budget_and_the_hosts(replan, hosting, home, problem, scripted):
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("home_budget: {calls: 5, usd: 2.5}\ntenants: {research: {calls: 9}, sales: {}}\n")
-    assert replan("run", problem, "-m", "rules", "-w", "single", "--tenant", "research", "--json").exit_code in (0, 3)
+    assert replan("run", problem, "-m", "template:bug", "-w", "single", "--tenant", "research", "--json").exit_code in (
+        0,
+        3,
+    )
     with hosting():
         checks = {item["name"]: item["found"] for item in json.loads(replan("doctor", "--json").stdout)["checks"]}
     assert "of 5 calls" in checks["budget"]
@@ -233,5 +236,5 @@ def test_a_home_with_a_long_path_can_have_a_host(replan, hosting, home, problem,
     """A socket path has at most 108 bytes; on Linux a workaround exists, elsewhere the host only polls."""
     monkeypatch.setenv("REPLAN_HOME", str(home.parent / ("long" * 40)))
     with hosting() as host:
-        replan("run", problem, "-m", "rules", "-w", "single", "--no-input")
+        replan("run", problem, "-m", "template:bug", "-w", "single", "--no-input")
         assert host.stop() == 0

@@ -46,10 +46,10 @@ def test_json_holds_no_character_that_a_terminal_obeys(capsys, character):
 @pytest.mark.parametrize("part", ["", "config.yaml", "log.jsonl", "journal.sqlite3"])
 def test_what_belongs_to_another_user_is_refused(replan, home, problem, part, monkeypatch):
     """Its owner would choose the program that is run."""
-    assert replan("run", problem, "-m", "rules", "--no-input").exit_code in (0, 3, 6)
+    assert replan("run", problem, "-m", "template:bug", "--no-input").exit_code in (0, 3, 6)
     (home / part).touch()
     give_away(home / part, monkeypatch)
-    result = replan("run", problem, "-m", "rules", "--no-input")
+    result = replan("run", problem, "-m", "template:bug", "--no-input")
     assert result.exit_code in (2, 9)
     assert "belongs to another user" in result.stderr
     assert len(result.stderr.splitlines()) == 1
@@ -78,7 +78,7 @@ def test_parents_of_a_home_are_private_whatever_the_umask(tmp_path):
 @pytest.mark.parametrize(
     "value", ["~nobody-of-this-name/x", "/tmp/" + "x" * 300, "/tmp/" + "x/" * 2500, os.fsdecode(b"/tmp/\xff\xfe")]
 )
-@pytest.mark.parametrize("command", [("runs",), ("run", "-", "-m", "rules")])
+@pytest.mark.parametrize("command", [("runs",), ("run", "-", "-m", "template:bug")])
 def test_a_home_that_cannot_be_a_folder_is_an_error_of_one_line(replan, monkeypatch, value, command):
     """Not a traceback, and not "internal error"."""
     monkeypatch.setenv("REPLAN_HOME", value)
@@ -135,7 +135,7 @@ def test_a_long_input_is_cut_where_it_is_quoted(replan):
 
 def test_a_home_that_cannot_be_written_can_be_inspected(replan, home, problem, monkeypatch):
     """Such as that of a backup; nothing in it is touched."""
-    assert replan("run", problem, "-m", "rules", "--no-input").exit_code in (0, 3, 6)
+    assert replan("run", problem, "-m", "template:bug", "--no-input").exit_code in (0, 3, 6)
     monkeypatch.setattr(homes, "is_writable", lambda _: False)
     monkeypatch.setattr("replan.cli.home.is_writable", lambda _: False)
     access = os.access
@@ -146,7 +146,7 @@ def test_a_home_that_cannot_be_written_can_be_inspected(replan, home, problem, m
         assert result.exit_code == 0, (command, result.stderr)
     assert json.loads(replan("runs", "--json").stdout)["runs"]
     assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in home.iterdir()} == before
-    refused = replan("run", problem, "-m", "rules")
+    refused = replan("run", problem, "-m", "template:bug")
     assert refused.exit_code == 2
     assert "cannot be written" in refused.stderr
 

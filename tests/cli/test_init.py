@@ -42,13 +42,13 @@ def test_its_files_are_read_by_the_commands_that_they_are_for(replan, home, tmp_
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
     assert (len(told["written"]), told["kept"], len(told["programs"])) == (3, [], len(files))
-    assert yaml.safe_load((home / "config.yaml").read_text()) == {"model": "rules"}
+    assert yaml.safe_load((home / "config.yaml").read_text()) == {"model": "template:bug"}
     checks = json.loads(replan("doctor", "--json").stdout)["checks"]
     assert {check["name"]: check["ok"] for check in checks if check["name"] in ("config", "tools")} == {
         "config": True,
         "tools": True,
     }
-    planned = replan("do", folder / "problem.md", "--workspace", folder, "-m", "rules", "--dry-run", "--json")
+    planned = replan("do", folder / "problem.md", "--workspace", folder, "-m", "template:bug", "--dry-run", "--json")
     assert planned.exit_code == 0, planned.stderr
     assert json.loads(planned.stdout)
 
@@ -56,12 +56,12 @@ def test_its_files_are_read_by_the_commands_that_they_are_for(replan, home, tmp_
 def test_what_is_there_is_kept(replan, home, tmp_path):
     (tmp_path / "problem.md").write_text("mine")
     home.mkdir(mode=0o700)
-    (home / "config.yaml").write_text("model: rules\n")
+    (home / "config.yaml").write_text("model: template:bug\n")
     result = replan("init", tmp_path)
     assert f"kept {tmp_path / 'problem.md'}" in result.stderr
     assert f"wrote {home / 'tools.yaml'}" in result.stderr
     assert (tmp_path / "problem.md").read_text() == "mine"
-    assert (home / "config.yaml").read_text() == "model: rules\n"
+    assert (home / "config.yaml").read_text() == "model: template:bug\n"
 
 
 def test_a_folder_that_is_not_there_is_one_line(replan, home):

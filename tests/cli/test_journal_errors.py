@@ -52,10 +52,10 @@ def test_a_damaged_file_is_exit_9_and_untouched(replan, journal):
 
 
 @pytest.mark.parametrize("name", ["journal.sqlite3", "journal.sqlite3-wal"])
-@pytest.mark.parametrize("command", [["runs"], ["resume", "--last"], ["run", "-", "-m", "rules"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["runs"], ["resume", "--last"], ["run", "-", "-m", "template:bug"]], ids=" ".join)
 def test_a_journal_that_cannot_be_opened_is_exit_9_with_its_path_and_advice(replan, home, name, command):
     """A folder stands in place of the journal or its log, which no user can open."""
-    assert replan("run", "-", "-m", "rules", input="Crash in app.py: KeyError 'name'").exit_code == 0
+    assert replan("run", "-", "-m", "template:bug", input="Crash in app.py: KeyError 'name'").exit_code == 0
     (home / name).unlink(missing_ok=True)
     (home / name).mkdir()
     result = replan(*command, input="Crash in app.py: KeyError 'name'")
@@ -81,27 +81,27 @@ def test_the_doctor_reports_a_damaged_journal(replan, journal):
 @pytest.mark.parametrize("where", ["/dev/null/home", "/proc/home"])
 def test_a_home_that_cannot_be_created_is_exit_2(replan, problem, monkeypatch, where):
     monkeypatch.setenv("REPLAN_HOME", where)
-    result = replan("run", problem, "-m", "rules")
+    result = replan("run", problem, "-m", "template:bug")
     assert_refused(result, where, "REPLAN_HOME")
 
 
 def test_a_home_that_others_can_write_is_refused(replan, home, problem):
     home.mkdir()
     home.chmod(0o777)
-    assert_refused(replan("run", problem, "-m", "rules"), "chmod go-w")
+    assert_refused(replan("run", problem, "-m", "template:bug"), "chmod go-w")
 
 
 def test_a_log_that_is_a_link_is_refused(replan, home, problem, tmp_path):
     home.mkdir(mode=0o700)
     (home / "log.jsonl").symlink_to(tmp_path / "elsewhere")
-    assert_refused(replan("run", problem, "-m", "rules"), "log.jsonl")
+    assert_refused(replan("run", problem, "-m", "template:bug"), "log.jsonl")
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_the_home_is_private_whatever_the_umask(replan, home, problem):
     before = os.umask(0)
     try:
-        assert replan("run", problem, "-m", "rules").exit_code == 0
+        assert replan("run", problem, "-m", "template:bug").exit_code == 0
     finally:
         os.umask(before)
     assert home.stat().st_mode & 0o777 == 0o700

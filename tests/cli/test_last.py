@@ -19,7 +19,7 @@ BETTER = "The export in invoices/export.py raises ValueError for an empty total;
 def waiting(replan):
     """The newest of two runs, which both wait for an answer."""
     for _ in range(2):
-        assert replan("run", "-", "-m", "rules", "--no-input", input=THIN).exit_code == 6
+        assert replan("run", "-", "-m", "template:bug", "--no-input", input=THIN).exit_code == 6
     return run_id(replan)
 
 

@@ -61,7 +61,7 @@ def test_the_line_of_a_branch_event_has_its_branch(beam_search):
 
 def test_an_admission_is_logged(replan, home, problem):
     trio.run(announce)
-    assert replan("run", problem, "-m", "rules", "--detach").exit_code == 0
+    assert replan("run", problem, "-m", "template:bug", "--detach").exit_code == 0
     (line,) = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
     assert (line["event"], line["seq"]) == ("run_started", 1)
 

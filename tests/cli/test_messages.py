@@ -180,7 +180,7 @@ def test_a_requirement_cancels_calls_in_flight(shell, replan, problem, scripted)
 def test_the_built_in_model_puts_a_requirement_into_its_plan(replan, tmp_path):
     thin = tmp_path / "thin.md"
     thin.write_text("Make it better, please.")
-    run = json.loads(replan("run", thin, "-m", "rules", "--json").stdout)["run_id"]
+    run = json.loads(replan("run", thin, "-m", "template:bug", "--json").stdout)["run_id"]
     replan("tell", run, "--as", "requirement", "Never write to the production database.")
     replan("resume", run)
     replan("answer", f"{run}/q2", "The login in auth/session.py fails with a TimeoutError; it should work.")

@@ -54,7 +54,7 @@ FILES = {
     "homes/type/config.yaml": "model: [rules]\n",
     "homes/limit/config.yaml": "home_budget: {calls: -1}\n",
     "homes/list/config.yaml": "- rules\n",
-    "homes/twice/config.yaml": "model: rules\nmodel: rules\n",
+    "homes/twice/config.yaml": "model: template:bug\nmodel: template:bug\n",
     "homes/plugin/config.yaml": "plugins: [mine.py]\n",
     "homes/nobody/config.yaml": "people:\n  ana: {may: approve}\n",
     "work/README": "",

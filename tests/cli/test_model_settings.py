@@ -124,7 +124,7 @@ def test_settings_are_in_the_first_record_and_nowhere_where_none_are_set(replan,
     assert pinned["model_settings"]["g_analysis"]["temperature"] == 0.9
     assert pinned["step_models"]["g_analysis"]["model"] == "cheap"
     assert (home / "config.yaml").unlink() is None
-    replan("run", problem, "-w", "single", "-m", "rules")
+    replan("run", problem, "-w", "single", "-m", "template:bug")
     assert not {"model_settings", "step_models"} & json.loads(records(replan)[0]["pinned"]).keys()
 
 
@@ -172,7 +172,7 @@ def test_money_is_reserved_at_the_price_of_the_steps_own_model(replan, problem, 
 )
 def test_a_wrong_key_of_a_workflow_is_named_with_its_line(replan, problem, workflow, change, message):
     workflow.write_text(WORKFLOW.replace(*change))
-    result = replan("run", problem, "-w", workflow, "-m", "rules")
+    result = replan("run", problem, "-w", workflow, "-m", "template:bug")
     assert result.exit_code == 2
     assert message in result.stderr
 
@@ -180,7 +180,7 @@ def test_a_wrong_key_of_a_workflow_is_named_with_its_line(replan, problem, workf
 def test_a_wrong_key_of_the_config_file_is_named_with_its_line(replan, problem, home):
     home.mkdir()
     (home / "config.yaml").write_text("model_settings:\n  strong: {n: 2}\n")
-    result = replan("run", problem, "-m", "rules")
+    result = replan("run", problem, "-m", "template:bug")
     assert result.exit_code == 2
     assert "config.yaml:2 model_settings.strong.n: unknown setting 'n'" in result.stderr
 
@@ -201,12 +201,12 @@ def test_steps_of_a_child_run_ask_their_own_models_with_their_settings(replan, p
 def test_a_run_without_a_key_for_a_steps_model_does_not_begin(replan, problem, workflow, monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    result = replan("run", problem, "-w", workflow, "-m", "rules")
+    result = replan("run", problem, "-w", workflow, "-m", "template:bug")
     assert (result.exit_code, "model 'cheap' of a step needs a key" in result.stderr) == (2, True)
 
 
 def test_a_built_in_model_and_one_of_a_server_share_a_run(replan, problem, workflow, server):
-    result = replan("run", problem, "-w", workflow, "-m", "rules")
+    result = replan("run", problem, "-w", workflow, "-m", "template:bug")
     assert result.exit_code == 0, result.stderr
     assert [sent(each)[0] for each in server.seen] == ["cheap"]
 

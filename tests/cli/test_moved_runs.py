@@ -18,7 +18,7 @@ def other(tmp_path):
 @pytest.fixture
 def asked(replan, home, other):
     """Move a run that waits for an answer, and return its id with the addresses of both journals."""
-    replan("run", "-", "-m", "rules", "--no-input", input=VAGUE)
+    replan("run", "-", "-m", "template:bug", "--no-input", input=VAGUE)
     run = run_id(replan)
     addresses = [f"sqlite:{folder / 'journal.sqlite3'}" for folder in (home, other)]
     assert replan("home", "copy", *addresses).stdout.split() == [run]

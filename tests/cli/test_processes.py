@@ -41,7 +41,7 @@ def test_run_and_check_can_be_piped(home, tmp_path, warm):
     replan = warm / "replan"
     plan = f"{shlex.quote(sys.executable)} -c \"import json,sys; print(json.dumps(json.load(sys.stdin)['plan']))\""
     file = shlex.quote(str(tmp_path / "problem.md"))
-    command = f"set -o pipefail; cat {file} | {replan} run - -m rules --json | {plan} | {replan} check - --json"
+    command = f"set -o pipefail; cat {file} | {replan} run - -m template:bug --json | {plan} | {replan} check - --json"
     result = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False, timeout=PATIENCE)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["valid"] is True
@@ -123,7 +123,7 @@ def test_a_closed_stderr_pipe_does_not_end_the_run(shell, replan, problem, optio
     """The progress is lost, the run goes on, and the plan is printed."""
     reader, writer = os.pipe()
     os.close(reader)
-    with shell("run", problem, "-m", "rules", *options, stderr=writer) as process:
+    with shell("run", problem, "-m", "template:bug", *options, stderr=writer) as process:
         os.close(writer)
         out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
@@ -132,7 +132,7 @@ def test_a_closed_stderr_pipe_does_not_end_the_run(shell, replan, problem, optio
 
 def test_closed_standard_streams_are_no_error(home, problem):
     """`<&- 2>&-`: no file gets their descriptors, and the plan is printed."""
-    command = f"{shlex.quote(sys.executable)} -m replan run {shlex.quote(problem)} -m rules <&- 2>&-"
+    command = f"{shlex.quote(sys.executable)} -m replan run {shlex.quote(problem)} -m template:bug <&- 2>&-"
     result = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False, timeout=PATIENCE)
     assert (result.returncode, result.stderr) == (0, b"")
     assert b"Consistent, but" in result.stdout
@@ -140,7 +140,10 @@ def test_closed_standard_streams_are_no_error(home, problem):
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_full_stdout_is_one_error_line_and_the_run_is_kept(shell, replan, problem, options):
-    with Path("/dev/full").open("w") as full, shell("run", problem, "-m", "rules", *options, stdout=full) as process:
+    with (
+        Path("/dev/full").open("w") as full,
+        shell("run", problem, "-m", "template:bug", *options, stdout=full) as process,
+    ):
         _, err = process.communicate(timeout=PATIENCE)
     last_line = err.decode().splitlines()[-1]
     assert process.returncode == 1
@@ -172,7 +175,7 @@ def test_a_run_with_an_unread_result_has_its_exit_code_and_a_hint(shell, replan,
 @pytest.mark.parametrize("command", [["log", "--last"], ["runs", "--json"], ["workflow", "schema"], ["--help"]])
 def test_a_command_with_unread_output_ends_quietly(replan, shell, problem, unread_pipe, command):
     """Also if all output is buffered until the end."""
-    replan("run", problem, "-m", "rules")
+    replan("run", problem, "-m", "template:bug")
     with shell(*command, stdout=unread_pipe) as process:
         _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (141, b"")

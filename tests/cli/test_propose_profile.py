@@ -33,7 +33,7 @@ def test_a_proposal_is_mended_approved_written_and_used(replan, tmp_path, docs):
     assert replan("resume", "--last").exit_code == 0
     replan("export", "--last", "-o", path)
     assert yaml.safe_load(path.read_text()) == GOOD
-    done = replan("acquire", path, GOAL, "--docs", docs, "-m", "rules", "--json")
+    done = replan("acquire", path, GOAL, "--docs", docs, "-m", "simulated:exact", "--json")
     [step] = json.loads(done.stdout)["calculation"]["steps"]
     assert step["value"] == pytest.approx(1250.5 / 28_500)
 
@@ -51,7 +51,7 @@ def test_a_rejected_proposal_is_made_anew_with_the_reason(replan, tmp_path, docs
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["-m", "rules"], "-m: the model `rules` proposes no profile"),
+        (["-m", "template:bug"], "-m: a template proposes no profile"),
         (["-o", "a.json"], "-o: a profile is a YAML file"),
         (["-o", "there.yaml"], "-o: there.yaml is there already"),
         (["-o", "none/a.yaml"], "-o: its folder does not exist"),

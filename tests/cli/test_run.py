@@ -53,19 +53,13 @@ def test_json_prints_exactly_one_object(replan, problem, scripted):
     assert all(set(step) == {"step", "node", "value", "score"} for step in shown["path"])
 
 
-def test_the_built_in_model_plans_from_standard_input(replan, problem):
+def test_a_template_plans_from_standard_input(replan, problem):
     """The plan of `cat problem.md | replan run - --json` is valid at the strictest level."""
-    result = replan("run", "-", "-m", "rules", "--json", input=Path(problem).read_bytes())
+    result = replan("run", "-", "-m", "template:bug", "--json", input=Path(problem).read_bytes())
     plan = json.dumps(json.loads(result.stdout)["plan"])
     checked = replan("check", "-", "--level", "expansive", "--json", input=plan)
     assert checked.exit_code == 0, checked.stdout
     assert json.loads(checked.stdout)["valid"] is True
-
-
-def test_the_built_in_model_is_the_default_and_is_named(replan, problem):
-    result = replan("run", problem, "--json")
-    assert result.exit_code == 0
-    assert "built-in, offline `rules`" in result.stderr
 
 
 ENDINGS = {
@@ -117,7 +111,7 @@ def test_tokens_and_time_can_be_limited(replan, problem, scripted, limit):
 
 
 def test_a_token_limit_below_one_call_is_explained(replan, problem):
-    result = replan("run", problem, "-m", "rules", "--max-tokens", "100")
+    result = replan("run", problem, "-m", "template:bug", "--max-tokens", "100")
     assert result.exit_code == 5
     assert "the first call alone may take more; `replan resume" in " ".join(result.stdout.split())
 
@@ -161,12 +155,12 @@ def test_an_internal_error_is_one_line_with_its_traceback_in_the_log(replan, hom
 
     home.mkdir(mode=0o700)
     monkeypatch.setattr("actors.planning.prepare.title_of", broken)
-    result = replan("run", problem, "-m", "rules")
+    result = replan("run", problem, "-m", "template:bug")
     assert result.exit_code == 1
     assert result.stderr.startswith(f"replan: internal error: {kind.__name__}: somewhere deep (details in ")
     assert result.stderr.count("\n") == 1
     assert "somewhere deep" in (home / "log.jsonl").read_text()
-    assert "Traceback" in replan("run", problem, "-m", "rules", "--debug").stderr
+    assert "Traceback" in replan("run", problem, "-m", "template:bug", "--debug").stderr
 
 
 def test_logs_go_to_stderr_when_asked_for(replan, home, problem, scripted):
@@ -182,7 +176,7 @@ def test_logs_go_to_stderr_when_asked_for(replan, home, problem, scripted):
 def test_a_large_log_is_rotated(replan, home, problem):
     home.mkdir(mode=0o700)
     (home / "log.jsonl").write_text("x" * (5 * 1024 * 1024 + 1))
-    assert replan("run", problem, "-m", "rules").exit_code == 0
+    assert replan("run", problem, "-m", "template:bug").exit_code == 0
     assert (home / "log.jsonl.1").stat().st_size > 5 * 1024 * 1024
     assert (home / "log.jsonl").stat().st_size < 1024 * 1024
 
@@ -243,5 +237,5 @@ def test_the_dry_run_prints_calls_and_cost(replan, problem, monkeypatch):
     capped = replan("run", problem, "-m", "gpt-5-mini", "--dry-run", "--json", "--max-calls", "7", "--max-cost", "0.01")
     assert json.loads(capped.stdout)["calls_max"] == 7
     assert json.loads(capped.stdout)["cost_usd_max"] == 0.01
-    linear = json.loads(replan("run", problem, "-m", "rules", "-w", "linear", "--dry-run", "--json").stdout)
+    linear = json.loads(replan("run", problem, "-m", "template:bug", "-w", "linear", "--dry-run", "--json").stdout)
     assert linear["calls_worst"] == 4

@@ -111,7 +111,9 @@ def test_a_goal_that_holds_at_the_beginning_is_refused(replan, task, home):
 
 
 def test_a_model_that_reads_no_texts_is_refused(replan, task):
-    assert_refused(replan("lab", "pddl", "run", *task, "-m", "rules"), "--model: the model `rules` reads no PDDL")
+    assert_refused(
+        replan("lab", "pddl", "run", *task, "-m", "template:bug"), "--model: the model `template:bug` reads no PDDL"
+    )
 
 
 def test_a_workflow_that_finds_no_actions_is_refused_and_so_is_that_of_pddl_without_a_domain(replan, task, problem):

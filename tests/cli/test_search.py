@@ -16,7 +16,7 @@ action_pairs:
 
 def test_branches_are_listed_with_the_reasons_of_their_start_and_end(replan, home, problem):
     """S9: an author that always gives the same reply makes duplicate branches, which the run reports."""
-    result = replan("run", problem, "-m", "rules", "--search", "beam:2", "--no-input", "--json")
+    result = replan("run", problem, "-m", "template:bug", "--search", "beam:2", "--no-input", "--json")
     assert json.loads(result.stdout)["outcome"] == "success"
     shown = json.loads(replan("show", "--last", "--tree", "--json").stdout)
     branches = shown["branches"]
@@ -31,7 +31,7 @@ def test_branches_are_listed_with_the_reasons_of_their_start_and_end(replan, hom
 
 
 def test_a_search_with_one_branch_lists_none(replan, home, problem):
-    replan("run", problem, "-m", "rules", "--no-input")
+    replan("run", problem, "-m", "template:bug", "--no-input")
     assert json.loads(replan("show", "--last", "--tree", "--json").stdout)["branches"] == []
     assert "branch" not in replan("show", "--last", "--tree").stdout
 
@@ -57,6 +57,6 @@ def test_workflow_commands_show_the_search(replan, tmp_path):
     assert "search: beam:2x2\n" in replan("workflow", "show", path).stdout
     assert 'search{{"search: beam:2x2"}}' in replan("workflow", "graph", path).stdout
     assert "mine, search: beam:2x2" in replan("workflow", "graph", path, "--format", "dot").stdout
-    cost = json.loads(replan("workflow", "cost", path, "-m", "rules", "--json").stdout)
+    cost = json.loads(replan("workflow", "cost", path, "-m", "template:bug", "--json").stdout)
     assert (cost["search"], cost["branches_max"], cost["calls_worst"], cost["calls_max"]) == ("beam:2x2", 8, 48, 30)
-    assert "beam:2x2, 8 branches at most" in replan("workflow", "cost", path, "-m", "rules").stdout
+    assert "beam:2x2, 8 branches at most" in replan("workflow", "cost", path, "-m", "template:bug").stdout

@@ -55,7 +55,7 @@ def test_a_run_stops_when_no_move_is_worth_its_calls_and_goes_on_with_a_lower_li
 
 @pytest.mark.parametrize("value", ["-0.1", "1.5", "nan"])
 def test_a_value_that_is_no_chance_is_refused(replan, problem, workflow, value):
-    done = replan("run", problem, "-w", workflow, "-m", "rules", f"--stop-below={value}", "--dry-run")
+    done = replan("run", problem, "-w", workflow, "-m", "template:bug", f"--stop-below={value}", "--dry-run")
     assert done.exit_code == 2
     assert "--stop-below" in done.stderr
     assert "Traceback" not in done.stderr
@@ -63,11 +63,11 @@ def test_a_value_that_is_no_chance_is_refused(replan, problem, workflow, value):
 
 def test_a_policy_of_rows_refuses_the_limit(replan, problem, workflow):
     """As an option, as a key of a workflow with its line, and of a run that exists."""
-    done = replan("run", problem, "-w", "option_a", "-m", "rules", "--stop-below", "0.1", "--dry-run")
+    done = replan("run", problem, "-w", "option_a", "-m", "template:bug", "--stop-below", "0.1", "--dry-run")
     assert (done.exit_code, "--stop-below" in done.stderr) == (2, True)
     assert "policy 'default' weighs no moves" in done.stderr
     workflow.write_text(WORKFLOW.replace("policy: belief\n", "stop_below: 0.1\n"))
-    done = replan("run", problem, "-w", workflow, "-m", "rules", "--dry-run")
+    done = replan("run", problem, "-w", workflow, "-m", "template:bug", "--dry-run")
     assert (done.exit_code, f"{workflow}:2" in done.stderr) == (2, True)
     shortened = ("-w", "option_a", "-m", MODEL, "--max-calls", "1", "--json")
     run = json.loads(replan("run", problem, *shortened).stdout)["run_id"]
@@ -79,19 +79,21 @@ def test_the_workflow_gives_the_limit_and_the_option_replaces_it(replan, problem
     workflow.write_text(WORKFLOW + "stop_below: 0.2\n")
     limits = []
     for options in ((), ("--stop-below", "0.3"), ("--stop-below", "0"), ("--keep-trying",)):
-        done = replan("run", problem, "-w", workflow, "-m", "rules", "--no-input", "--json", *options)
+        done = replan("run", problem, "-w", workflow, "-m", "template:bug", "--no-input", "--json", *options)
         limits.append(started(replan, json.loads(done.stdout)["run_id"])["limits"]["stop_below"])
     assert limits == [0.2, 0.3, 0.0, 0.0]
-    done = replan("run", problem, "-w", workflow, "-m", "rules", "--keep-trying", "--stop-below", "0.1", "--dry-run")
+    done = replan(
+        "run", problem, "-w", workflow, "-m", "template:bug", "--keep-trying", "--stop-below", "0.1", "--dry-run"
+    )
     assert (done.exit_code, "--keep-trying" in done.stderr) == (2, True)
-    assert replan("run", problem, "-w", "option_a", "-m", "rules", "--keep-trying", "--dry-run").exit_code == 0
+    assert replan("run", problem, "-w", "option_a", "-m", "template:bug", "--keep-trying", "--dry-run").exit_code == 0
 
 
 def test_no_input_is_pinned_where_a_policy_weighs_questions(replan, problem, workflow):
     """With other policies the record of the start says nothing of it."""
     pinned = []
     for options in (("-w", workflow, "--no-input"), ("-w", workflow), ("-w", "option_a", "--no-input")):
-        done = replan("run", problem, "-m", "rules", "--json", "--max-calls", "20", *options)
+        done = replan("run", problem, "-m", "template:bug", "--json", "--max-calls", "20", *options)
         start = started(replan, json.loads(done.stdout)["run_id"])
         pinned.append((json.loads(start["pinned"]).get("no_input"), start["limits"].get("stop_below")))
     assert pinned == [(True, 0.025), (None, 0.025), (None, None)]
@@ -99,16 +101,16 @@ def test_no_input_is_pinned_where_a_policy_weighs_questions(replan, problem, wor
 
 def test_a_search_that_cannot_use_a_belief_uses_the_rows_in_a_shipped_workflow(replan, problem, workflow):
     """In a workflow file of the user, the combination is refused."""
-    done = replan("run", problem, "-m", "rules", "--no-input", "--search", "beam:2", "--json")
+    done = replan("run", problem, "-m", "template:bug", "--no-input", "--search", "beam:2", "--json")
     assert done.exit_code in (0, 6)
     assert done.stderr == f"replan: {BY_ROWS}\n"
     assert "belief" not in json.loads(started(replan, json.loads(done.stdout)["run_id"])["pinned"])["policy"]
-    cut = replan("run", problem, "-m", "rules", "--no-input", "--search", "beam:2", "--max-calls", "1", "--json")
+    cut = replan("run", problem, "-m", "template:bug", "--no-input", "--search", "beam:2", "--max-calls", "1", "--json")
     resumed = replan("resume", json.loads(cut.stdout)["run_id"], "--max-calls", "30", "--no-input")
     assert (resumed.exit_code, "differs" in resumed.stderr) == (0, False)
-    refused = replan("run", problem, "-w", workflow, "-m", "rules", "--search", "beam:2", "--dry-run")
+    refused = replan("run", problem, "-w", workflow, "-m", "template:bug", "--search", "beam:2", "--dry-run")
     assert (refused.exit_code, "cannot be used with the search 'beam'" in refused.stderr) == (2, True)
-    refused = replan("run", problem, "-m", "rules", "--search", "beam:2", "--stop-below", "0.1", "--dry-run")
+    refused = replan("run", problem, "-m", "template:bug", "--search", "beam:2", "--stop-below", "0.1", "--dry-run")
     assert (refused.exit_code, "weighs no moves" in refused.stderr) == (2, True)
 
 
@@ -122,9 +124,9 @@ def test_a_deterministic_author_that_has_nothing_new_to_write_is_not_told_to_kee
     pair = "{generator: model, guard: {all_of: [plan_medium, never]}, prompt: plan_direct, rmax: 9}"
     path.write_text(f"name: w\npolicy: belief\naction_pairs:\n  g_plan: {pair}\n")
     for options in ((), ("--keep-trying",)):
-        done = replan("run", problem, "-w", path, "-m", "rules", "--plugins", guards, "--no-input", *options)
+        done = replan("run", problem, "-w", path, "-m", "template:bug", "--plugins", guards, "--no-input", *options)
         assert done.exit_code == 5, done.output
         told = " ".join(done.stdout.split())
-        assert "stuck for good: the model rules always writes the same for the same prompt" in told
+        assert "stuck for good: the model template:bug always writes the same for the same prompt" in told
         assert "-m MODEL` asks another model" in told
         assert "--keep-trying" not in told

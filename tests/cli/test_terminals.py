@@ -81,7 +81,9 @@ def test_an_error_is_folded_on_a_narrow_terminal_and_one_line_in_a_pipe(home, re
 
 
 @pytest.mark.parametrize("term", ["xterm", "dumb"])
-@pytest.mark.parametrize("command", [["workflow", "list"], ["doctor"], ["workflow", "cost", "search", "-m", "rules"]])
+@pytest.mark.parametrize(
+    "command", [["workflow", "list"], ["doctor"], ["workflow", "cost", "search", "-m", "template:bug"]]
+)
 def test_reports_fit_a_narrow_terminal(home, command, term, on_terminal):
     code, text = on_terminal(*command, TERM=term, COLUMNS="60", NO_COLOR="1")
     assert code == 0
@@ -111,7 +113,7 @@ def test_a_tree_that_is_taller_than_the_screen_says_how_much_is_not_shown(home, 
 
 def test_a_dumb_terminal_gets_only_lines(home, problem, on_terminal):
     """With TERM=dumb progress is one line per event, and nothing moves the cursor."""
-    code, text = on_terminal("run", problem, "-m", "rules", TERM="dumb", COLUMNS="50")
+    code, text = on_terminal("run", problem, "-m", "template:bug", TERM="dumb", COLUMNS="50")
     assert code == 0
     assert "\x1b" not in text
     assert "Consistent, but" in text

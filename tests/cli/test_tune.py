@@ -32,7 +32,7 @@ def test_a_race_writes_a_workflow_that_runs_at_once(replan, folder):
     workflow = yaml.safe_load(text)
     assert workflow["policy"] == "default"
     assert workflow["max_total_calls"] in (5, 10)
-    dry = json.loads(replan("run", PROBLEM, "-w", "tuned.yaml", "-m", "rules", "--dry-run", "--json").stdout)
+    dry = json.loads(replan("run", PROBLEM, "-w", "tuned.yaml", "-m", "template:bug", "--dry-run", "--json").stdout)
     assert dry["calls_limit"] == workflow["max_total_calls"]
 
 
@@ -49,7 +49,7 @@ def test_a_belief_policy_in_the_winner_keeps_its_other_options(replan, folder):
     """A workflow with a belief policy takes `--max-calls`; no key that it leaves out counts as set."""
     assert replan(*RACE[:-3], "belief", "--cap", 10, "--max-calls", 120, "--jobs", 1).exit_code == 0
     assert yaml.safe_load((folder / "tuned.yaml").read_text())["policy"] == "belief"
-    result = replan("run", PROBLEM, "-w", "tuned.yaml", "-m", "rules", "--max-calls", 4, "--dry-run", "--json")
+    result = replan("run", PROBLEM, "-w", "tuned.yaml", "-m", "template:bug", "--max-calls", 4, "--dry-run", "--json")
     assert result.exit_code == 0, result.stderr
 
 
@@ -67,7 +67,7 @@ def test_a_belief_policy_in_the_winner_keeps_its_other_options(replan, folder):
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_writes_nothing(replan, folder, monkeypatch, arguments, said):
-    monkeypatch.setenv("REPLAN_MODEL", "rules")  # A model of the environment is not named for the race.
+    monkeypatch.setenv("REPLAN_MODEL", "template:bug")  # A model of the environment is not named for the race.
     (folder / "notes.md").write_text("mine\n")
     result = replan("lab", "race", PROBLEM, *arguments)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)

@@ -88,7 +88,7 @@ def trip(replan, tmp_path):
         (tmp_path / "actions.py").write_text(ACTIONS)
         (tmp_path / "work").mkdir(exist_ok=True)
         (tmp_path / "plan.json").write_text(json.dumps(plan))
-        names = ("--tools", tmp_path / "tools.yaml", "--workspace", tmp_path / "work", "-m", "rules")
+        names = ("--tools", tmp_path / "tools.yaml", "--workspace", tmp_path / "work", "-m", "template:bug")
         return replan("execute", tmp_path / "plan.json", *names, "--no-input", *words)
 
     return execute
@@ -183,7 +183,7 @@ def test_an_execution_in_which_nothing_can_be_undone_and_a_run_of_another_kind_a
     assert nothing.exit_code == Exit.USAGE
     assert "there is nothing to undo" in nothing.stderr
     (tmp_path / "problem.md").write_text("Fix the bug: the export in app/export.py loses the last row.")
-    replan("run", tmp_path / "problem.md", "-m", "rules", "--no-input")
+    replan("run", tmp_path / "problem.md", "-m", "template:bug", "--no-input")
     other = replan("undo", run_id(replan))
     assert other.exit_code == Exit.USAGE
     assert "only what an execution did can be undone" in other.stderr

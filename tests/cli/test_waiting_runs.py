@@ -133,7 +133,7 @@ def test_a_cancel_ends_a_run_without_a_driver_and_without_a_call(replan, waiting
 def test_a_resume_of_an_older_run_than_the_newest_says_so(replan, problem, scripted):
     replan("run", problem, "-m", scripted({"g_analysis": [ASKING]}), "-w", "option_a", "--no-input")
     waiting = run_id(replan)
-    replan("run", problem, "-m", "rules")
+    replan("run", problem, "-m", "template:bug")
     last = replan("resume", "--last", "--no-input")
     assert last.exit_code == 6
     told = f"run {run_id(replan)} has finished; the newest that goes on is {waiting}: "
@@ -143,7 +143,7 @@ def test_a_resume_of_an_older_run_than_the_newest_says_so(replan, problem, scrip
 def test_the_newest_run_that_goes_on_may_have_finished_before_it_was_told_a_requirement(replan, problem, tmp_path):
     (tmp_path / "thin.md").write_text("Make it better, please.")
     for name in (tmp_path / "thin.md", tmp_path / "thin.md"):
-        replan("run", name, "-m", "rules", "--no-input")
+        replan("run", name, "-m", "template:bug", "--no-input")
     run = run_id(replan)
     replan("answer", "--last", "--decline")
     ended = replan("resume", run)

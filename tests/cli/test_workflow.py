@@ -60,9 +60,9 @@ def test_schemas_are_json_schemas(replan, kind):
 
 
 def test_the_cost_is_the_exact_worst_case(replan):
-    shown = json.loads(replan("workflow", "cost", "option_a", "-m", "rules", "--json").stdout)
+    shown = json.loads(replan("workflow", "cost", "option_a", "-m", "template:bug", "--json").stdout)
     assert (shown["calls_happy"], shown["calls_worst"], shown["cost_usd_max"]) == (2, 6, 0)
-    assert "6 calls" in replan("workflow", "cost", "option_a", "-m", "rules").stdout
+    assert "6 calls" in replan("workflow", "cost", "option_a", "-m", "template:bug").stdout
 
 
 def test_an_unknown_workflow_gets_a_suggestion(replan):
@@ -152,7 +152,7 @@ def test_the_doctor_says_the_context_window_of_the_model(replan, monkeypatch):
         ("qwen3:8b", 0, "it has the model 'qwen3:8b'"),
         ("llama3", 0, "it has the model 'llama3'"),
         ("qwen3:8", 1, "does not list the model 'qwen3:8' (did you mean 'qwen3:8b'?)"),
-        ("rules", 0, "answers (status 200)"),
+        ("template:bug", 0, "answers (status 200)"),
     ],
 )
 def test_the_doctor_looks_for_the_model_in_the_servers_list(replan, monkeypatch, model, code, message):
@@ -193,7 +193,7 @@ def test_an_atomicguard_file_is_shown_and_its_run_refused_for_missing_plug_ins(r
         ":1 action_pairs.g_code.output_type: ignored; nothing here reads it",
         f": {lacking}",
     ]
-    run = replan("run", "-", "-w", str(path), "-m", "rules", input="Login fails with a timeout in src/login.py.")
+    run = replan("run", "-", "-w", str(path), "-m", "template:bug", input="Login fails with a timeout in src/login.py.")
     assert (run.exit_code, run.stdout) == (2, "")
     assert lacking in run.stderr
     assert len(run.stderr.splitlines()) == 1

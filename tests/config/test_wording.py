@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from actors.files.validation_errors import PATTERN_MEANINGS, usage_problem
 from actors.files.yaml_document import parse_document
 from actors.policy.table import Policy
-from actors.rules.tables import RulesTables
+from actors.templates.tables import PlanTemplate
 from replan.setup.config_schemas import SCHEMAS
 
 ROW = "{id: rest, why: because, level: local_retry}"
@@ -57,7 +57,7 @@ def test_each_kind_of_error_has_a_plain_message(text, message):
 
 def test_every_pattern_has_a_meaning_in_words():
     """Except the pattern of a prompt's slot, which has its own check."""
-    schemas = json.dumps([model.model_json_schema() for model in (*SCHEMAS.values(), RulesTables)])
+    schemas = json.dumps([model.model_json_schema() for model in (*SCHEMAS.values(), PlanTemplate)])
     patterns = {json.loads(f'"{pattern}"') for pattern in re.findall(r'"pattern": "(.*?)"[,}]', schemas)}
     patterns |= {json.loads(f'"{pattern}"') for pattern in re.findall(r'"patternProperties": {"(.*?)": ', schemas)}
     assert patterns - {r"\{feedback\}"} == PATTERN_MEANINGS.keys()

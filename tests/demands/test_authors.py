@@ -13,7 +13,7 @@ from actors.values.requirements import RequirementKind, requirement_id
 from tests.cli.samples import ANALYSIS, STRATEGY, write_script
 from tests.support.yaml_files import read_yaml
 
-STATEMENTS = Path(__file__).parents[1] / "rules" / "statements"
+STATEMENTS = Path(__file__).with_name("statements")
 TEXTS = {
     each["id"]: each["text"]
     for name in ("held_out.yaml", "development.yaml")

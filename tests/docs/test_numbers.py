@@ -3,6 +3,7 @@
 import pytest
 
 from actors.config.workflow import STEPS_MAX, Workflow
+from actors.demands.reader import READ_LINES_MAX
 from actors.files import yaml_document
 from actors.guards import recon
 from actors.guards.plan_settings import Settings
@@ -17,9 +18,8 @@ from actors.prompting.render import (
     FEEDBACK_BYTES_MAX,
     SPECIFICATION_BYTES_MAX,
 )
-from actors.rules.requirements import REQUIREMENTS_MAX
-from actors.rules.text import READ_LENGTH_MAX, READ_LINES_MAX
 from actors.run.outage import BACKOFF_FIRST, LEFT_SECONDS, PATIENCE_SECONDS, TRIES_MAX
+from actors.templates.request import DEMANDS_MAX
 from actors.tools import listing
 from replan.cli.commands.check import FILE_BYTES_MAX
 from replan.cli.logfile import LOG_BYTES_MAX
@@ -66,11 +66,7 @@ STATED = [
         f"{SPECIFICATION_BYTES_MAX:,} bytes of the problem, {DEPENDENCY_BYTES_MAX:,} of each result",
     ),
     ("reference/prompts.md", f"{ANSWER_BYTES_MAX:,} of each answer, {FEEDBACK_BYTES_MAX:,} of each rejection"),
-    (
-        "explanation/rules-model.md",
-        f"{READ_LENGTH_MAX:,} characters of a text and at most {READ_LINES_MAX:,} lines",
-    ),
-    ("explanation/rules-model.md", f"lists at most {REQUIREMENTS_MAX} requirements"),
+    ("explanation/templates.md", f"lists at most {DEMANDS_MAX} requirements"),
     ("explanation/security.md", f"no more than {READ_LINES_MAX:,} such lines"),
     ("explanation/security.md", f"at most {BYTES_MAX // 1024**2} MiB of a plan and {FILE_BYTES_MAX // 1024**2} MiB"),
     ("reference/workflow.md", f"has 1 to {STEPS_MAX} steps"),

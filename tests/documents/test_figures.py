@@ -61,11 +61,16 @@ def judged(made, wanted, path, index):
     return "found"
 
 
-def by_rules(made, folder):
-    """Return how many figures the model `rules` finds, how many others it takes, and for how many it finds nothing."""
+def by_sentences(made, folder):
+    """Return how many figures the simulated author finds, how many others it takes, and how often it finds none."""
     (folder / "profile.yaml").write_text(profile(made.language), encoding="utf-8")
     result = replan.acquire(
-        folder / "profile.yaml", "the fleet", docs=folder / "docs", model="rules", home=replan.MEMORY, max_calls=200
+        folder / "profile.yaml",
+        "the fleet",
+        docs=folder / "docs",
+        model="simulated:exact",
+        home=replan.MEMORY,
+        max_calls=200,
     )
     counts = Counter()
     for field in result.fields:
@@ -92,7 +97,7 @@ def measured(language, wanted, folder):
     assert index.notices == ()
     outcomes = {path: judged(made, wanted, path, index) for path in FIELDS}
     refused = sorted(f"{path}: {code}" for path, code in outcomes.items() if code != "found")
-    rules = by_rules(made, folder)
+    rules = by_sentences(made, folder)
     found = len(FIELDS) - len(refused)
     return (language, wanted, len(FIELDS), found, "; ".join(refused), rules["found"], rules["other"], rules["none"])
 

@@ -77,12 +77,14 @@ def as_format(wanted, blocks):
 
 
 def filled(folder, wanted, blocks):
-    """Return the result of a run of the model `rules` over one document."""
+    """Return the result of a run of the simulated author over one document."""
     (folder / "docs").mkdir(parents=True)
     name, content = as_format(wanted, blocks)
     (folder / "docs" / name).write_bytes(content)
     (folder / "profile.yaml").write_text(profile("en"), encoding="utf-8")
-    return replan.acquire(folder / "profile.yaml", "x", docs=folder / "docs", model="rules", home=replan.MEMORY)
+    return replan.acquire(
+        folder / "profile.yaml", "x", docs=folder / "docs", model="simulated:exact", home=replan.MEMORY
+    )
 
 
 @pytest.mark.parametrize("wanted", FORMATS)

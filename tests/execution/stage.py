@@ -34,7 +34,7 @@ PROBLEM = "The login fails with a timeout in app/login.py. Fix the bug."
 @cache
 def planning():
     """Return the configuration of the planning runs of replans."""
-    setup = Setup("rules", None, registry(), data_root(), {}, 1_000.0)
+    setup = Setup("template:bug", None, registry(), data_root(), {}, 1_000.0)
     config = prepare_planning(PlanningInput(PROBLEM), setup).pinned
     assert isinstance(config, RunConfig)
     return config
@@ -225,7 +225,7 @@ class Stage:
         from runtime.core.ledger import Amount
 
         self.now += 1.0
-        reply = Reply(json.dumps(value), None, "rules")
+        reply = Reply(json.dumps(value), None, "template:bug")
         return self.send(Generated(self.only(PLANNER), self.now, 1.0, reply, Amount(calls, 100, 0)))
 
     def proved(self):

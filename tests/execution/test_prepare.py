@@ -22,7 +22,7 @@ TWICE = plan(step("a", "missing", "goal"), step("b", "lost", "other"), goal="goa
 
 def prepared(tmp_path, value=GOOD, tools=None, **fields):
     given = {"workspace": tmp_path, "tools": tools or tools_for(value), **fields}
-    setup = Setup("rules", None, registry(), data_root(), {}, 1_000.0)
+    setup = Setup("template:bug", None, registry(), data_root(), {}, 1_000.0)
     return prepare_execution(ExecutionInput(value, **given), setup)
 
 
@@ -38,7 +38,7 @@ def test_what_an_execution_is_pinned_to_is_its_input(tmp_path):
     run = prepared(tmp_path, plan_of="p1", level="plan_medium", approval="each", snapshots=False, r_max=77)
     pinned = run.config
     assert (pinned.level, pinned.approval, pinned.snapshots, pinned.r_max) == ("plan_medium", "each", False, 77)
-    assert (pinned.workspace, pinned.policy.name, pinned.model) == (str(tmp_path), "default", "rules")
+    assert (pinned.workspace, pinned.policy.name, pinned.model) == (str(tmp_path), "default", "template:bug")
     assert (run.title, run.plan_of, run.kind, run.notices) == ("reach the goal", "p1", "execution", ())
     assert (run.limits.calls, pinned.replans_max, pinned.questions_max, pinned.r_patience) == (90, 2, 5, 2)
     assert (pinned.timeout_seconds, pinned.output_tokens_max, pinned.question_expires_seconds) == (120.0, 16_384, None)
@@ -114,5 +114,5 @@ def test_a_plan_over_the_limit_of_its_bytes_is_refused_and_one_at_it_is_not(tmp_
 
 
 def test_a_limit_of_money_needs_a_known_price(tmp_path):
-    with pytest.raises(UsageProblem, match="the price of 'rules' is not known"):
+    with pytest.raises(UsageProblem, match="the price of 'template:bug' is not known"):
         prepared(tmp_path, limits=Limits(calls=5, micro_usd=1))

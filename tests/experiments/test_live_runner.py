@@ -40,7 +40,7 @@ async def run(experiment, folder, environment):
 
 
 async def test_an_experiment_can_use_the_model_rules(prepared, tmp_path):
-    experiment = prepared(models=["rules"], **ASKED)
+    experiment = prepared(models=["template:bug"], **ASKED)
     trials = await run(experiment, tmp_path / "out", {})
     assert [trial.outcome for trial in trials] == ["success"] * 3
     assert {trial.solved for trial in trials} == {None}
@@ -48,9 +48,9 @@ async def test_an_experiment_can_use_the_model_rules(prepared, tmp_path):
 
 
 async def test_simulated_and_real_arms_can_be_mixed(prepared, tmp_path):
-    experiment = prepared(models=["rules", "simulated:base"], **ASKED)
+    experiment = prepared(models=["template:bug", "simulated:base"], **ASKED)
     trials = await run(experiment, tmp_path / "out", {})
-    assert [trial.arm for trial in trials[:2]] == ["single@rules", "single@base"]
+    assert [trial.arm for trial in trials[:2]] == ["single@template:bug", "single@base"]
     assert trials[1].cause
 
 
@@ -76,7 +76,7 @@ async def test_a_trial_killed_before_its_first_record_is_run_again(prepared, tmp
     async def killed(*_):
         raise Killed
 
-    experiment = prepared(models=["rules"], concurrency=1, **ASKED)
+    experiment = prepared(models=["template:bug"], concurrency=1, **ASKED)
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "_drive", killed)
         with pytest.raises(BaseExceptionGroup):
@@ -85,7 +85,7 @@ async def test_a_trial_killed_before_its_first_record_is_run_again(prepared, tmp
 
 
 async def test_no_trial_begins_that_may_exceed_the_budget(prepared, tmp_path):
-    experiment = prepared(models=["rules"], budget={"calls": 4}, **ASKED)
+    experiment = prepared(models=["template:bug"], budget={"calls": 4}, **ASKED)
     trials = await run(experiment, tmp_path / "out", {})
     assert len(trials) < 3
     assert sum(trial.calls for trial in trials) <= 4

@@ -23,7 +23,10 @@ from runtime.core.errors import UsageProblem
         ({"problems": ["nowhere.md"]}, "no such file"),
         ({"problems": []}, "problems"),
         ({"models": ["simulated:bse"]}, "did you mean 'base'?"),
-        ({"models": ["rules"], "pipelines": [{"name": "search", "feedback": "shuffled"}]}, "simulated author only"),
+        (
+            {"models": ["template:bug"], "pipelines": [{"name": "search", "feedback": "shuffled"}]},
+            "simulated author only",
+        ),
         ({"pipelines": [{"name": "search", "without_rows": ["stagnatio"]}]}, "did you mean 'stagnation'?"),
         ({"pipelines": [{"name": "search", "search_config": {"r_patience": 3}}]}, "has no use for r_patience"),
         ({"pipelines": [{"name": "search", "steps": {"g_plan": {"r_patience": 3}}}]}, "has no use for r_patience"),

@@ -13,7 +13,12 @@ PATH, OTHER = "segment.win_rate", "8 %"
 
 
 async def acquired(folder):
-    options = {"docs": ROOT / "docs" / "examples" / "market", "model": "rules", "given": GIVEN, "home": folder / "home"}
+    options = {
+        "docs": ROOT / "docs" / "examples" / "market",
+        "model": "simulated:exact",
+        "given": GIVEN,
+        "home": folder / "home",
+    }
     return (await replan.aacquire("market_size", GOAL, **options)).run_id
 
 

@@ -203,7 +203,7 @@ async def test_a_run_is_forked_and_a_host_drives_the_fork(face, tmp_path, monkey
         assert (await home.do("fork", "zzzzzzzz", {"at": "1"}))[0] == MISSING
         known = {row.run for row in await home.engine.journal.runs(ALL)}
         assert known == {ended}, "what is refused starts nothing"
-        at = {"at": "before:g_plan/v1.a1", "model": "rules", "max_calls": 3}
+        at = {"at": "before:g_plan/v1.a1", "model": "template:bug", "max_calls": 3}
         assert (await home.do("fork", ended, at))[0] == OK
         (fork,) = {row.run for row in await home.engine.journal.runs(ALL)} - known
         await home.settled(fork, "success")

@@ -44,7 +44,7 @@ GOOD = {
 def test_the_rules_plan_through_every_decomposition(workflow, problem):
     """S123 to S126: every first attempt is accepted, and the calls are those of the seeds' comparison."""
     text = PROBLEMS[problem].read_text(encoding="utf-8")
-    result = replan.solve(text, model="rules", workflow=workflow, home=replan.MEMORY)
+    result = replan.solve(text, model="template:bug", workflow=workflow, home=replan.MEMORY)
     assert (result.outcome, result.calls) == ("success", CALLS[workflow])
     assert [step.step for step in result.path] == STEPS[workflow]
 
@@ -53,7 +53,9 @@ def test_the_rules_plan_through_every_decomposition(workflow, problem):
 def test_the_rules_ask_once_where_a_text_is_too_thin(workflow):
     answers = iter(["The function load() in src/orders.py raises KeyError when an order has no lines."] * 3)
     text = PROBLEMS[THIN].read_text(encoding="utf-8")
-    result = replan.solve(text, model="rules", workflow=workflow, home=replan.MEMORY, ask=lambda _: next(answers))
+    result = replan.solve(
+        text, model="template:bug", workflow=workflow, home=replan.MEMORY, ask=lambda _: next(answers)
+    )
     assert result.outcome == "success"
 
 

@@ -9,7 +9,7 @@ import pytest
 from actors.guards.built_in import BUILT_IN
 from actors.guards.fields import PROBLEM_TYPES
 from actors.handlers.registry import Registry
-from actors.handlers.templates import TemplateSelectorGenerator
+from actors.handlers.templates import FALLBACK, TemplateSelectorGenerator
 from actors.planning.actors import actors_for
 from actors.run.kind import Resources
 from actors.values.artifacts import Artifact, Context
@@ -56,21 +56,21 @@ async def test_the_selector_makes_the_same_plan_each_time():
 
 
 async def test_the_accepted_recon_fills_the_template():
-    """S125: facts of the recon take precedence over facts that the rules extract from the text."""
+    """S125: facts of the recon take precedence over files that the text names."""
     found = {**RECON, "mentioned_files": ["src/other.py"]}
     assert "src/other.py" in json.dumps(await selected(context(analysis=ANALYSIS, recon=found)))
 
 
 @pytest.mark.parametrize("said", ["a_type_of_its_own", "", None, 3, ["bug_fix"]])
-async def test_an_unknown_type_falls_back_to_the_one_that_the_text_shows(said):
-    """S132: never an error in the middle of a run, and never a template out of the blue."""
+async def test_an_unknown_type_falls_back_to_a_defined_template(said):
+    """S132: never an error in the middle of a run."""
     made = await selected(context(SLOW, analysis={**ANALYSIS, "problem_type": said}))
-    assert made == await selected(context(SLOW, analysis={**ANALYSIS, "problem_type": "performance"}))
+    assert made == await selected(context(SLOW, analysis={**ANALYSIS, "problem_type": FALLBACK}))
 
 
-async def test_without_an_analysis_the_text_decides():
+async def test_without_an_analysis_it_is_the_same_template():
     """S132."""
-    assert (await selected(context(SLOW)))["plan_id"].startswith("performance")
+    assert (await selected(context(SLOW)))["plan_id"].startswith(FALLBACK)
 
 
 async def test_a_plan_of_the_users_own_is_passed_on_unchanged():
@@ -79,7 +79,7 @@ async def test_a_plan_of_the_users_own_is_passed_on_unchanged():
     assert (await selected(context(analysis=other), bug_fix=mine))["plan_id"].startswith("feature")
     audit = {**ANALYSIS, "problem_type": "audit"}
     assert await selected(context(analysis=audit), audit=mine) == mine, "a type that is not shipped"
-    assert await selected(context(SLOW, analysis=audit), performance=mine) == mine, "the fallback takes it, too"
+    assert await selected(context(SLOW, analysis=audit), feature=mine) == mine, "the fallback takes it, too"
 
 
 async def test_a_plan_for_every_other_type():
@@ -146,6 +146,6 @@ def test_a_workflow_may_be_a_template_alone(tmp_path, name):
     pair = {"generator": name, "guard": "plan_medium"}
     path = tmp_path / "catalogue.json"
     path.write_text(json.dumps({"name": "catalogue", "action_pairs": {"g_plan": pair}}))
-    result = solve(SLOW, workflow=str(path), model="rules", home=MEMORY)
+    result = solve(SLOW, workflow=str(path), model="template:bug", home=MEMORY)
     assert (result.outcome, result.calls) == ("success", 0)
-    assert result.plan_json["plan_id"].startswith("performance")
+    assert result.plan_json["plan_id"].startswith(FALLBACK)

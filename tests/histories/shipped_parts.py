@@ -4,9 +4,9 @@ A history may put a fault into an artifact, as a model might; what is found is a
 """
 
 import json
-from functools import cache
 
 from actors.config.loader import load_policy
+from actors.config.model_spec import TEMPLATE_NAMES
 from actors.config.step_guards import guard_for
 from actors.config.workflow import MODEL_GENERATORS
 from actors.config.workflow_check import check_workflow
@@ -14,16 +14,27 @@ from actors.guards.built_in import BUILT_IN
 from actors.handlers.generators import material
 from actors.planning.prepare import pin
 from actors.planning.prompt_context import context_for
-from actors.rules.model import write
-from actors.rules.template_files import build_rules, load_templates
+from actors.templates.model import write
+from actors.templates.tables import load_templates
 from actors.values.findings import bounded
 from replan.setup.data_files import data_root
 
 
-@cache
-def rules():
-    """Return the tables of the offline author."""
-    return build_rules(load_templates(data_root() / "configs" / "templates"))
+def written(given):
+    """Return a template's artifact; an analysis and a strategy are another one after each rejection.
+
+    What follows an accepted analysis is of the template of its type.
+    """
+    templates = load_templates(data_root() / "configs" / "templates")
+    rejections = (given["settings"].get("escalations") or 0) + len(given.get("retry", ()))
+    kind = given.get("dependencies", {}).get("analysis", {}).get("problem_type", "bug_fix")
+    name = next(name for name, template in templates.items() if template.kind == kind)
+    if given["role"] == "analysis":
+        name = TEMPLATE_NAMES[rejections % len(TEMPLATE_NAMES)]
+    artifact = json.loads(write(given["role"], given, name, templates[name]))
+    if given["role"] == "strategy" and rejections % 2:
+        artifact["strategy_id"] = "S5_investigate_first"
+    return artifact
 
 
 def shipped_problem(name):
@@ -34,14 +45,14 @@ def shipped_problem(name):
 def shipped_config(name, policy=None, **keys):
     """Return the configuration of a shipped workflow, with another policy if one is named, and these keys changed."""
     loaded, own = check_workflow(name, data_root(), BUILT_IN, MODEL_GENERATORS)
-    pinned = pin(loaded, load_policy(policy, data_root()) if policy else own, "rules", None)
+    pinned = pin(loaded, load_policy(policy, data_root()) if policy else own, "template:bug", None)
     return pinned.model_copy(update={"workflow": pinned.workflow.changed(**keys)}) if keys else pinned
 
 
 def authored(state, node, changes):
     """Return the offline author's text for a node, with the changes: `PATH=JSON`, `PATH.+=JSON` to append, `-PATH`."""
     context = context_of(state, node)
-    artifact = json.loads(write(context.settings["role"], material(context), rules()))
+    artifact = written(material(context))
     for change in changes:
         path, _, text = change.partition("=")
         *upper, last = path.removeprefix("-").split(".")

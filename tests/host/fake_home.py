@@ -96,5 +96,5 @@ def run_request(*steps, questions_max=5, chained=True, **limits):
         for place, name in enumerate(steps)
     }
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6, source="test")
-    config = pinned(pairs, price=price, questions_max=questions_max).model_copy(update={"model": "rules"})
+    config = pinned(pairs, price=price, questions_max=questions_max).model_copy(update={"model": "template:bug"})
     return RunRequest("the problem", "a run", config, Limits(**{"calls": 20, **limits}))

@@ -138,7 +138,7 @@ def _delayed_calls(monkeypatch, waits_for):
     work = run_request("one", "two", chained=False)
     if "mailbox" in waits_for:
         config = pinned({"one": {"concurrency": 1}}, search="best_of:2")
-        work = replace(work, pinned=config.model_copy(update={"model": "rules"}))
+        work = replace(work, pinned=config.model_copy(update={"model": "template:bug"}))
     if waits_for == "journal":  # The lease cannot be verified, which must happen before a call is sent.
         monkeypatch.setattr("runtime.drive.lease.LeaseKeeper._may_be_over", lambda _: True)
         monkeypatch.setattr("runtime.drive.lease.LeaseKeeper._renewed", _not_renewed)

@@ -16,7 +16,7 @@ from tests.support.worlds import pinned
 
 _PAIR = {"generator": "made", "guard": "human_review", "rmax": 4}
 _PRICE = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6, source="test")
-_CONFIG = pinned({"a": _PAIR}, price=_PRICE, questions_max=5).model_copy(update={"model": "rules"})
+_CONFIG = pinned({"a": _PAIR}, price=_PRICE, questions_max=5).model_copy(update={"model": "template:bug"})
 REVIEWED = RunRequest("the problem", "a run", _CONFIG, Limits(calls=20))
 
 

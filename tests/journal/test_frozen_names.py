@@ -124,7 +124,7 @@ CHANGE = {
     "deadline": 4_000_000_000.0,
     "patience_seconds": 60.0,
     "stop_below": 0.5,
-    "model": "rules",
+    "model": "template:bug",
     "call_seconds": 600.0,
     "timeout_seconds": 60.0,
     "output_tokens_max": 5_000,
@@ -161,7 +161,7 @@ async def messages():
     clock, known = SystemClock(), registry()
     async with open_memory(CODEC, clock) as journal:
         engine = Engine(journal, registry=known, clock=clock, environment={}, threads=False)
-        options, choice = RunOptions(workflow="search"), choose_model("rules", {}, UserConfig())
+        options, choice = RunOptions(workflow="search"), choose_model("template:bug", {}, UserConfig())
         job = prepare_run(
             "Make it better, please.",
             options,

@@ -54,7 +54,7 @@ def main() -> int:
         (folder / "plan.json").write_text(json.dumps(PLAN))
         (folder / "tools.yaml").write_text(yaml.safe_dump(tools(sys.argv[-1])))
         words = ["execute", str(folder / "plan.json"), "--tools", str(folder / "tools.yaml"), "--no-input"]
-        words += ["--workspace", str(folder / "workspace"), "--approve", "none", "-m", "rules"]
+        words += ["--workspace", str(folder / "workspace"), "--approve", "none", "-m", "template:bug"]
         environment = {**os.environ, "REPLAN_HOME": str(folder / "home")}
         return subprocess.run([sys.executable, "-m", "replan", *words], env=environment, check=False).returncode
 

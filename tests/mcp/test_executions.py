@@ -36,7 +36,7 @@ async def test_a_plan_is_executed_with_a_tool_set_of_the_settings(tmp_path, monk
     async with served(tmp_path, monkeypatch, allow_execute=True, tools=sets) as home, home.client() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
         assert (await at_rest(client, run))["outcome"] == "success"
-        execution = (await called(client, "execute", id=run, tools="tickets", model="rules"))["run_id"]
+        execution = (await called(client, "execute", id=run, tools="tickets", model="template:bug"))["run_id"]
         state = await at_rest(client, execution)
         assert (state["kind"], state["outcome"]) == ("execution", "success")
         [content] = (await client.read_resource(f"replan://runs/{execution}/plan")).contents
@@ -51,7 +51,7 @@ async def test_no_client_approves_a_step(tmp_path, monkeypatch):
         async with home.client(elicitation_callback=fill) as client:
             run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
             assert (await at_rest(client, run))["outcome"] == "success"
-            execution = (await called(client, "execute", id=run, tools="tickets", model="rules"))["run_id"]
+            execution = (await called(client, "execute", id=run, tools="tickets", model="template:bug"))["run_id"]
             state = await at_rest(client, execution)
             [question] = state["questions"]
             assert question["text"].startswith("May the step 'find'")

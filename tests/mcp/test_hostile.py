@@ -143,7 +143,7 @@ async def test_a_bug_is_one_line_without_its_text(tmp_path, monkeypatch):
 HEAVY = (
     (
         "acquire",
-        {"profile": "market_size", "goal": "x", "model": "rules", "given": {"core.region": "5 quettaparsec^12"}},
+        {"profile": "market_size", "goal": "x", "model": "exact", "given": {"core.region": "5 quettaparsec^12"}},
     ),
     ("status", {"id": "a\u0000b"}),
     ("check_plan", {"plan": "[" * 100_000}),

@@ -342,7 +342,7 @@ async def test_an_acquisition_and_a_fork_are_tasks_too(tmp_path, monkeypatch):
     (tmp_path / "docs").mkdir()
     named = {"market": str(tmp_path / "docs")}
     async with served(tmp_path, monkeypatch, documents=named) as home, home.client(**with_tasks()) as client:
-        order = {"profile": "market_size", "goal": "EV charging in Portugal", "documents": "market", "model": "rules"}
+        order = {"profile": "market_size", "goal": "EV charging in Portugal", "documents": "market", "model": "exact"}
         task = (await new_task(client, "acquire", **order)).taskId
         while (state := await until(client.session, task, "input_required"))["status"] == "input_required":
             declined = {name: ElicitResult(action="decline") for name in state["inputRequests"]}
@@ -375,7 +375,7 @@ async def test_an_execution_whose_approval_is_for_people_works_until_a_person_an
     ):
         plan = (await new_task(client, "plan", problem=PROBLEM, model="plans")).taskId
         await until(client.session, plan)
-        task = (await new_task(client, "execute", id=plan, tools="tickets", model="rules")).taskId
+        task = (await new_task(client, "execute", id=plan, tools="tickets", model="template:bug")).taskId
         await home.settled(task, "waiting")
         state = await polled(client.session, task)
         assert (state["status"], "inputRequests" in state) == ("working", False)

@@ -11,6 +11,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 from replan.mcp import asking
 from replan.mcp.server import offered
 from replan.mcp.serving import NAME, security
+from replan.setup.found_models import TEMPLATES
 from replan.setup.settings import read_user_config
 from runtime.core.errors import JournalError, UsageProblem
 from tests.cli.samples import ANALYSIS, BACKTRACKS, LOST, PLAN, PROBLEM
@@ -84,7 +85,7 @@ async def test_resources_show_what_may_be_chosen_the_runs_the_plan_and_the_searc
             [content] = (await client.read_resource(f"replan://{name}")).contents
             assert content.mime_type == "application/json"
             read[name] = json.loads(content.text)
-        assert read["offer"]["models"] == ["default", "rules", "asks", "plans"]
+        assert read["offer"]["models"] == ["default", *TEMPLATES, "exact", "asks", "plans"]
         assert read["offer"]["ceilings"]["max_calls"] == 50
         assert read["offer"]["tools"] == []
         assert [row["run_id"] for row in read["runs"]["runs"]] == [run]
@@ -292,7 +293,7 @@ async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp
     (tmp_path / "docs").mkdir()
     named = {"market": str(tmp_path / "docs")}
     async with served(tmp_path, monkeypatch, documents=named) as home, home.client() as client:
-        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "rules"}
+        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact"}
         run = (await called(client, "acquire", documents="market", **order))["run_id"]
         state = await at_rest(client, run)
         assert (state["kind"], state["status"]) == ("acquisition", "waiting")
@@ -364,7 +365,7 @@ def _prepared(home):
 
 async def test_where_no_folder_has_a_name_the_refusal_says_where_names_are_given(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch) as home, home.client() as client:
-        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "rules", "documents": "/etc"}
+        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact", "documents": "/etc"}
         where = "clients.documents in the server's config.yaml gives them names"
         unknown = f"documents: there is no folder of documents '/etc' here ({where})"
         assert await refused(client, "acquire", **order) == unknown
@@ -384,7 +385,7 @@ async def test_a_value_is_told_to_a_finished_acquisition(tmp_path, monkeypatch):
         served(tmp_path, monkeypatch, documents={"market": str(tmp_path / "docs")}) as home,
         home.client() as client,
     ):
-        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "rules", "given": given}
+        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact", "given": given}
         run = (await called(client, "acquire", documents="market", **order))["run_id"]
         assert (await at_rest(client, run))["status"] == "finished"
         assert "is no field" in await refused(client, "tell", id=run, text="market.custamers=5")

@@ -10,9 +10,9 @@ from actors.config.model_spec import (
     Named,
     PlannerSpec,
     ReplaySpec,
-    RulesSpec,
     Scripted,
     SimulatedSpec,
+    TemplateSpec,
     parse_model_spec,
 )
 from replan.setup.settings import PriceEntry, price_of
@@ -136,7 +136,7 @@ def test_the_users_own_table_goes_first():
 
 
 @pytest.mark.parametrize(
-    "spec", [RulesSpec(), PlannerSpec(""), SimulatedSpec("typical"), Scripted("f"), ReplaySpec("r")]
+    "spec", [TemplateSpec("bug"), PlannerSpec(""), SimulatedSpec("typical"), Scripted("f"), ReplaySpec("r")]
 )
 def test_what_runs_here_is_free(spec):
     """No provider, no bill."""

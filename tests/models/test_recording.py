@@ -226,7 +226,7 @@ def test_the_fingerprint_is_the_hash_that_requests_store():
 async def test_a_file_that_cannot_be_written_is_refused_before_a_call_and_parks_the_run_after_one(tmp_path):
     missing = tmp_path / "no folder" / "replies.yaml"
     with pytest.raises(UsageProblem, match="no folder to write it in"):
-        check_model(parse_model_spec(f"recorded:{missing}?record=rules"), {})
+        check_model(parse_model_spec(f"recorded:{missing}?record=template:bug"), {})
     script, file = ScriptedModel({"g_plan": ["one"]}), RecordingFile(missing, str)
     model = RecordingModel([], RecordingMode.RECORD, missing=script, add=file.add)
     fault = await model.complete(asked("Plan."))

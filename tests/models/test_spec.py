@@ -6,9 +6,9 @@ from actors.config.model_spec import (
     Named,
     PlannerSpec,
     ReplaySpec,
-    RulesSpec,
     Scripted,
     SimulatedSpec,
+    TemplateSpec,
     parse_model_spec,
 )
 from runtime.core.errors import UsageProblem
@@ -28,12 +28,13 @@ from runtime.models.base_url import (
         ("gpt-5", Named("gpt-5")),
         (" gpt-5 ", Named("gpt-5")),
         ("llama3:8b-instruct", Named("llama3:8b-instruct")),
+        ("ollama:llama3:8b-instruct", Named("llama3:8b-instruct", "ollama")),
         ("meta-llama/Llama-3.3-70B", Named("meta-llama/Llama-3.3-70B")),
         ("Rules", Named("Rules")),
         ("anthropic:claude-sonnet-5", Named("claude-sonnet-5", "anthropic")),
         ("anthropic:eu.claude:1", Named("eu.claude:1", "anthropic")),
         ("anthropic/claude-sonnet-5", Named("anthropic/claude-sonnet-5")),
-        ("rules", RulesSpec()),
+        ("template:bug", TemplateSpec("bug")),
         ("planner:pyperplan", PlannerSpec("pyperplan")),
         ("planner:", PlannerSpec("")),
         ("simulated:typical", SimulatedSpec("typical")),
@@ -44,7 +45,7 @@ from runtime.models.base_url import (
     ],
 )
 def test_what_a_name_means(text, spec):
-    """Only the five prefixes and one word are special."""
+    """Only the prefixes of providers and of the models in this process are special."""
     assert parse_model_spec(text) == spec
 
 
@@ -56,7 +57,7 @@ def test_what_a_name_means(text, spec):
         ("two words", "no spaces"),
         ("bell\x07", "control characters"),
         ("x" * 201, "longer than 200"),
-        ("rules:", "just rules"),
+        ("template:bugs", "did you mean 'bug'"),
         ("planner:a b", "such as planner:pyperplan"),
         ("simulated:", "simulated:base"),
         ("simulated:Typical", "profile"),

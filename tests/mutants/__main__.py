@@ -61,7 +61,6 @@ AREAS = {
     "policy": ("tests/policy", "tests/histories"),
     "prompting": ("tests/prompting", "tests/histories"),
     "quantities": ("tests/quantities", "tests/acquisition"),
-    "rules": ("tests/rules",),
     "run": ("tests/histories", "tests/run", "tests/planning", "tests/execution", STORED),
     "search": ("tests/search", "tests/histories", "tests/planning"),
     "simulated": ("tests/simulated", "tests/experiments"),

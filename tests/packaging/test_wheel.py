@@ -104,7 +104,7 @@ def test_the_command_ignores_packages_of_the_same_names_in_the_folder(installed,
     """Also for a whole run, since most modules are imported late."""
     assert "Usage" in _run(installed / "replan", "--help", cwd=folder_with_same_names)
     problem = ROOT / "configs" / "problems" / "login_timeout.md"
-    output = _run(installed / "replan", "run", problem, "-m", "rules", "--json", cwd=folder_with_same_names)
+    output = _run(installed / "replan", "run", problem, "-m", "template:bug", "--json", cwd=folder_with_same_names)
     assert json.loads(output)["outcome"] == "success"
 
 

@@ -53,7 +53,7 @@ def test_another_model_brings_its_own_price():
     assert (config.model, config.price, config.children["below"].model, config.deterministic) == (
         "other", price, "other", False,
     )  # fmt: skip
-    assert changed(model="rules").deterministic is True
+    assert changed(model="template:bug").deterministic is True
     assert changed(timeout_seconds=3.0).model == "toy"
 
 

@@ -37,7 +37,7 @@ def setup(environment, model="qwen3:8b"):
         ({"OPENAI_BASE_URL": "http://192.168.1.5:8080/v1"}, "qwen3:8b", LOCAL_CALL_SECONDS),
         ({"OPENAI_BASE_URL": "https://models.example.org/v1"}, "qwen3:8b", CALL_SECONDS),
         ({"OPENAI_API_KEY": "sk-x"}, "gpt-5-mini", CALL_SECONDS),
-        (LOCAL, "rules", CALL_SECONDS),
+        (LOCAL, "template:bug", CALL_SECONDS),
     ],
 )
 def test_the_limit_is_longer_for_a_server_on_this_machine_or_in_a_private_network(environment, model, seconds):
@@ -48,7 +48,9 @@ def test_the_limit_is_longer_for_a_server_on_this_machine_or_in_a_private_networ
 def test_a_step_with_a_model_of_a_local_server_gives_its_run_the_longer_limit(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(FILE.format(more="", own=", model: qwen3:8b"))
-    pinned = prepare_planning(PlanningInput(PROBLEM, RunOptions(workflow=str(path))), setup(LOCAL, "rules")).pinned
+    pinned = prepare_planning(
+        PlanningInput(PROBLEM, RunOptions(workflow=str(path))), setup(LOCAL, "template:bug")
+    ).pinned
     assert {each.timeout_seconds for each in pinned.steps.values()} == {LOCAL_CALL_SECONDS}
 
 
@@ -73,7 +75,7 @@ def test_what_the_workflow_says_holds_for_every_server(tmp_path, more, own, seco
     ("begun_with", "limit", "model", "seconds"),
     [
         ({"OPENAI_API_KEY": "sk-x"}, {}, "qwen3:8b", LOCAL_CALL_SECONDS),
-        (LOCAL, {}, "rules", CALL_SECONDS),
+        (LOCAL, {}, "template:bug", CALL_SECONDS),
         ({"OPENAI_API_KEY": "sk-x"}, {"timeout": 30.0}, "qwen3:8b", 30.0),
     ],
 )
@@ -103,4 +105,4 @@ def test_the_default_of_the_server_is_no_edit_of_the_workflow():
 
 
 def test_without_a_server_it_is_the_usual_one():
-    assert Setup("rules", None, registry(), data_root(), {}, 0.0).call_seconds == CALL_SECONDS
+    assert Setup("template:bug", None, registry(), data_root(), {}, 0.0).call_seconds == CALL_SECONDS

@@ -13,10 +13,10 @@ from actors.planning.kind import CODEC
 from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan, replan_brief
 from actors.plans.mending import with_given
-from actors.rules.continued import continued
 from actors.run.kind import Setup
 from actors.simulated.plans import simulated_plan
 from actors.simulated.profile import Defect
+from actors.templates.plan import from_given_state
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding
 from actors.values.given import Given, GivenAnswer, ReadableResult
@@ -27,7 +27,6 @@ from runtime.core.clock import SystemClock
 from runtime.core.ledger import Limits
 from runtime.journal.memory import open_memory
 from runtime.models.port import Reply
-from tests.rules.author import ask
 from tests.support.planning_start import planning_start
 from tests.support.worlds import World, passed, pinned, rejected
 
@@ -150,16 +149,16 @@ def chain(*steps):
     }
 
 
-def test_the_rules_leave_out_what_is_done_and_keep_what_a_failure_goes_back_to():
+def test_a_template_leaves_out_what_is_done_and_keep_what_a_failure_goes_back_to():
     plan = chain("a", "b", "c", "d")
     plan["steps"][3]["on_failure"] = "b"
-    kept = continued(plan, {"initial_state": ["s0", "s1", "s2", "s3"], "goal_state": ["s4"]})
+    kept = from_given_state(plan, {"initial_state": ["s0", "s1", "s2", "s3"], "goal_state": ["s4"]})
     assert {step["step_id"]: step["dependencies"] for step in kept["steps"]} == {"b": [], "c": ["b"], "d": ["c"]}
     assert kept["initial_state"] == ["s0", "s1", "s2", "s3"]
 
 
-def test_the_rules_never_leave_out_every_step():
-    kept = continued(chain("a", "b"), {"initial_state": ["s0", "s1", "s2"], "goal_state": ["s2"]})
+def test_a_template_never_leaves_out_every_step():
+    kept = from_given_state(chain("a", "b"), {"initial_state": ["s0", "s1", "s2"], "goal_state": ["s2"]})
     assert [step["step_id"] for step in kept["steps"]] == ["b"]
 
 
@@ -186,13 +185,13 @@ def test_a_simulated_plan_leads_from_the_given_state_to_the_given_goal(defect):
     assert BUILT_IN["plan_medium"]({})(artifact, Context(PROBLEM)).passed is (defect is None)
 
 
-async def test_the_rules_plan_from_the_given_state():
+async def test_a_template_plans_from_the_given_state():
     """A child run as an execution starts it: from the middle of the template's plan, with what is done left out."""
     clock, known, root = SystemClock(), registry(), data_root()
-    setup = Setup("rules", None, known, root, {}, clock.now())
+    setup = Setup("template:bug", None, known, root, {}, clock.now())
     config = prepare_planning(PlanningInput(PROBLEM, RunOptions(workflow="single")), setup).pinned
-    goal = tuple(ask("plan", PROBLEM)["goal_state"])
-    made = ("problem_reported", "repository_available", "symptom_observed", "suspect_1_examined", "cause_known")
+    goal = ("fix_verified", "change_reviewed")
+    made = ("problem_stated", "symptom_observed", "cause_known")
     given = Given(
         initial_state=made,
         goal_state=goal,
@@ -213,7 +212,7 @@ async def test_the_rules_plan_from_the_given_state():
     assert set(found.plan["goal_state"]) == set(goal)
     artifact = Artifact("a", "plan", json.dumps(found.plan))
     assert BUILT_IN["plan_expansive"]({})(artifact, Context(PROBLEM)).passed
-    assert not {"reproduce", "locate_1"} & {step["step_id"] for step in found.plan["steps"]}
+    assert not {"reproduce"} & {step["step_id"] for step in found.plan["steps"]}
 
 
 def test_a_name_that_no_tool_implements_rejects_a_plan_that_its_guard_accepts():

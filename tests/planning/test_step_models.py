@@ -90,7 +90,7 @@ def test_an_execution_with_the_same_model_keeps_those_of_steps_also_below_them(c
     assert changed.children["low"].step_models == {}
     kept = changed.with_step_models(parent)
     assert (kept.children["low"].step_models, kept.price) == (config.step_models, CHEAP)
-    rules = config.with_settings(SettingsChanged(at=0.0, model="rules"))
+    rules = config.with_settings(SettingsChanged(at=0.0, model="template:bug"))
     assert (rules.deterministic, rules.with_step_models(config).deterministic) == (True, False)
 
 
@@ -109,9 +109,9 @@ def test_a_price_is_known_only_where_each_models_is(config):
 
 
 def test_a_run_repeats_itself_only_where_all_of_its_models_do():
-    assert always_the_same("rules", {"a": StepModel(model="rules")})
-    assert not always_the_same("rules", {"a": StepModel(model="small")})
-    assert not always_the_same("small", {"a": StepModel(model="rules")})
+    assert always_the_same("template:bug", {"a": StepModel(model="template:bug")})
+    assert not always_the_same("template:bug", {"a": StepModel(model="small")})
+    assert not always_the_same("small", {"a": StepModel(model="template:bug")})
 
 
 def test_no_settings_are_stored_where_there_are_none():

@@ -49,7 +49,7 @@ def installed(tmp_path, monkeypatch):
 
 
 def solve():
-    return replan.solve(PROBLEM, workflow=str(EXAMPLE / "workflow.yaml"), model="rules", home=replan.MEMORY)
+    return replan.solve(PROBLEM, workflow=str(EXAMPLE / "workflow.yaml"), model="template:bug", home=replan.MEMORY)
 
 
 def test_the_example_solves_a_problem(installed, repository):

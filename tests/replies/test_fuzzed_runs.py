@@ -229,7 +229,7 @@ def execute(dice, sent):
             unsuccessful = {"outcome": "needs_answer", "why": "?", "question": question}
             value = new if dice.random() < 0.8 else {"unsuccessful_run": unsuccessful}
             stage.now += 1.0
-            stage.send(Generated(work.request_id, stage.now, 1.0, Reply(hostile(dice, value), None, "rules")))
+            stage.send(Generated(work.request_id, stage.now, 1.0, Reply(hostile(dice, value), None, "template:bug")))
         elif work.address == "prover":
             stage.proved()
         elif work.address == "clock":

@@ -24,7 +24,7 @@ class Errors:
 
 @pytest.fixture(autouse=True)
 def replies(monkeypatch):
-    """The rules reply with a text of each role."""
+    """The author replies with a text of each role."""
     monkeypatch.setattr(author, "acquisition_reply", lambda role, _: json.dumps(REPLIES[role]))
 
 

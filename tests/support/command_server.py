@@ -30,6 +30,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from replan.setup import found_models
 from tests.support.commands import PRODUCT, PROGRAM, ROOT
 from tests.support.faults import suffer
 
@@ -88,7 +89,7 @@ def _plan():
         kept = dict(os.environ), sys.stdout, sys.stderr
         os.environ["REPLAN_HOME"], sys.stdout, sys.stderr = home, nowhere, nowhere
         with suppress(SystemExit):
-            main(["run", str(PROBLEM), "-m", "rules", "--no-input"])
+            main(["run", str(PROBLEM), "-m", "template:bug", "--no-input"])
         environment, sys.stdout, sys.stderr = kept
         os.environ.clear()
         os.environ.update(environment)
@@ -194,6 +195,8 @@ def _become(order, streams):
             stream.reconfigure(line_buffering=name == "stderr" or stream.isatty())
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    # No command looks at the ports of this machine but those that its test names.
+    found_models.PORTS = json.loads(os.environ.pop("TEST_MODEL_PORTS", "{}"))
     sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
 
 

@@ -13,12 +13,12 @@ from actors.execution.events import TroubleCause
 from actors.execution.execution_questions import question_of
 from actors.execution.state import Trouble
 from actors.guards.requirements_agree import disagreements
-from actors.planning.planning_questions import RULES, of_verdict, review
+from actors.planning.planning_questions import of_verdict, review
 from actors.planning.state import State
-from actors.rules.template_files import build_rules, load_templates
 from actors.run.agent import Ask
 from actors.run.questions import USER, outcome_question
 from actors.run.tools import ToolOutcome
+from actors.templates.request import QUESTIONS
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.artifacts import Context
 from actors.values.findings import Code, Finding, Verdict
@@ -46,7 +46,7 @@ class Drawn:
 def every_question() -> Iterator[Drawn]:
     """Yield each question: of planning, of acquisition, of an execution and of an agent."""
     yield from _planning()
-    yield from _rules()
+    yield from _templates()
     yield from _acquisition()
     yield from _steps()
     yield from _troubles()
@@ -119,26 +119,16 @@ def _stated(quote: str, kind: str = "goal", **keys: object) -> Requirement:
     return requirement
 
 
-def _rules() -> Iterator[Drawn]:
-    phrases = build_rules(load_templates(data_root() / "configs" / "templates")).phrases
+def _templates() -> Iterator[Drawn]:
     begun = _begun()
-    state = changed(begun, config=changed(begun.config, model=RULES))
-    asked = {
-        **{f"the text is thin, question {number}": text for number, text in enumerate(phrases.questions, 1)},
-        **{
-            f"it doubts the {name}": text.replace("{language}", "German")
-            for name, text in phrases.doubt_questions.items()
-        },
-    }
-    unclear = f"{phrases.kind_unclear}\n{phrases.kind_question}"
-    kinds = {"question": unclear, "type": "choice", "choices": list(phrases.kind_answers.values())}
-    for when, question in (*asked.items(), ("the kind of problem is unclear", kinds)):
+    state = changed(begun, config=changed(begun.config, model="template:bug"))
+    for number, text in enumerate(QUESTIONS, 1):
         doubt = Finding(code=Code.NOT_UNDERSTOOD, message="why it does not plan", severity="warning")
-        findings = (*questions_of([question]), doubt)
+        findings = (*questions_of([{"question": text, "type": "text", "choices": []}]), doubt)
         [form] = of_verdict(
             state, next(iter(state.config.steps)), Verdict(guard="analysis_valid", findings=findings), 9
         )
-        yield Drawn("The built-in author", when, form)
+        yield Drawn("A template", f"the text is too short, question {number}", form)
 
 
 def _acquisition() -> Iterator[Drawn]:

@@ -7,4 +7,4 @@ def execution_options(folder, tools, actions):
     (folder / "actions.py").write_text(actions)
     (folder / "work").mkdir()
     folders = {"tools": folder / "tools.yaml", "workspace": folder / "work", "home": folder / "home"}
-    return {**folders, "model": "rules", "approve": "none"}
+    return {**folders, "model": "template:bug", "approve": "none"}

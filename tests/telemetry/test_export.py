@@ -143,7 +143,7 @@ for more in variables:
         {"OTEL_SDK_DISABLED": "true"},
         {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"},
     )
-    command = ["run", str(problem_of(tmp_path)), "-m", "rules", "--json"]
+    command = ["run", str(problem_of(tmp_path)), "-m", "template:bug", "--json"]
     call = [sys.executable, "-c", code, json.dumps([command, *variables])]
     environment = {**case.environment, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(call, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

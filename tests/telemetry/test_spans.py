@@ -16,7 +16,7 @@ from runtime.journal.port import RunFilter
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 
 COMMANDS = (
-    ["run", "problem.md", "-m", "rules", "--no-input"],
+    ["run", "problem.md", "-m", "template:bug", "--no-input"],
     ["run", "problem.md", "-m", "failing.json", "-w", "option_a"],
     ["run", "problem.md", "-m", "asking.json", "-w", "option_a"],
     ["run", "problem.md", "-m", "asking.json", "-w", "option_a", "--max-calls", "1"],

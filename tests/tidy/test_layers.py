@@ -22,7 +22,7 @@ PURE = (
     "actors/documents/passages.py",
     "actors/documents/html_text.py",
     "actors/quantities/**/*.py",
-    "actors/rules/**/*.py",
+    "actors/templates/**/*.py",
     "actors/tools/binding.py",
     "actors/tools/bindings_config.py",
     "actors/tools/command_words.py",
@@ -63,8 +63,8 @@ ADAPTERS = {
     "actors/execution/actors.py": "the actors of an execution",
     "actors/execution/kind.py": "joins the machine of executions with its actors",
     "actors/execution/prepare.py": "reads the shipped prompts and policy before a run begins",
-    "actors/rules/model.py": "the `Model` that wraps the rules, whose methods are `async`",
-    "actors/rules/template_files.py": "reads the shipped templates once",
+    "actors/templates/model.py": "the `Model` that wraps a template, whose methods are `async`",
+    "actors/templates/tables.py": "reads the shipped templates once",
 }
 """Modules that stand beside the pure code which they serve."""
 

@@ -293,7 +293,7 @@ HEAVY = (
     *(b'{"problem":"x","workflow":"../../etc/passwd"}', b'{"problem":"x","model":"scripted:/etc/passwd"}'),
     b'{"problem":"x","attachments":[{"name":"../../x","content":"aGk="}]}',
     b'{"problem":"x","attachments":[{"name":"a\\r\\nb\\u202e.txt","content":"aGk="}]}',
-    b'{"problem":"' + b"((((((((((a+)+)+)+)+)+)+" * 9000 + b'","model":"rules"}',
+    b'{"problem":"' + b"((((((((((a+)+)+)+)+)+)+" * 9000 + b'","model":"template:bug"}',
 )
 
 
@@ -311,7 +311,7 @@ async def test_a_unit_that_no_number_holds_is_refused_in_an_acquisition(tmp_path
     """With the values that a program gives, as in a reply of a model."""
     async with api(tmp_path, hosts=False) as (web, program):
         given = {"core.region": "Chile", "core.currency": "EUR", "market.annual_spend": "5 quettaparsec^12"}
-        order = {"profile": "market_size", "goal": "Sheds", "model": "rules", "given": given}
+        order = {"profile": "market_size", "goal": "Sheds", "model": "exact", "given": given}
         answer = await program.post("/api/acquisitions", order)
         assert answer.status_code == 422
         assert "quettaparsec^12" in answer.json()["error"]["message"]

@@ -152,7 +152,7 @@ async def test_no_name_in_any_address_leads_to_a_file(tmp_path, value):
     async with served(tmp_path, hosts=False) as web:
         token = web.token()
         secret = (tmp_path / "home" / "web.json").read_bytes()
-        (tmp_path / "home" / "config.yaml").write_text("model: rules # do-not-show\n")
+        (tmp_path / "home" / "config.yaml").write_text("model: template:bug # do-not-show\n")
         for path in GETS:
             if "{" not in path:
                 continue

@@ -112,7 +112,7 @@ async def test_no_client_lets_a_belief_spend_more_than_the_server(tmp_path):
     offered = {"mine": str(workflow), "rows": str(rows)}
     async with served(tmp_path, hosts=False, stop_below=0.2, workflows=offered) as web:
         program = Program(web)
-        order = {"problem": PROBLEM, "model": "rules", "workflow": "mine"}
+        order = {"problem": PROBLEM, "model": "template:bug", "workflow": "mine"}
         refused = await program.post("/api/runs", {**order, "stop_below": 0.1}, key="less")
         assert (refused.status_code, refused.json()["error"]["place"]) == (422, "stop_below")
         for given, key, stored in (({}, "none", 0.2), ({"stop_below": 0.3}, "more", 0.3)):
@@ -126,7 +126,7 @@ async def test_no_client_lets_a_belief_spend_more_than_the_server(tmp_path):
         assert (await web.post(f"/runs/{run}/limits", {"stop_below": "0.5"})).status_code == 303
         assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below == 0.5
         assert 'name="stop_below"' in (await web.browser.get(f"/runs/{run}")).text
-        plain = {"problem": PROBLEM, "model": "rules", "workflow": "rows"}
+        plain = {"problem": PROBLEM, "model": "template:bug", "workflow": "rows"}
         run = (await program.post("/api/runs", plain, key="plain")).json()["run_id"]
         assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below is None
         assert 'name="stop_below"' not in (await web.browser.get(f"/runs/{run}")).text

@@ -72,7 +72,7 @@ async def test_every_page_shows_ids_of_one_length_with_the_whole_id_beside_them(
         prepared = prepare_run(
             PROBLEM,
             RunOptions(workflow=str(workflow)),
-            ModelChoice(spec, parse_model_spec(spec), ""),
+            ModelChoice(spec, parse_model_spec(spec)),
             config=UserConfig(),
             registry=web.engine.registry,
             root=web.engine.root,

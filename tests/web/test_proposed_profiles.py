@@ -72,7 +72,7 @@ async def test_an_approved_profile_is_edited_kept_and_used_by_its_name(tmp_path,
         assert '<option value="van_cost_2024" selected>' in form
         assert GOAL in form
         assert 'name="max_calls" inputmode="numeric" value=""' in form, "the limit of the proposal stays behind"
-        order = {"profile": "van_cost_2024", "goal": GOAL, "documents": "fleet", "model": "rules"}
+        order = {"profile": "van_cost_2024", "goal": GOAL, "documents": "fleet", "model": "exact"}
         used = await web.post("/acquisitions", order)
         filled = used.headers["location"].split("/")[2].partition("?")[0]
         assert (await web.settled(filled, "finished")).outcome == "success"
@@ -143,7 +143,7 @@ async def test_a_kept_profile_is_replaced_only_where_a_person_says_so(tmp_path, 
 async def test_a_model_without_proposals_and_unknown_names_are_said_on_the_form(tmp_path, docs):
     async with serving(tmp_path, docs, hosts=False) as web:
         for fields, said in (
-            ({"model": "rules"}, "proposes no profile"),
+            ({"model": "exact"}, "proposes no profile"),
             ({"documents": "/etc"}, "there is no folder of documents"),
             ({"goal": " "}, "goal"),
             ({"profile": "**"}, "there is no profile"),
@@ -168,7 +168,7 @@ async def test_a_file_in_the_folder_that_no_profile_could_have_is_not_offered(tm
         page = (await web.browser.get("/new/acquisition")).text
         assert "A B" not in page
         assert page.count('value="market_size"') == 1
-        order = {"profile": "market_size", "goal": GOAL, "documents": "fleet", "model": "rules"}
+        order = {"profile": "market_size", "goal": GOAL, "documents": "fleet", "model": "exact"}
         started = await web.post("/acquisitions", order)
         run = started.headers["location"].split("/")[2].partition("?")[0]
         await web.engine.resume(run)

@@ -68,29 +68,29 @@ async def test_what_no_run_can_be_started_with_is_said_in_place_of_the_cost(web)
 
 async def test_questions_about_the_cost_are_no_writes(web):
     for _ in range(WRITES_MAX + 5):
-        await cost(web, model="rules", workflow="single")
+        await cost(web, model="template:bug", workflow="single")
     for _ in range(WRITES_MAX + 5):
         asked = await web.post(
-            "/new/cost", {"kind": "planning", "problem": "Mend it.", "model": "rules", "max_calls": "7"}
+            "/new/cost", {"kind": "planning", "problem": "Mend it.", "model": "template:bug", "max_calls": "7"}
         )
         assert asked.status_code == 200, asked.text
     assert "Mend it.</textarea>" in asked.text, "without scripts the form is shown again as it was filled"
     assert "7 calls, the limit" in asked.text
     assert (await web.browser.post("/new/cost", data={"kind": "planning"})).status_code == 403
     assert await web.reader_rows() == [], "a question about the cost starts nothing"
-    assert (await web.post("/runs", {"problem": PROBLEM, "model": "rules"})).status_code == 303
+    assert (await web.post("/runs", {"problem": PROBLEM, "model": "template:bug"})).status_code == 303
 
 
 async def test_a_run_is_started_again_with_its_text_and_limits_filled_in(web):
     run = await web.start(
-        "rules", workflow="option_b", limits={"max_calls": 12, "active_time": "90s", "deadline": "1h"}
+        "template:bug", workflow="option_b", limits={"max_calls": 12, "active_time": "90s", "deadline": "1h"}
     )
     page = (await web.browser.get(f"/runs/{run}")).text
     assert f'<a class="button" href="/new?like={run}#more" id="again">' in page
     form = (await web.browser.get(f"/new?like={run}")).text
     assert PROBLEM.strip() in form
     assert '<option value="option_b" selected>' in form
-    assert '<option value="rules" selected>rules</option>' in form
+    assert '<option value="template:bug" selected>template:bug</option>' in form
     values = dict(re.findall(r'<input id="(\w+)" name="\w+" inputmode="\w+" value="(\w+)"', form))
     assert values == {"max_calls": "12", "active_time": "90s"}
     assert '<details id="more" open>' in form

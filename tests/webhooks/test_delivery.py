@@ -243,7 +243,7 @@ def test_a_host_that_is_killed_before_it_notes_a_delivery_sends_it_again_with_th
 
     receiver.behave = lambda number: kill if number == 1 else 204
     assert "serving" in host.stdout.readline()
-    starter = start("run", str(problem), "-m", "rules", "--detach")
+    starter = start("run", str(problem), "-m", "template:bug", "--detach")
     starter.communicate(timeout=300)
     assert starter.returncode == 0
     host.communicate(timeout=300)

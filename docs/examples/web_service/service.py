@@ -14,7 +14,7 @@ from fastapi import Body, FastAPI, HTTPException
 
 import replan
 
-MODEL = os.environ.get("REPLAN_MODEL", "rules")
+MODEL = os.environ.get("REPLAN_MODEL", "template:bug")
 """The model, as after `--model`."""
 
 

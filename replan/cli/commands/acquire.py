@@ -102,12 +102,14 @@ def acquire(
         raise UsageProblem("no goal is given", place="GOAL", hint="say in words what the schema is to be filled for")
     from actors.acquisition.prepare import AcquisitionInput
     from actors.run.limits import split_limits
+    from replan.cli.model_offer import model_to_use
     from replan.cli.plugins import registry_of
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.acquiring import prepare_to_acquire
     from replan.runs.options import ignore
 
+    model = model_to_use(invocation, model, ["acquire", profile, goal], templates=False)
     wish = AcquisitionInput(profile, _goal(goal), given=given_values(given), limits=split_limits(limits))
     _check_report(output)
     earlier = None if compare is None else _earlier(invocation, compare)
@@ -132,12 +134,14 @@ def _propose(
 ) -> int:
     """Have a profile proposed for a goal, and write it once it is approved. Return the exit code."""
     from actors.run.limits import split_limits
+    from replan.cli.model_offer import model_to_use
     from replan.cli.plugins import registry_of
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.profile_proposals import prepare_proposal, profile_path
 
     path = profile_path(output)
+    model = model_to_use(invocation, model, ["acquire", goal], templates=False)
     with naming_options(problem="PROFILE"):
         prepared = prepare_proposal(
             goal,

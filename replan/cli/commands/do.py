@@ -89,6 +89,7 @@ def do(
     from actors.tools.workspace import check_workspace
     from actors.values.lines import BLANK, line
     from replan.cli.inputs import read_problem, source_of
+    from replan.cli.model_offer import model_to_use
     from replan.cli.plugins import registry_of
     from replan.cli.starting import print_dry_run, take_example
     from replan.cli.terminal.console import notice
@@ -99,17 +100,18 @@ def do(
     from replan.setup.home_folder import locate_home
 
     executing, goal = model, _goal(problem, example, model, values)
-    model = model if goal is None else values["model"]
+    model = values["model"] if goal else model
     if example is not None:
         shipped = take_example(example, values, dry_run=dry_run)
         problem, model, executing = shipped.problem, model or shipped.planner, model or shipped.model
-    limits, file, home = split_limits(values), values["tools"], locate_home()
-    search, asks_nobody = values["search"], invocation.no_input
-    planning = RunOptions(values["workflow"], search, limits, no_input=asks_nobody, strict=values["strict"])
+    limits, file, home, silent = split_limits(values), values["tools"], locate_home(), invocation.no_input
+    planning = RunOptions(values["workflow"], values["search"], limits, no_input=silent, strict=values["strict"])
     options = ExecutionOptions(file, values["workspace"] or ".", values["approve"], limits=limits)
     text = goal.problem if goal is not None else read_problem(problem or "")
     if example is not None:
         _show(invocation, [*map(line, text.splitlines()), BLANK])
+    elif goal is None:
+        model = executing = model_to_use(invocation, model, ["do", problem or ""])
     attached = attach(values["files"], values["repository"], text)
     with naming_options(PROBLEM=source_of(problem or "--goal"), tools=file or "--tools"):
         tools, remarks = tools_of(file, home, check_workspace(options.workspace, home.folder), os.environ)

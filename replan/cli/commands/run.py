@@ -92,6 +92,7 @@ def start_planning(
     from actors.planning.prepare import RunOptions
     from actors.run.limits import split_limits
     from replan.cli.inputs import source_of
+    from replan.cli.model_offer import model_to_use
     from replan.cli.plugins import registry_of
     from replan.cli.starting import print_dry_run, start_run
     from replan.cli.terminal.console import notice
@@ -99,6 +100,8 @@ def start_planning(
     from replan.runs.executing import with_tools
     from replan.runs.prepare import prepare
 
+    command = ["run", source] if pddl is None else ["lab", "pddl", "run", values["domain"], source]
+    model = model_to_use(invocation, values["model"], command, templates=pddl is None)
     attached = attach(values.get("files", ()), values.get("repository"), text)
     options = RunOptions(
         values["workflow"],
@@ -111,7 +114,7 @@ def start_planning(
         prepared = prepare(
             text,
             options,
-            values["model"],
+            model,
             registry=registry_of(invocation),
             environment=os.environ,
             attachments=attached.attachments,

@@ -18,7 +18,7 @@ import json, os, pathlib, subprocess, sys
 place, problem, waits = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=0700", "tmpfs", place], check=True)
 environment = os.environ | {"REPLAN_HOME": str(place / "home")}
-ballast, run = place / "ballast", ("run", problem, "-m", "rules", "--json")
+ballast, run = place / "ballast", ("run", problem, "-m", "template:bug", "--json")
 
 def fill(left):
     room = os.statvfs(place)

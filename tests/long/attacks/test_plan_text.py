@@ -85,7 +85,7 @@ def test_a_tool_gets_the_arguments_of_the_tools_file_whatever_the_plan_says(text
         tools=tmp_path / "tools.yaml",
         workspace=work,
         home=tmp_path / "home",
-        model="rules",
+        model="template:bug",
         approve="none",
     )
     assert result.succeeded

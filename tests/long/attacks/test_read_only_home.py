@@ -23,7 +23,7 @@ def home(tmp_path_factory):
     """A home with a run that has finished, whose folder and files nobody may write."""
     folder = tmp_path_factory.mktemp("frozen")
     (folder / "problem.md").write_text(PROBLEM)
-    [(code, _, err)] = call(folder / "home", ("run", str(folder / "problem.md"), "-m", "rules"), as_is=True)
+    [(code, _, err)] = call(folder / "home", ("run", str(folder / "problem.md"), "-m", "template:bug"), as_is=True)
     assert code == 0, err
     for path in [*(folder / "home").rglob("*"), folder / "home"]:
         path.chmod(0o500 if path.is_dir() else 0o400)
@@ -81,7 +81,7 @@ def test_the_user_of_these_tests_cannot_write_there(home):
 def test_what_is_in_it_is_shown_and_what_would_change_it_ends_with_one_line(home):
     before = content(home)
     reads = ("runs",), ("show", "--last"), ("questions", "--last"), ("export", "--last"), ("home", "verify")
-    writes = ("run", str(home.parent / "problem.md"), "-m", "rules"), ("serve", "--port", "0"), ("host",)
+    writes = ("run", str(home.parent / "problem.md"), "-m", "template:bug"), ("serve", "--port", "0"), ("host",)
     done = call(home, *reads, *writes)
     assert len(done) == len(reads) + len(writes)
     for words, (code, out, err) in zip((*reads, *writes), done, strict=True):

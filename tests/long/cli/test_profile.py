@@ -31,7 +31,9 @@ def test_a_profile_prints_each_step_and_writes_the_settings(replan, tmp_path):
         "They",
         "Written",
     ]
-    assert replan("run", "--dry-run", "-m", "rules", "-w", str(tmp_path / "profile.yaml"), "-", input="It fails.")
+    assert replan(
+        "run", "--dry-run", "-m", "simulated:exact", "-w", str(tmp_path / "profile.yaml"), "-", input="It fails."
+    )
 
 
 def test_the_same_command_goes_on_and_asks_nothing_twice(replan, tmp_path):
@@ -62,7 +64,7 @@ def test_compact_prompts_are_measured_and_written(replan, tmp_path):
         written = yaml.safe_load(out.read_text())
         assert written.get("model_settings") == ({"compact": True} if options else None)
         assert written.get("output_tokens_max") == (900 if options else None)
-        shown = replan("run", "--dry-run", "--json", "-m", "rules", "-w", str(out), "-", input="It fails.")
+        shown = replan("run", "--dry-run", "--json", "-m", "template:bug", "-w", str(out), "-", input="It fails.")
         trials = (out.with_suffix(".profile") / "measured" / "results.jsonl").read_text().splitlines()[1:]
         sizes.append(sum(json.loads(trial)["tokens"] for trial in trials))
         assert shown.exit_code == 0, shown.stderr

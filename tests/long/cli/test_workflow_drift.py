@@ -176,7 +176,7 @@ def test_an_edit_of_another_key_than_an_option_is_reported(replan, folder, waiti
 @pytest.mark.parametrize("name", shipped_workflows(data_root()))
 def test_an_unchanged_shipped_workflow_is_not_reported(name):
     """It survives storing and reading. Its source is its name, since its path changes with the release."""
-    choice, config, known = choose_model("rules", {}, UserConfig()), UserConfig(), registry()
+    choice, config, known = choose_model("template:bug", {}, UserConfig()), UserConfig(), registry()
     job = prepare_run(
         "It fails.", RunOptions(name), choice, config=config, registry=known, root=data_root(), environment={}, now=1.0
     )

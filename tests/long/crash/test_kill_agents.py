@@ -93,7 +93,7 @@ class Execution:
         text = text.replace("LOG", str(self.folder / "log")).replace("REPEATABLE", str(self.repeatable).lower())
         (self.folder / "tools.yaml").write_text(text)
         words = ("execute", str(self.folder / "plan.json"), "--tools", str(self.folder / "tools.yaml"))
-        words += ("--workspace", str(workspace), "-m", "rules")
+        words += ("--workspace", str(workspace), "-m", "template:bug")
         return self.case.replan(*words, "--no-input", "--approve", "none", "--json", **more)
 
     def resume(self) -> tuple[int, Any]:

@@ -143,7 +143,7 @@ async def _batch(engine, config, server, options, dice):
     await server.start()
     try:
         offer = Offer(config, locate_home().folder, engine.root)
-        prepared = [offer.prepare(Order(PROBLEM, model="rules"), engine.registry) for _ in range(BATCH)]
+        prepared = [offer.prepare(Order(PROBLEM, model="template:bug"), engine.registry) for _ in range(BATCH)]
         runs = [await engine.admit(each.request) for each in prepared]
         for run in runs:
             await _settled(engine, run, "waiting")

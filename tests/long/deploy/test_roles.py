@@ -150,7 +150,7 @@ def test_a_function_that_runs_with_its_owners_rights_looks_nowhere_that_a_role_c
 def test_a_roles_own_tables_and_functions_are_not_used_with_the_owners_rights(prepared, tmp_path, warm):
     stack, problem = Stack(prepared, tmp_path, warm), tmp_path / "problem.md"
     problem.write_text(PROBLEM)
-    run = json.loads(stack.call("worker", "run", str(problem), "-m", "rules", "--json"))["run_id"]
+    run = json.loads(stack.call("worker", "run", str(problem), "-m", "template:bug", "--json"))["run_id"]
     with connected(prepared, APP) as connection:
         # What the function names, as the role's own: it would fill the table, or make the role a member of the owner.
         connection.execute("CREATE TEMP TABLE procrastinate_jobs (LIKE replan_jobs.procrastinate_jobs)")
@@ -182,7 +182,7 @@ def test_a_tenant_is_a_label_of_a_row_whose_budget_another_tenants_runs_do_not_t
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text(config)
     (home / "config.yaml").chmod(0o600)
-    run = stack.call("worker", "run", str(problem), "-m", "rules", "--tenant", "one", "--json")
+    run = stack.call("worker", "run", str(problem), "-m", "template:bug", "--tenant", "one", "--json")
     assert json.loads(run)["status"] == "finished"
     spent = dict(prepared.execute(DATABASE, "SELECT tenant, sum(calls)::int FROM replan.spending GROUP BY tenant"))
     assert spent["one"] > 0

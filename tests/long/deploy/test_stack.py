@@ -111,7 +111,7 @@ def test_the_services_start_drive_a_run_archive_it_and_stop(server, tmp_path, wa
         for instance in ("1", "2"):
             running.enter_context(stack.running("worker", instance))
         running.enter_context(stack.running("web"))
-        run = stack.call("web", "run", str(problem), "-m", "rules", "--detach").strip()
+        run = stack.call("web", "run", str(problem), "-m", "template:bug", "--detach").strip()
         assert "finished: success" in stack.call("web", "log", run, "--follow")
     stack.call("web", "home", "delete", run, code=9)
     into = tmp_path / "archive"

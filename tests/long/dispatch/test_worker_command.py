@@ -49,7 +49,7 @@ def until(worker, event):
 def started(tmp_path, text=PROBLEM):
     problem = tmp_path / "problem.md"
     problem.write_text(text, encoding="utf-8")
-    return call("run", problem, "-m", "rules", "--detach").stdout.strip()
+    return call("run", problem, "-m", "template:bug", "--detach").stdout.strip()
 
 
 def test_a_run_is_driven_asks_and_goes_on_and_the_worker_leaves_in_order(worker, tmp_path):

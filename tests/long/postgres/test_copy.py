@@ -172,7 +172,7 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
         assert PASSWORD not in unquote(done.stdout + done.stderr)
         return done
 
-    run = json.loads(call("run", problem, "-m", "rules", "--json").stdout)["run_id"]
+    run = json.loads(call("run", problem, "-m", "template:bug", "--json").stdout)["run_id"]
     assert "nothing differs" in call("home", "verify").stdout
     assert call("home", "copy", file, url).stdout.split() == [run]
     assert json.loads(call("home", "copy", file, url, "--json").stdout)["runs"] == [
@@ -237,7 +237,7 @@ def test_verification_notices_what_was_changed_in_the_database(url, server, tmp_
     monkeypatch.setenv("REPLAN_JOURNAL", url)
     problem = tmp_path / "problem.md"
     problem.write_text(PROBLEM, encoding="utf-8")
-    assert CliRunner().invoke(app, ["run", str(problem), "-m", "rules"]).exit_code == 0
+    assert CliRunner().invoke(app, ["run", str(problem), "-m", "template:bug"]).exit_code == 0
     for statement, cause in (
         ("UPDATE replan.runs SET calls = calls + 1", "what its row says that it has committed"),
         ("UPDATE replan.runs SET detail = 'all_pruned'", "its detail is 'all_pruned' as stored"),

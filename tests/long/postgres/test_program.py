@@ -44,7 +44,7 @@ def problem(tmp_path):
 
 
 def test_a_run_is_made_shown_and_checked_in_the_database(call, problem, home):
-    done = call("run", problem, "-m", "rules", "--json")
+    done = call("run", problem, "-m", "template:bug", "--json")
     assert done.exit_code == 0, done.stderr
     result = json.loads(done.stdout)
     listed = json.loads(call("runs", "--json").stdout)
@@ -59,7 +59,7 @@ def test_a_run_is_made_shown_and_checked_in_the_database(call, problem, home):
 def test_a_question_is_asked_and_answered_through_the_database(call, tmp_path):
     vague = tmp_path / "vague.md"
     vague.write_text("Make it better, please.", encoding="utf-8")
-    assert call("run", vague, "-m", "rules", "--no-input").exit_code == 6
+    assert call("run", vague, "-m", "template:bug", "--no-input").exit_code == 6
     question = json.loads(call("questions", "--json").stdout)["questions"][0]["id"]
     assert call("answer", question, "The login page times out after 30 seconds.").exit_code == 0
     done = call("resume", "--last", "--no-input", "--json")
@@ -76,14 +76,14 @@ def test_a_question_is_asked_and_answered_through_the_database(call, tmp_path):
 )
 def test_a_database_that_cannot_be_used_is_one_line(call, problem, monkeypatch, url, code):
     monkeypatch.setenv("REPLAN_JOURNAL", url)
-    for words in (["runs"], ["run", problem, "-m", "rules"]):
+    for words in (["runs"], ["run", problem, "-m", "template:bug"]):
         done = call(*words)
         assert done.exit_code == code
         assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_home_that_a_program_names_keeps_its_own_journal(home, tmp_path):
-    result = api.solve(PROBLEM, model="rules", home=tmp_path / "other")
+    result = api.solve(PROBLEM, model="template:bug", home=tmp_path / "other")
     assert (tmp_path / "other" / "journal.sqlite3").exists()
     assert [run.run_id for run in api.runs(home=tmp_path / "other")] == [result.run_id]
     assert not api.runs()
@@ -99,7 +99,7 @@ async def test_hosts_listen_to_the_server_where_its_own_address_is_named(home, u
 
 
 def test_a_belief_is_estimated_from_the_runs_in_the_database(call, problem, tmp_path):
-    assert call("run", problem, "-m", "rules", "--json").exit_code == 0
+    assert call("run", problem, "-m", "template:bug", "--json").exit_code == 0
     done = call("tune", "belief", "--out", tmp_path / "tuned_belief.yaml", "--json")
     assert done.exit_code == 3, done.stderr
     shown = json.loads(done.stdout)

@@ -85,7 +85,7 @@ async def open_for_each_batch(opening):
 
 def run_request():
     """Return a request for a run of the built-in model."""
-    choice = choose_model("rules", {}, UserConfig())
+    choice = choose_model("template:bug", {}, UserConfig())
     return prepare_run(
         PROBLEM,
         RunOptions(),

@@ -68,7 +68,7 @@ async def test_the_source_of_a_value_opens_at_its_passage_in_each_format(process
         person = await person_of(process, browser, web)
         options = {"registry": web.engine.registry, "environment": os.environ}
         wish = AcquisitionInput(goal="Costs", profile=str(profile))
-        run = await web.engine.admit(prepare_to_acquire(wish, str(docs), "rules", **options).request)
+        run = await web.engine.admit(prepare_to_acquire(wish, str(docs), "simulated:exact", **options).request)
         assert (await web.settled(run, "finished")).outcome == "success"
         for name, (place, words) in PLACES.items():
             await person.go(f"/runs/{run}")
@@ -121,6 +121,6 @@ async def test_a_person_has_a_profile_proposed_approves_edits_and_keeps_it_and_u
         assert await person.value("#profile") == "our_vans"
         assert await person.value("#goal") == "cost per km of our van fleet"
         await person.choose("#documents", "fleet")
-        await person.choose("#model", "rules")
+        await person.choose("#model", "exact")
         await person.click("#new button.main")
         await person.sees("cost of a kilometre: 0.04387")

@@ -246,7 +246,7 @@ async def test_a_run_is_forked_at_an_attempt_of_its_tree(person):
     await person.click("#fork-here summary")
     await person.click("#fork-here [value='before:g_plan/v1.a1']")
     await person.replace("#fork-calls", "7")
-    await person.choose("#fork-model", "rules")
+    await person.choose("#fork-model", "template:bug")
     await person.choose("#fork-policy", "belief")
     await person.click("#fork-here button.main")
     await person.sees("every guard passed")
@@ -348,7 +348,7 @@ async def test_an_acquisition_is_started_by_its_form_and_again_with_the_same_fie
     await person.type("#goal", "EV charging stations in Portugal")
     await person.choose("#profile", "market_size")
     await person.choose("#documents", "market")
-    await person.choose("#model", "rules")
+    await person.choose("#model", "exact")
     await person.type("#given", "core.region = Portugal")
     await person.click("#new button.main")
     await person.sees("Waits for you")
@@ -361,7 +361,7 @@ async def test_an_acquisition_is_started_by_its_form_and_again_with_the_same_fie
     await person.click("#again")
     await person.until("document.querySelector('#goal') && document.querySelector('#goal').value")
     fields = [await person.value(f"#{name}") for name in ("goal", "profile", "model")]
-    assert fields == ["EV charging stations in Portugal", "market_size", "rules"]
+    assert fields == ["EV charging stations in Portugal", "market_size", "exact"]
 
 
 async def test_the_output_of_the_tools_of_an_execution_is_folded(person, tmp_path):

@@ -129,7 +129,7 @@ async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path, replan):
     async with served(tmp_path) as web:
         docs = ROOT / "docs" / "examples" / "market"
         asked = await replan(
-            "acquire", "market_size", GOAL, "--docs", docs, "-m", "rules", "--no-input", exit_codes=(6,)
+            "acquire", "market_size", GOAL, "--docs", docs, "-m", "simulated:exact", "--no-input", exit_codes=(6,)
         )
         run = asked["run_id"]
         page = (await web.browser.get(f"/runs/{run}")).text
@@ -163,7 +163,7 @@ async def test_the_place_of_a_value_opens_at_its_passage(tmp_path, replan):
         "  cost.insurance: {label: insurance, unit: EUR/year}\n"
     )
     async with served(tmp_path, hosts=False) as web:
-        run = (await replan("acquire", profile, "x", "--docs", docs, "-m", "rules"))["run_id"]
+        run = (await replan("acquire", profile, "x", "--docs", docs, "-m", "simulated:exact"))["run_id"]
         page = (await web.browser.get(f"/runs/{run}")).text
         address = f"/runs/{run}/passages/cost.insurance"
         assert f'href="{address}#quote">cost.insurance</a> <span class="dim">costs.xlsx, Table1!B2' in page
@@ -197,7 +197,7 @@ async def test_an_acquisition_is_started_on_the_page_with_names_and_known_values
         page = (await web.browser.get("/new/acquisition")).text
         assert '<option value="market">market</option>' in page
         assert '<option value="market_size">market_size</option>' in page
-        fields = {"profile": "market_size", "goal": GOAL, "documents": "market", "model": "rules"}
+        fields = {"profile": "market_size", "goal": GOAL, "documents": "market", "model": "exact"}
         given = "core.region = Portugal\n\ncore.currency=EUR\nsegment.win_rate = 4 %"
         started = await web.post("/acquisitions", {**fields, "given": given})
         run = started.headers["location"].split("/")[2].partition("?")[0]
@@ -232,7 +232,7 @@ async def test_a_plan_is_executed_from_the_page_only_where_the_server_was_told_t
             assert (await web.post("/executions", {"plan_of": run, "tools": tools})).status_code == 422
         for plan_of in ("", "../plan.json", str(tmp_path / "plan.json"), "http://127.0.0.1/plan.json"):
             assert (await web.post("/executions", {"plan_of": plan_of, "tools": "all"})).status_code in (404, 422)
-        started = await web.post("/executions", {"plan_of": run, "tools": "all", "model": "rules"})
+        started = await web.post("/executions", {"plan_of": run, "tools": "all", "model": "template:bug"})
         execution = started.headers["location"].split("/")[2].partition("?")[0]
         await web.settled(execution, "finished")
         assert statuses((await web.browser.get(f"/runs/{execution}")).text)["one"] == "done"
@@ -248,7 +248,7 @@ async def test_a_program_starts_acquisitions_and_executions_by_names_and_each_on
         offer = (await program.get("/api/offer")).json()
         assert (offer["documents"], offer["tools"]) == (["market"], ["all"])
         assert folder not in json.dumps(offer)
-        order = {"profile": "market_size", "goal": GOAL, "documents": "market", "model": "rules"}
+        order = {"profile": "market_size", "goal": GOAL, "documents": "market", "model": "exact"}
         answers = [await program.post("/api/acquisitions", order) for _ in range(2)]
         assert [each.status_code for each in answers] == [201, 200]
         assert len({each.json()["run_id"] for each in answers}) == 1
@@ -256,7 +256,7 @@ async def test_a_program_starts_acquisitions_and_executions_by_names_and_each_on
             assert (await program.post("/api/acquisitions", {**order, name: value}, key=name)).status_code == 422
         run = await web.start("loose")
         await web.engine.resume(run)
-        order = {"plan_of": run, "tools": "all", "model": "rules"}
+        order = {"plan_of": run, "tools": "all", "model": "template:bug"}
         answers = [await program.post("/api/executions", order) for _ in range(2)]
         assert [each.status_code for each in answers] == [201, 200], answers[0].text
         for name, value in (("tools", "/etc"), ("plan_of", "abcdefgh"), ("plan", {}), ("workspace", "/")):

@@ -169,7 +169,7 @@ async def test_a_step_that_is_a_run_with_a_model_of_its_own_shows_its_text_on_it
         prepared = prepare_run(
             PROBLEM,
             RunOptions(workflow=str(workflow)),
-            ModelChoice(spec, parse_model_spec(spec), ""),
+            ModelChoice(spec, parse_model_spec(spec)),
             config=UserConfig(),
             registry=web.engine.registry,
             root=web.engine.root,

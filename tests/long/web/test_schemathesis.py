@@ -31,7 +31,7 @@ BODIES = {
         "messages": [{"id": "message", "role": "user", "content": PROBLEM}],
         "forwardedProps": {"replan": {"model": "plans"}},
     },
-    "start_acquisition": {"profile": "market_size", "goal": "Sheds", "model": "rules"},
+    "start_acquisition": {"profile": "market_size", "goal": "Sheds", "model": "exact"},
     "answer": {"answer": "3.12"},
     "tell": {"text": "Use 3.12"},
     "change_limits": {"max_calls": 20},

@@ -72,7 +72,7 @@ def run(
     from replan.runs.pddl_tasks import workflow_for_pddl
 
     text, texts = _read_task(domain, problem)
-    values |= {"workflow": workflow or workflow_for_pddl(), "strict": False, "tools": None}
+    values |= {"workflow": workflow or workflow_for_pddl(), "strict": False, "tools": None, "domain": domain}
     return start_planning(invocation, text, values, problem, pddl=texts, dry_run=dry_run, detach=detach)
 
 

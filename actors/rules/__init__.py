@@ -1,1 +1,0 @@
-"""The built-in model `rules`: patterns and templates instead of a language model."""

@@ -1,0 +1,218 @@
+"""Writes the plan of a template for a request. Pure."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from actors.templates.request import TemplateRequest, short
+from actors.templates.tables import PlanTemplate, TemplateStep
+from actors.values.requirements import Requirement, RequirementKind, requirement_to_json
+from actors.values.strategies import key_steps_in
+
+REPETITIONS_MAX = 6
+"""The most repetitions of a step; where there are more demands, several share one."""
+BRIEF_MAX = 60
+"""Characters of a demand in the name of a step."""
+FILES_SHOWN = 4
+"""Files in one sentence."""
+BASIS = (
+    "A template, not a plan for your problem: the steps of {name} are shipped, and only the title, the named files and "
+    "the demands are filled in. A language model (-m NAME) plans for the problem itself."
+)
+"""What stands above each plan of a template."""
+
+_NOT_NAME = re.compile(r"[^a-z0-9]+")
+
+
+class Item(NamedTuple):
+    """What a step is repeated for."""
+
+    text: str
+    ids: tuple[str, ...]
+    """The ids of the demands that the step satisfies for it."""
+
+
+def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
+    """Return the template's plan for the request.
+
+    Its steps are those that the tools of the run do, and it starts from the given state where there is one.
+    """
+    steps = [step for step in template.steps if step.needed or not any(unbound(step, request.given))]
+    items = {step.id: _items(step, request) for step in steps}
+    steps = [step for step in steps if items[step.id]]
+    written = list(_steps(template, steps, items, request))
+    _fit(written, request.r_max)
+    if points := _critique_points(request.dependency("critique")):
+        written[-1]["description"] += f" First answer the critique: {_numbered(points)}"
+    budget = sum(step["retry_budget"] for step in written)
+    made = {step["step_id"]: step["effects"] for step in written}
+    inner = {name for step in written for name in step["dependencies"]}
+    ends = [step for step in written if step["step_id"] not in inner or step.get("satisfies")]
+    words = short(_NOT_NAME.sub(" ", request.title.lower()), 48).rstrip("…").split()
+    plan = {
+        "plan_id": "_".join((template.kind, *words)),
+        "goal": template.goal.replace("{title}", request.title),
+        "initial_state": ["problem_stated"],
+        "goal_state": [token for step in ends for token in step["effects"]],
+        "total_retry_budget": max(budget, min(2 * budget, request.r_max)),
+        "steps": written,
+    }
+    if request.requirements:
+        plan["requirements"] = [requirement_to_json(_with_tokens(item, written, made)) for item in request.requirements]
+    return from_given_state(plan, request.given)
+
+
+def unbound(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the generator and the guard of a step that no tool of a run implements; none where no tools are given."""
+    for name, names, steps in (
+        (step.generator, given.get("generators"), given.get("step_generators")),
+        (step.guard, given.get("guards"), given.get("step_guards")),
+    ):
+        if isinstance(names, Sequence) and name not in names and step.id not in (steps or ()):
+            yield name
+
+
+def lacking(template: PlanTemplate, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the generators and guards, sorted, of steps of every plan of the template that no tool implements."""
+    return tuple(sorted({name for step in template.steps if step.needed for name in unbound(step, given)}))
+
+
+def tokens_of(template: PlanTemplate) -> frozenset[str]:
+    """Return the tokens that its plans make, those of repeated steps with each number."""
+    return frozenset(
+        token
+        for step in template.steps
+        for token in ([f"{step.makes}_{n}" for n in range(1, REPETITIONS_MAX + 1)] if step.each else [step.makes])
+    )
+
+
+def _items(step: TemplateStep, request: TemplateRequest) -> list[Item]:
+    """Return what the step is repeated for; one item for a step that is not, and for a text without a goal."""
+    if not step.each:
+        return [Item(request.title, ())]
+    demands = [item for item in request.requirements if item.kind in step.each]
+    count = min(REPETITIONS_MAX, len(demands))
+    groups = [demands[n * len(demands) // count : (n + 1) * len(demands) // count] for n in range(count)]
+    items = [Item(_numbered([item.text for item in group]), tuple(item.id for item in group)) for group in groups]
+    return items or ([Item(request.title, ())] if RequirementKind.GOAL in step.each else [])
+
+
+def _critique_points(critique: Mapping[str, Any]) -> list[str]:
+    """Return the points of an accepted critique that wants a revision."""
+    if not critique or critique.get("overall_assessment") == "good":
+        return []
+    lists = (critique.get(key) for key in ("missing_steps", "ordering_issues", "specific_suggestions"))
+    return [item for value in lists if isinstance(value, list) for item in value if isinstance(item, str)]
+
+
+def _numbered(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else "; ".join(f"({n}) {text}" for n, text in enumerate(texts, 1))
+
+
+def _steps(
+    template: PlanTemplate, steps: Sequence[TemplateStep], items: Mapping[str, list[Item]], request: TemplateRequest
+) -> Iterator[dict[str, Any]]:
+    """Yield the steps of the plan. A step that is left out hands its own dependencies to those that come after it."""
+    whole = {step.id: step for step in template.steps}
+    kept = {step.id for step in steps}
+    accepted = {step.id for step in key_steps_in(request.dependency("strategy"))}
+
+    def before(names: Collection[str]) -> list[str]:
+        found = (other for name in names for other in ([name] if name in kept else before(whole[name].after)))
+        return list(dict.fromkeys(found))
+
+    def tokens(name: str) -> list[str]:
+        count = len(items[name])
+        return [f"{whole[name].makes}_{n}" for n in range(1, count + 1)] if whole[name].each else [whole[name].makes]
+
+    earlier = {step.id: _all_before(step, whole) & kept for step in steps}
+    for step in steps:
+        after = before(step.after)
+        back = step.back if step.back in kept and not request.strong else ""
+        undone = [step for step in steps if back and (step.id == back or back in earlier[step.id])]
+        for number, item in enumerate(items[step.id], 1):
+            ids = [f"{name}_{len(items[name])}" if whole[name].each else name for name in after]
+            needs = [token for name in after for token in tokens(name)]
+            if number > 1:
+                ids, needs = [f"{step.id}_{number - 1}"], [*needs, *tokens(step.id)[: number - 1]]
+            demands = [demand for demand in request.requirements if demand.kind in step.satisfies]
+            satisfied = [*item.ids, *(demand.id for demand in demands)]
+            gone = [token for other in undone if other.id in earlier[step.id] for token in tokens(other.id)]
+            gone += tokens(step.id)[: number - 1] if back else []
+            target = f"{back}_1" if back and whole[back].each else back
+            yield {
+                "step_id": f"{step.id}_{number}" if step.each else step.id,
+                "name": _filled(step.name, request, item, number),
+                "description": _description(step, request, item, demands),
+                "generator": step.generator,
+                "guard": step.guard,
+                "retry_budget": step.tries,
+                "dependencies": ids,
+                "preconditions": needs,
+                "effects": [tokens(step.id)[number - 1]],
+                "on_failure": target or "escalate",
+                "failure_effects": [],
+                "failure_delete_effects": gone,
+                **({"satisfies": satisfied} if satisfied else {}),
+                **({"implements": [step.id]} if step.id in accepted else {}),
+            }
+
+
+def _all_before(step: TemplateStep, whole: Mapping[str, TemplateStep]) -> set[str]:
+    return {name for other in step.after for name in (other, *_all_before(whole[other], whole))}
+
+
+def _filled(text: str, request: TemplateRequest, item: Item, number: int) -> str:
+    values = {"{title}": request.title, "{item}": item.text, "{brief}": short(item.text, BRIEF_MAX), "{n}": str(number)}
+    values["{files}"] = ", ".join(request.files[:FILES_SHOWN])
+    return re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], text)
+
+
+def _description(step: TemplateStep, request: TemplateRequest, item: Item, demands: Sequence[Requirement]) -> str:
+    sentences = [_filled(text, request, item, 0) for text in step.text if "{files}" not in text or request.files]
+    return " ".join(
+        [*sentences, *([f"The text asks for this: {_numbered([item.text for item in demands])}."] if demands else [])]
+    )
+
+
+def _with_tokens(item: Requirement, steps: Sequence[Mapping[str, Any]], made: Mapping[str, list[str]]) -> Requirement:
+    """Return the requirement; a goal with the tokens of the steps that satisfy it."""
+    if item.kind != RequirementKind.GOAL:
+        return item
+    tokens = [token for step in steps if item.id in step.get("satisfies", ()) for token in made[step["step_id"]]]
+    return item._replace(tokens=tuple(tokens))
+
+
+def _fit(steps: list[dict[str, Any]], r_max: int) -> None:
+    """Reduce retry budgets, the largest first, until their sum is at most `r_max` or all are 1."""
+    while sum(step["retry_budget"] for step in steps) > r_max:
+        largest = max(steps, key=lambda step: int(step["retry_budget"]))
+        if largest["retry_budget"] == 1:
+            break
+        largest["retry_budget"] -= 1
+
+
+def from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plan from the given state to the given goal, without the first steps if their effects hold already.
+
+    A step stays where it depends on one that stays, satisfies a demand, or where a failure goes back to it.
+    """
+    state, goal = given.get("initial_state"), given.get("goal_state")
+    if not isinstance(state, Sequence):
+        return plan
+    steps: list[dict[str, Any]] = plan["steps"]
+    targets = {step["on_failure"] for step in steps}
+    done: set[str] = set()
+    for step in steps:  # Each one stands behind those that it depends on.
+        holds = set(step["effects"]) <= set(state) and done.issuperset(step["dependencies"])
+        if holds and not step.get("satisfies") and step["step_id"] not in targets:
+            done.add(step["step_id"])
+    if len(done) == len(steps):
+        done.remove(steps[-1]["step_id"])
+    kept = [
+        {**step, "dependencies": [name for name in step["dependencies"] if name not in done]}
+        for step in steps
+        if step["step_id"] not in done
+    ]
+    ends = list(goal) if isinstance(goal, Sequence) else plan["goal_state"]
+    return {**plan, "initial_state": list(state), "goal_state": ends, "steps": kept}

@@ -1,0 +1,97 @@
+"""The templates in `configs/templates/`: their form, their loading, and the checks of what they refer to."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from actors.config.model_spec import TEMPLATE_NAMES
+from actors.files.document import KeyPath
+from actors.files.validation_errors import Config, usage_problem
+from actors.files.yaml_document import read_document
+from actors.values.requirements import RequirementKind
+
+STEP_ID = r"^[a-z][a-z0-9_]{0,63}$"
+"""The form of a step's id, and of the token that it makes."""
+Name = Annotated[str, Field(pattern=STEP_ID)]
+
+
+class TemplateStep(Config):
+    """A step of a template; `configs/templates/bug.yaml` explains the keys."""
+
+    id: Name
+    name: str
+    text: tuple[str, ...] = Field(min_length=1)
+    """Sentences of the description. One that names files is left out where the text names none."""
+    generator: str
+    guard: str
+    tries: int = Field(ge=1)
+    """The step's retry budget."""
+    makes: Name
+    """The token that it makes; repetitions make it with their number at the end."""
+    after: tuple[str, ...] = ()
+    """The ids of the steps that it comes after."""
+    back: str = ""
+    """The step that a failure goes back to; empty where a person is asked."""
+    each: tuple[RequirementKind, ...] = ()
+    """The kinds of demands for which it is repeated, in order."""
+    satisfies: tuple[RequirementKind, ...] = ()
+    """The kinds of demands that it satisfies all at once."""
+    key: bool = False
+    """Whether it is a key step of the strategy."""
+    needed: bool = False
+    """Whether it stays where no tool of a run executes it or checks it; any other is left out then."""
+
+
+class TemplateStrategy(Config):
+    """The strategy that a template follows."""
+
+    id: str
+    name: str
+    guards: tuple[str, ...]
+    """The guards that its plan uses."""
+
+
+class PlanTemplate(Config):
+    """A template: a plan for one kind of problem."""
+
+    kind: str
+    """The type of problem, as an analysis names it."""
+    noun: str
+    """The same in words."""
+    goal: str
+    strategy: TemplateStrategy
+    steps: tuple[TemplateStep, ...] = Field(min_length=1)
+    """The steps in the order in which they are done."""
+
+
+@cache
+def load_templates(folder: Path) -> dict[str, PlanTemplate]:
+    """Return the templates in `folder` by their name.
+
+    Raises:
+        UsageProblem: a file is missing, or a value cannot be used; with file, line and key.
+    """
+    templates = {}
+    for name in TEMPLATE_NAMES:
+        document = read_document(folder / f"{name}.yaml")
+        try:
+            templates[name] = PlanTemplate.model_validate(document.value)
+        except ValidationError as error:
+            raise usage_problem(error, document) from None
+        for path, cause in _wrong_references(templates[name]):
+            raise document.problem(cause, path)
+    return templates
+
+
+def _wrong_references(template: PlanTemplate) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the place and the cause of each reference to a step that does not come before."""
+    known: set[str] = set()
+    for position, step in enumerate(template.steps):
+        for key, names in (("after", step.after), ("back", (step.back,) if step.back else ())):
+            for name in names:
+                if name not in known:
+                    yield ("steps", position, key), f"no earlier step has the id {name!r}"
+        known.add(step.id)

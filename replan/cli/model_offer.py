@@ -1,0 +1,90 @@
+"""What a command does where nobody names a model: it offers what it finds, or prints commands that name one."""
+
+import os
+import shlex
+from collections.abc import Sequence
+
+import click
+import orjson
+
+from replan.cli.options import Invocation
+from replan.cli.terminal.console import notice
+from replan.cli.terminal.prompt import may_ask
+from replan.setup.command_name import program
+from replan.setup.found_models import TEMPLATES, FoundModel, find_models
+from replan.setup.home_folder import locate_home, prepare_home
+from replan.setup.settings import NoModel, choose_model, read_user_config
+from runtime.core.errors import UsageProblem
+
+_TEMPLATE_NAMES = tuple(name.partition(":")[2] for name in TEMPLATES)
+
+
+def model_to_use(
+    invocation: Invocation, model: str | None, words: Sequence[str], *, templates: bool = True
+) -> str | None:
+    """Return the model as after `--model`; None where the environment or the config file names one.
+
+    On a terminal a person chooses among what is found here. `words` are those of the command, which the printed
+    commands repeat; `templates` says whether a template can do its work. Raises `NoModel` where nobody chooses.
+    """
+    if model is not None:
+        return model
+    try:
+        choose_model(None, os.environ, read_user_config(locate_home(os.environ).config))
+    except NoModel:
+        found = find_models(os.environ)
+    else:
+        return None
+    shown = TEMPLATES if templates else ()
+    if may_ask() and not invocation.no_input:
+        chosen = _offered(found, templates=templates)
+        if chosen is not None:
+            return chosen
+    command = shlex.join([program(), *words])
+    for each in found:
+        notice(f"{command} -m {each.model} # {each.place}")
+    for name in shown:
+        notice(f"{command} -m {name} # a template, not a plan for your problem")
+    if not found:
+        notice("no key and no server of a language model was found (OPENAI_API_KEY, Ollama, ...)")
+    raise NoModel("no model is named", place="--model", hint="name one as above, or set REPLAN_MODEL")
+
+
+def _offered(found: Sequence[FoundModel], *, templates: bool) -> str | None:
+    """Ask on the terminal which of the found models, else which template, is used; None for none of them."""
+    for each in found:
+        if each.named:
+            answer = _answer(f"{each.text}: use it?", ("yes", "no", "always"))
+            if answer == "always":
+                _write_to_config(each.model)
+            if answer != "no":
+                return each.model
+    if not templates:
+        return None
+    notice("a template is filled with the title, the named files and the demands; it is not a plan for your problem")
+    answer = _answer("which template?", (*_TEMPLATE_NAMES, "none"))
+    return None if answer == "none" else f"template:{answer}"
+
+
+def _answer(question: str, choices: Sequence[str]) -> str:
+    text, kind = f"{question} ({', '.join(choices)})", click.Choice(choices)
+    answer: str = click.prompt(text, type=kind, show_choices=False, err=True)
+    return answer
+
+
+def _write_to_config(model: str) -> None:
+    """Write the model into the config file of the home. Raises `UsageProblem` where the file cannot be changed."""
+    config = prepare_home().config
+    line = f"model: {orjson.dumps(model).decode()}\n"
+    before = config.read_text(encoding="utf-8") if config.exists() else ""
+    new = config.with_name("config.yaml.new")
+    try:
+        new.write_text(before + ("" if before.endswith("\n") or not before else "\n") + line, encoding="utf-8")
+        read_user_config(new)
+        new.replace(config)
+    except (OSError, UsageProblem):
+        new.unlink(missing_ok=True)
+        raise UsageProblem(
+            "cannot be changed", place=str(config), hint=f"add this line yourself: {line.strip()}"
+        ) from None
+    notice(f"wrote {line.strip()} to {config}")

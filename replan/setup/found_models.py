@@ -1,0 +1,140 @@
+"""The models that a person could use here: keys in the environment, and servers on this machine's usual ports.
+
+Nothing of a problem is sent, and nothing leaves this machine: a server is asked for its list of models over loopback.
+"""
+
+import http.client
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from actors.config.model_spec import TEMPLATE_NAMES, Named, parse_model_spec
+from replan.setup.settings import NoModel
+from runtime.core.errors import UsageProblem
+from runtime.models.providers import PROVIDERS, Provider
+
+PROBE_SECONDS = 0.3
+"""How long the servers on this machine are waited for, all together."""
+LIST_BYTES_MAX = 1_000_000
+"""The most bytes of a list of models that are read."""
+SHOWN_MAX = 3
+"""The most models of one server that are shown."""
+TEMPLATES = tuple(f"template:{name}" for name in TEMPLATE_NAMES)
+"""The templates, as after `--model`."""
+PORTS: Mapping[str, int] = {name: provider.port for name, provider in PROVIDERS.items() if provider.port}
+"""The ports that are looked at, by the name of the provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModel:
+    """A model that can be used here."""
+
+    model: str
+    """The model, as after `--model`; it ends with `NAME` where only its server knows the names."""
+    place: str
+    """Where it is, for people."""
+
+    @property
+    def named(self) -> bool:
+        """Whether the model's name is known, so that it can be used as it is."""
+        return self.model.rpartition(":")[2] != "NAME"
+
+    @property
+    def text(self) -> str:
+        """The model and its place, for people."""
+        name = parse_model_spec(self.model)
+        return f"{name.name if isinstance(name, Named) else self.model} at {self.place}"
+
+
+def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None = None) -> tuple[FoundModel, ...]:
+    """Return the models of servers on this machine, then those for which the environment has a key or an address.
+
+    `ports` are those of `PORTS` by default. It takes at most `PROBE_SECONDS`, and never raises.
+    """
+    servers = PORTS if ports is None else ports
+    listed: dict[str, Sequence[str]] = {}
+    threads = [
+        threading.Thread(target=_list_into, args=(listed, name, port), daemon=True) for name, port in servers.items()
+    ]
+    end = time.monotonic() + PROBE_SECONDS
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+    answered = dict(listed)  # A server that answers later changes nothing.
+    found = [
+        FoundModel(f"{name}:{model}", f"{provider.title} on this machine")
+        for name, provider in PROVIDERS.items()
+        for model in answered.get(name, ())
+    ]
+    return (
+        *found,
+        *(
+            _of_environment(provider, elsewhere=bool(provider.url and environment.get(provider.address)))
+            for provider in PROVIDERS.values()
+            if _is_set(provider, environment)
+        ),
+    )
+
+
+def choices_text(found: Sequence[FoundModel]) -> str:
+    """Return what a person may pass as `--model`, as one line."""
+    models = [f"-m {each.model} ({each.place})" for each in found]
+    templates = f"-m template:NAME ({', '.join(TEMPLATE_NAMES)}) for a plan that no model has thought about"
+    return ", ".join([*models, templates])
+
+
+def with_choices(problem: UsageProblem, environment: Mapping[str, str]) -> UsageProblem:
+    """Return the error that no model is named, with the models that can be used here as its hint."""
+    return NoModel(problem.cause, place=problem.place, hint=f"pass {choices_text(find_models(environment))}")
+
+
+def _is_set(provider: Provider, environment: Mapping[str, str]) -> bool:
+    """Tell whether the environment has what the provider needs; an address also for a server of one's own."""
+    if provider.port:
+        return bool(environment.get(provider.address))
+    return provider.is_configured(environment)
+
+
+def _of_environment(provider: Provider, *, elsewhere: bool) -> FoundModel:
+    """Return the model to offer of a provider; `elsewhere` says that the environment has another address for it."""
+    prefix = "" if provider.name == "openai" else f"{provider.name}:"
+    name = "" if elsewhere else provider.model
+    return FoundModel(f"{prefix}{name or 'NAME'}", f"the server of {provider.address}" if elsewhere else provider.title)
+
+
+def _list_into(listed: dict[str, Sequence[str]], name: str, port: int) -> None:
+    """Add the models of the server on a port of this machine; nothing where no server of this kind answers."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PROBE_SECONDS)
+    try:
+        connection.request("GET", "/v1/models")
+        answer = connection.getresponse()
+        if answer.status == http.client.OK:
+            listed[name] = _names(orjson.loads(answer.read(LIST_BYTES_MAX)), name)
+    except (OSError, http.client.HTTPException, orjson.JSONDecodeError):
+        return
+    finally:
+        connection.close()
+
+
+def _names(content: Any, provider: str) -> list[str]:
+    """Return the first names of models that write text in a server's list."""
+    models = content.get("data") if isinstance(content, Mapping) else None
+    names = []
+    for item in models if isinstance(models, list) else ():
+        name = item.get("id") if isinstance(item, Mapping) else None
+        if isinstance(name, str) and "embed" not in name.lower() and _is_name(f"{provider}:{name}"):
+            names.append(name)
+    return names[:SHOWN_MAX]
+
+
+def _is_name(model: str) -> bool:
+    try:
+        parse_model_spec(model)
+    except UsageProblem:
+        return False
+    return True
