@@ -1,8 +1,6 @@
-"""Writes the measured tables into the pages about performance and about capacity.
+"""Writes the measured tables of the benchmarks below, from their results, into `results/tables.md`.
 
-    python benchmarks/page.py
-
-Reads the results of the benchmarks below, and replaces the text between the two marks of each page.
+Run it by `python benchmarks/page.py`.
 """
 
 import json
@@ -22,7 +20,6 @@ import bench_steps
 import bench_web
 from common import HERE, RESULTS
 
-FOLDER = HERE.parent / "docs" / "explanation"
 BENCHMARKS = {
     "steps": bench_steps,
     "shared": bench_shared,
@@ -36,27 +33,19 @@ BENCHMARKS = {
     "startup": bench_startup,
     "lab": bench_lab,
     "before": bench_before,
+    "postgres": bench_postgres,
 }
-BEGIN, END = "<!-- measured: benchmarks/page.py writes this -->", "<!-- end -->"
+TABLES = RESULTS / "tables.md"
 
 
 def main():
-    """Write the tables into the pages."""
-    for name, benchmarks in {"performance.md": BENCHMARKS, "capacity.md": {"postgres": bench_postgres}}.items():
-        fill(FOLDER / name, benchmarks)
-
-
-def fill(page, benchmarks):
-    """Write the tables of benchmarks into a page."""
-    parts = []
-    for name, benchmark in benchmarks.items():
+    """Write the tables of all benchmarks."""
+    parts = ["# Measured", "`python benchmarks/page.py` writes this file from the results beside it."]
+    for name, benchmark in BENCHMARKS.items():
         results = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-        parts.append(f"{benchmark.tables(results)}\n\n{provenance(results)}")
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text("\n\n".join([f"{before}{BEGIN}", *parts, f"{END}{after}"]), encoding="utf-8")
-    print(f"written to {page.relative_to(HERE.parent)}")
+        parts += [f"## {name}", benchmark.tables(results), provenance(results)]
+    TABLES.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    print(f"written to {TABLES.relative_to(HERE.parent)}")
 
 
 def provenance(results):

@@ -229,7 +229,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **quantities.PARTS,
     **size.PARTS,
     "helpdesk": helpdesk.helpdesk,
-    "helpdesk-made": helpdesk.made,
     "repairs": repairs.repairs,
     **study.PARTS,
     **question_tables.PARTS,

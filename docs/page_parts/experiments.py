@@ -79,26 +79,6 @@ def difference(row: Mapping[str, str]) -> str:
     return f"{points[0]:+.1f} ({points[1]:+.1f} to {points[2]:+.1f})" if any(points) else ""
 
 
-def at_equal_calls(experiment: str) -> str:
-    """Return the success of each arm within every cap, and at the baseline's mean calls."""
-    rows, means = results(experiment, "equal_calls"), results(experiment, "equal_mean")
-    caps = list(dict.fromkeys(row["cap"] for row in rows))
-    shares = {(row["arm"], row["cap"]): f"{float(row['success']):.0%} @ {float(row['calls_mean']):.1f}" for row in rows}
-    head = ("Arm", *(f"{cap} calls" for cap in caps), "At the baseline's mean calls", "Difference")
-    return table(
-        head,
-        (
-            (
-                row["arm"].removeprefix("search/"),
-                *(shares.get((row["arm"], cap), "") for cap in caps),
-                f"{float(row['success']):.1%} @ {float(row['calls_mean']):.1f}",
-                difference(row),
-            )
-            for row in means
-        ),
-    )
-
-
 def over_worlds(experiment: str) -> str:
     """Return the difference of each arm to the baseline in points: over all worlds, and over the old and new ones.
 
@@ -132,39 +112,7 @@ def unsettled_of(model: str) -> float:
     return float(read(f"profiles/{model.removeprefix('simulated:')}.yaml")["unsettled"])
 
 
-def by_unsettled() -> str:
-    """Return success, mean calls and mean tokens of each workflow with all its calls: a column for each `unsettled`."""
-    cells: dict[str, list[str]] = {}
-    for row in results("unsettled", "arms"):
-        share, calls, tokens = (float(row[name]) for name in ("success", "calls_mean", "tokens_mean"))
-        cells.setdefault(row["arm"].partition("@")[0], []).append(f"{share:.0%} @ {calls:.1f}, {tokens / 1000:.0f}k")
-    models = dict.fromkeys(row["model"] for row in results("unsettled", "equal_calls"))
-    return table(
-        ("Arm", *(f"{unsettled_of(model):g}" for model in models)), ((arm, *row) for arm, row in cells.items())
-    )
-
-
-def by_category() -> str:
-    """Return how far back the rejections went in each world: the share of all, and the least and most of a category."""
-    cells: dict[str, dict[str, dict[str, int]]] = {}
-    for row in results("categories", "depths"):
-        cells.setdefault(row["arm"], {}).setdefault(row["depth"], {})[row["group"]] = int(row["rejections"])
-    depths = sorted({depth for counts in cells.values() for depth in counts})
-
-    def cell(counts: Mapping[str, Mapping[str, int]], depth: str) -> str:
-        shares = [of / sum(counts[other].get(group, 0) for other in counts) for group, of in counts[depth].items()]
-        share = sum(counts[depth].values()) / sum(sum(each.values()) for each in counts.values())
-        return f"{share:.0%} ({min(shares):.0%} to {max(shares):.0%})"
-
-    head = ("World", "Arm", "In place (0)", *(f"{depth} back" for depth in depths[1:]))
-    rows = ((*reversed(arm.split("@")), *(cell(counts, depth) for depth in depths)) for arm, counts in cells.items())
-    return table(head, rows)
-
-
 PARTS: Mapping[str, Callable[[], str]] = {
-    "experiment-categories": by_category,
-    "experiment-equal-searches": lambda: at_equal_calls("equal_searches"),
-    "experiment-unsettled": by_unsettled,
     "experiment-all-worlds": lambda: over_worlds("all_worlds"),
 }
 """The tables by the name in the mark."""

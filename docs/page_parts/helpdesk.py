@@ -8,22 +8,10 @@ from tests.tidy.source import ROOT
 RESULTS = ROOT / "benchmarks" / "results" / "helpdesk.json"
 
 
-MADE = RESULTS.with_name("helpdesk_made.json")
-
-
 def helpdesk() -> str:
     """Return a row for each number, with a column for each way in which the user takes part."""
     found = json.loads(RESULTS.read_text(encoding="utf-8"))
     return table(HEADS, _rows(found))
-
-
-def made() -> str:
-    """Return the same of the plan that Replan made, with one round on each side.
-
-    The times are left out: both rounds ran beside other work of the machine.
-    """
-    rows = _rows(json.loads(MADE.read_text(encoding="utf-8")))
-    return table(HEADS, [row for row in rows if not str(row[0]).startswith(("passed in all", "median"))])
 
 
 HEADS = ("Solo mode", "The ticket alone", "The user answers")

@@ -10,6 +10,7 @@ from page_parts.markdown import DOCS, table
 SOURCE = DOCS / "explanation" / "comparison.yaml"
 CLASSES = ("After a crash", "People", "Limits and size")
 """The classes of reports, in their order on the page."""
+HEAD = ("Report", "What it says", "Test here")
 
 
 def reports() -> Mapping[str, list[dict[str, Any]]]:
@@ -21,16 +22,14 @@ def reports() -> Mapping[str, list[dict[str, Any]]]:
 
 def peers() -> str:
     """Return a heading and a table for each class of reports, with links to the threads and to the tests."""
-    head = ("Report", "What it says", "In Replan", "Tests")
-    return "\n\n".join(f"### {title}\n\n{table(head, map(_row, rows))}" for title, rows in reports().items())
+    return "\n\n".join(f"### {title}\n\n{table(HEAD, map(_row, rows))}" for title, rows in reports().items())
 
 
 def _row(report: Mapping[str, Any]) -> tuple[str, ...]:
     repository, _, number = report["issue"].partition("#")
     kind = "pull" if report["state"] == "merged" else "issues"
     link = f"[{repository.partition('/')[2]} #{number}](https://github.com/{repository}/{kind}/{number})"
-    since = f", {report['date']}" if report["date"] else ""
-    return f"{link} ({report['state']}{since})", report["says"], report["here"], _links(report["tests"])
+    return link, report["says"], _links(report["tests"])
 
 
 def _links(tests: Iterable[str]) -> str:

@@ -17,16 +17,6 @@ def results() -> Any:
     return json.loads(RESULTS.read_text(encoding="utf-8"))
 
 
-def facts() -> str:
-    """Return a row for each fact: the mean over tasks, its interval, and the number of cases and tasks."""
-    rows = [(name, *_cells(fact, name.startswith("lift")), fact["cases"], fact["tasks"]) for name, fact in _facts()]
-    return table(("Fact", "Share", "95 % interval", "Cases", "Tasks"), rows)
-
-
-def _facts() -> list[tuple[str, Any]]:
-    return list(results()["facts"].items())
-
-
 def arms() -> str:
     """Return for each arm the success within some caps of calls, and its difference to the rules at equal calls."""
     rows = []
@@ -37,21 +27,6 @@ def arms() -> str:
     return table(("Arm", *(f"{cap} calls" for cap in CAPS), "Against rules", "95 % interval"), rows)
 
 
-def prediction() -> str:
-    """Return for each arm the success that the fitted simulation predicts, and that of the other half of the tasks."""
-    found = results()
-    by_arm: dict[str, dict[str, Any]] = {}
-    for row in found["prediction"]:
-        by_arm.setdefault(row["arm"], {})[str(row["cap"])] = row
-    rows = []
-    for arm, caps in by_arm.items():
-        shown = [f"{100 * caps[cap]['predicted']:.0f} / {100 * caps[cap]['measured']['mean']:.0f} %" for cap in CAPS]
-        gain = found["gains"].get(arm)
-        against = "" if gain is None else f"{100 * gain['predicted']:+.1f} / {100 * gain['measured']['mean']:+.1f}"
-        rows.append((code([arm]), *shown, against))
-    return table(("Arm", *(f"{cap} calls" for cap in CAPS), "Against rules"), rows)
-
-
 def _cells(fact: Mapping[str, float], signed: bool) -> tuple[str, str]:
     sign, unit = ("+", " points") if signed else ("", " %")
     mean, low, high = (f"{100 * fact[key]:{sign}.1f}" for key in ("mean", "low", "high"))
@@ -59,8 +34,6 @@ def _cells(fact: Mapping[str, float], signed: bool) -> tuple[str, str]:
 
 
 PARTS: Mapping[str, Callable[[], str]] = {
-    "study-facts": facts,
     "study-arms": arms,
-    "study-prediction": prediction,
 }
 """The generated parts of the page."""

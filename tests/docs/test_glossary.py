@@ -10,7 +10,7 @@ from tests.docs.blocks import FENCE, ROOT, pages
 
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 ROW = re.compile(r"^- \*\*(?P<term>[^*]+)\*\* \((?P<code>`\w+`)\): .*?(?P<excluded> Not: .*)?$", re.MULTILINE)
-INVISIBLE = re.compile(r"<!-- (generated|measured):.*?<!-- end -->|`[^`\n]+`|\]\([^)]*\)", re.DOTALL)
+INVISIBLE = re.compile(r"<!-- generated:.*?<!-- end -->|`[^`\n]+`|\]\([^)]*\)", re.DOTALL)
 """Parts of a page that are not its own prose: generated parts, code, and targets of links."""
 PACKAGES = ("runtime", "actors", "replan", "tests/long/shell")
 
