@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, assert_never
 
-from actors.demands.contradictions import open_value
 from actors.demands.user_texts import (
     READING,
     Demands,
@@ -21,6 +20,7 @@ from actors.demands.user_texts import (
     UserTexts,
     demands_of,
     is_settled,
+    open_value,
     words_of,
 )
 from actors.plans.coverage import CheckedRequirement, RequirementStanding, TokenChanges, checked
@@ -159,9 +159,6 @@ def _assumed(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -
         for item in stated
         if item.ambiguous and not is_settled(user.clarified, READING, item.quote)
     }
-    for one, other, _ in demands.unclear_pairs:
-        for demand, beside in ((one, other), (other, one)):
-            found.setdefault(demand.id, f"it holds beside '{one_line(beside.quote)}', and the stricter one decides")
     for said in demands.holding:
         words = open_value(said.demand)
         if words and not is_settled(user.clarified, said.demand.quote):
@@ -175,7 +172,7 @@ def _matched(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -
     Pairs are taken by how well their quotes agree: first each requirement and each demand once, then the requirements
     that are left, as further parts of a demand.
     """
-    said = (*demands.holding, *demands.replaced)
+    said = (*demands.holding, *demands.dropped)
     by_id = {item.id: item for item in stated}
     pairs = sorted(_overlaps(user, said, stated), reverse=True, key=lambda pair: pair[0])
     found: dict[str, list[Requirement]] = defaultdict(list)

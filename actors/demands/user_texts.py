@@ -1,14 +1,14 @@
-"""All that the user of one run has said, and the demands in it that still hold. Pure.
+"""What the user of one run has written, and the demands in it that still hold. Pure.
 
-What is said later replaces what it contradicts: first the problem, then what was told to the run, then the answers.
+The program does not decide whether two demands contradict each other. Recon states it (`conflicts_with`), the guard
+`requirements_agree` asks which of the two holds, and the answer drops the other one.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from actors.demands.contradictions import contradictions, unclear
 from actors.demands.demand import Demand, DemandReading
 from actors.demands.patterns import late
 from actors.demands.reader import read_demands
@@ -59,16 +59,22 @@ class Passages:
 
 DEMANDS_MAX = 500
 """Demands of all texts together that are read."""
+HOLDS = "Which of the two holds"
+"""The beginning of the question about a conflict; below it stand both quotes, each after `QUOTE_MARK`."""
+QUOTE_MARK = "- "
 NEITHER = "neither"
-"""The answer that neither of two demands is asked for."""
-BOTH = "both"
-"""The answer that both of two demands hold: then the stricter one decides."""
-
+"""The answer that neither of two requirements is asked for."""
 READING = "Which reading of the passage below is meant?"
 """The question about an ambiguous requirement."""
-
 _WORDS_COMPARED = 20
 """Words by which a quote is found in a question, which may have shortened it."""
+_QUOTED = late(r'`[^`]*`|"[^"]*"')
+"""Names of a program and words of others: a placeholder in them is what the sentence is about."""
+_OPEN = late(
+    r"(?<![\w.])(?:TBD|TBC|TBA|tbd)(?!\w)"
+    r"|\b(?:still )?to be (?:decided|defined|determined|confirmed|agreed|specified|discussed)\b"
+    r"|(?<!\S)\?{2,}(?!\w)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +82,17 @@ class UserTexts:
     """What the user of a run has written."""
 
     texts: tuple[tuple[RequirementSource, str], ...]
-    """Each text with its source, in the order in which they hold: where two disagree, the later one is right."""
+    """The problem, what was told to the run later, and the answers, with their sources."""
     clarified: tuple[Clarified, ...] = ()
     """The questions that are closed; their answers are among the texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatedDemand:
-    """One demand and the text that states it."""
+    """A demand, and the number of the text that states it, from 0."""
 
     demand: Demand
-    """The demand."""
     text: int
-    """The number of the text, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +100,9 @@ class Demands:
     """What a user asks for."""
 
     holding: tuple[StatedDemand, ...]
-    """The demands that nothing said later replaces, each quote once, in the order of the texts."""
-    replaced: tuple[StatedDemand, ...]
-    """Those that a later text or an answer has replaced."""
-    open_pairs: tuple[tuple[Demand, Demand], ...]
-    """Those that contradict each other where nothing says which of the two holds."""
-    unclear_pairs: tuple[tuple[Demand, Demand, str], ...]
-    """Those that can both be met where it is open which is meant, and why it is; an answer settles a pair."""
+    """The demands that no answer has dropped, each quote once, in the order of the texts."""
+    dropped: tuple[StatedDemand, ...]
+    """Those that lost against another one by an answer of the user."""
     unread: tuple[str, ...]
     """A sentence for each text of which a part was not read."""
 
@@ -116,7 +116,7 @@ def user_texts(problem: str, later: Sequence[str] = (), clarified: Sequence[Clar
     """Return the texts of a user: the problem, what was told to the run later, and the answers to its questions."""
     texts = [(RequirementSource.PROBLEM, problem)] if problem.strip() else []
     texts += [(RequirementSource.USER, text) for text in later]
-    texts += [(RequirementSource.ANSWER, each.answer) for each in clarified if each.answer]
+    texts += [(RequirementSource.ANSWER, closed.answer) for closed in clarified if closed.answer]
     return UserTexts(tuple(texts), tuple(clarified))
 
 
@@ -126,7 +126,7 @@ def demands_of(user: UserTexts) -> Demands:
     latest: dict[str, StatedDemand] = {}
     unread: list[str] = []
     for number, (source, text) in enumerate(user.texts):
-        reading = _read(text, source)
+        reading = read_demands(text, source)
         if reading.unread:
             unread.append(reading.unread)
         for demand in reading.demands:
@@ -135,55 +135,45 @@ def demands_of(user: UserTexts) -> Demands:
                 break
             latest.pop(demand.id, None)
             latest[demand.id] = StatedDemand(demand, number)
-    said = {each.demand.id: each for each in latest.values()}
-    replaced: set[str] = set()
-    every = [each.demand for each in latest.values()]
-    pairs = {frozenset((one.id, other.id)): (one, other, "") for one, other in contradictions(every)}
-    for one, other, why in unclear(every):
-        pairs.setdefault(frozenset((one.id, other.id)), (one, other, why))
-    left = []
-    for one, other, why in pairs.values():
-        dropped = _dropped(said[one.id], said[other.id], user.clarified)
-        replaced.update(dropped)
-        if not dropped:
-            left.append((one, other, why))
-    still = [pair for pair in left if not replaced.intersection(each.id for each in pair[:2])]
-    return Demands(
-        holding=tuple(each for each in said.values() if each.demand.id not in replaced),
-        replaced=tuple(each for each in said.values() if each.demand.id in replaced),
-        open_pairs=tuple((one, other) for one, other, why in still if not why),
-        unclear_pairs=tuple(
-            pair for pair in still if pair[2] and not is_settled(user.clarified, *(each.quote for each in pair[:2]))
-        ),
-        unread=tuple(dict.fromkeys(unread)),
-    )
+    lost = [words_of(quote)[:_WORDS_COMPARED] for quote in _quotes_lost(user.clarified)]
+    holding, dropped = [], []
+    for said in latest.values():
+        answered = user.texts[said.text][0] == RequirementSource.ANSWER
+        gone = not answered and any(_agree(words_of(said.demand.quote), words) for words in lost)
+        (dropped if gone else holding).append(said)
+    return Demands(tuple(holding), tuple(dropped), tuple(dict.fromkeys(unread)))
 
 
-@lru_cache(maxsize=32)
-def _read(text: str, source: RequirementSource) -> DemandReading:
-    return read_demands(text, source)
+def _quotes_lost(clarified: Iterable[Clarified]) -> Iterator[str]:
+    """Yield the quotes that do not hold, as the user has answered the question about a conflict."""
+    for closed in clarified:
+        if closed.question.count(HOLDS) == 1 and closed.answer:
+            lines = closed.question.splitlines()
+            quotes = [line.removeprefix(QUOTE_MARK) for line in lines if line.startswith(QUOTE_MARK)]
+            kept = [quote for quote in quotes if _contains(quote, closed.answer) or _contains(closed.answer, quote)]
+            if words_of(closed.answer) == [NEITHER]:
+                yield from quotes
+            elif len(kept) == 1:
+                yield from (quote for quote in quotes if quote not in kept)
 
 
-def _dropped(one: StatedDemand, other: StatedDemand, clarified: Sequence[Clarified]) -> set[str]:
-    """Return the ids of those of two contradicting demands that no longer hold."""
-    for each in clarified:
-        if each.answer and all(_names(each.question, said.demand) for said in (one, other)):
-            if words_of(each.answer) == [NEITHER]:
-                return {one.demand.id, other.demand.id}
-            kept = [said for said in (one, other) if _names(said.demand.quote, each.answer)]
-            if len(kept) == 1:
-                return {said.demand.id for said in (one, other) if said is not kept[0]}
-    if one.text == other.text:
-        return set()
-    return {min(one, other, key=lambda said: said.text).demand.id}
+def _agree(demand: list[str], quote: list[str]) -> bool:
+    """Tell whether one of two quotes, the second of which may be shortened, stands in the other one."""
+    one, other = f" {' '.join(demand)} ", f" {' '.join(quote)} "
+    return bool(demand and quote) and (other in one or one in other)
 
 
-def is_settled(clarified: Sequence[Clarified], *quotes: str) -> bool:
+def open_value(demand: Demand) -> str:
+    """Return the words with which a demand leaves a value open, such as `TBD`; empty where it leaves none."""
+    found = _OPEN.search(_QUOTED.sub(lambda quoted: " " * len(quoted[0]), demand.quote))
+    return found[0] if found else ""
+
+
+def is_settled(clarified: Iterable[Clarified], *quotes: str) -> bool:
     """Tell whether the user has answered a question that shows these quotes."""
-    return any(each.answer and all(_names(each.question, quote) for quote in quotes) for each in clarified)
+    return any(closed.answer and all(_contains(closed.question, quote) for quote in quotes) for closed in clarified)
 
 
-def _names(text: str, words: Demand | str) -> bool:
-    """Tell whether a text contains the beginning of a demand's quote, or of another text."""
-    wanted = words_of(words if isinstance(words, str) else words.quote)[:_WORDS_COMPARED]
-    return f" {' '.join(wanted)} " in f" {' '.join(words_of(text))} "
+def _contains(text: str, quote: str) -> bool:
+    """Tell whether a text contains the first words of a quote."""
+    return f" {' '.join(words_of(quote)[:_WORDS_COMPARED])} " in f" {' '.join(words_of(text))} "

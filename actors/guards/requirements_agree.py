@@ -1,23 +1,27 @@
 """`requirements_agree`: the requirements that recon states can hold together, and there is a goal.
 
-Four conflicts can be decided without understanding a text: recon declares one, the same name is wanted and forbidden,
-one limit has two values, or two sentences of the user contradict each other by their words, whether recon states them
-or not. Each is a question to the user. One that was asked before is a warning, since the user has
-had the word: what was answered later holds. A requirement whose quote does not stand in the user's texts is in none of
-them: it is invented, and a person could say nothing about it.
+Three conflicts can be decided without understanding a text: recon declares one (`conflicts_with`), the same name is
+wanted and forbidden, or one limit has two values. The quotes of both requirements must stand in the user's texts. Each
+conflict is a question to the user. One that was asked before is a warning: the answer drops a requirement.
 
-A requirement is ambiguous where recon states several readings of its quote, where two sentences of the user differ in
-nothing but a number or a date, and where one leaves a value open ("within TBD days"). That is a question too, as long
-as the step may ask: else recon's own reading, or the stricter sentence, is assumed, which the table of demands shows.
+A requirement is ambiguous where recon states several readings of its quote, and where a sentence of the user leaves a
+value open ("within TBD days"). That is a question too, as long as the step may ask. Else recon's own reading is
+assumed, which the table of demands shows.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from actors.demands.contradictions import open_value
-from actors.demands.demand import Demand
-from actors.demands.user_texts import BOTH, NEITHER, READING, demands_of, user_texts_in
+from actors.demands.user_texts import (
+    HOLDS,
+    NEITHER,
+    QUOTE_MARK,
+    READING,
+    demands_of,
+    open_value,
+    user_texts_in,
+)
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
 from actors.guards.fields import ITEMS_MAX, check_settings
 from actors.guards.port import Guard
@@ -30,10 +34,8 @@ from actors.values.question_form import Inquiry, inquiry, one_line
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, fallback_goal, requirements_in
 
 NAME = "requirements_agree"
-CONTRADICTIONS_MAX = 3
-"""Pairs of contradicting sentences that are asked about at once; the others follow once these are answered."""
 OPEN_VALUES_MAX = 3
-"""Sentences with an open value that are asked about at once, likewise."""
+"""Sentences with an open value that are asked about at once; the others follow once these are answered."""
 READINGS_MAX = 8
 """Readings of one passage that are offered."""
 _Pair = tuple[str, Requirement, Requirement, str]
@@ -61,8 +63,6 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
     """Yield a finding for each conflict among requirements, and one if there is no goal at all."""
     for where, one, other, what in (*_declared(stated), *_wanted_and_forbidden(stated), *_two_values(stated)):
         yield _found(Code.CONFLICT, where, which_holds(one, other, what), context)
-    for wanted, against in _contradicting(stated, context):
-        yield _found(Code.CONFLICT, wanted.id, which_holds(wanted, against, "they contradict each other"), context)
     for where, asked in _ambiguous(stated, context):
         yield _found(Code.AMBIGUOUS, where, asked, context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
@@ -76,22 +76,15 @@ def _quoted(stated: Iterable[Requirement], context: Context) -> list[Requirement
     return [item for item in stated if search.finds(item.quote) is not False]
 
 
-def which_holds(
-    one: Requirement | Demand, other: Requirement | Demand, what: str, *, can_both: bool = False
-) -> Inquiry:
-    """Return the question which of two requirements, or of two demands, holds; `what` says why it is open.
-
-    `can_both` says that both of them can be met.
-    """
+def which_holds(one: Requirement, other: Requirement, what: str) -> Inquiry:
+    """Return the question which of two requirements holds; `what` says why it is open."""
     quotes = list(dict.fromkeys(one_line(item.quote, CHOICE_LENGTH_MAX) for item in (one, other)))
-    choices = dict.fromkeys(quotes, "This one holds, and the other is dropped.")
-    text = f"Which of the two holds, as {what}?"
-    shown = f"- {one_line(one.quote)}\n- {one_line(other.quote)}"
+    text = f"{HOLDS}, as {what}?"
+    shown = "\n".join(f"{QUOTE_MARK}{one_line(item.quote)}" for item in (one, other))
     if len(quotes) < 2 or not all(quotes):
         return inquiry(text, shown=shown)
-    both = {BOTH: "Both hold, so that the stricter one decides."} if can_both else {}
-    offered = {**choices, **both, NEITHER: "Neither is asked for any more."}
-    return inquiry(text, shown=shown, choices=offered, schema=TEXT)
+    choices = dict.fromkeys(quotes, "This one holds, and the other is dropped.")
+    return inquiry(text, shown=shown, choices={**choices, NEITHER: "Neither is asked for any more."}, schema=TEXT)
 
 
 def which_reading(item: Requirement) -> Inquiry:
@@ -124,23 +117,6 @@ def _declared(stated: Sequence[Requirement]) -> Iterator[_Pair]:
             yield item.id, item, other, "they contradict each other"
 
 
-def _contradicting(stated: Sequence[Requirement], context: Context) -> list[tuple[Demand, Demand]]:
-    """Return the demands of the user's texts that contradict each other, but for those that recon declares to.
-
-    The later text is right without a question, and an answer settles a pair.
-    """
-    by_quote = {same_name(item.quote): item for item in stated}
-    declared = {frozenset(map(same_name, (item.quote, *item.conflicts_with))) for item in stated if item.conflicts_with}
-    ids = {item.id: same_name(item.quote) for item in stated}
-    found = []
-    for pair in demands_of(user_texts_in(context)).open_pairs:
-        names = {same_name(demand.quote) for demand in pair}
-        known = any(names <= {ids.get(name, name) for name in each} for each in declared)
-        if not (known and names <= by_quote.keys()):
-            found.append(pair)
-    return found[:CONTRADICTIONS_MAX]
-
-
 def _open_values(context: Context) -> list[tuple[str, Inquiry]]:
     """Return the ids of sentences of the user that leave a value open, with the questions; the new ones come first."""
     asked = []
@@ -153,17 +129,10 @@ def _open_values(context: Context) -> list[tuple[str, Inquiry]]:
 
 
 def _ambiguous(stated: Sequence[Requirement], context: Context) -> Iterator[tuple[str, Inquiry]]:
-    """Yield the place and the question of each ambiguous requirement, and of each pair of sentences that is one."""
+    """Yield the place and the question of each ambiguous requirement, and of each sentence with an open value."""
     for item in stated:
         if item.ambiguous:
             yield item.id, which_reading(item)
-    two_values = [{one.quote, other.quote} for _, one, other, _ in _two_values(stated)]
-    pairs = [
-        (one.id, which_holds(one, other, why, can_both=True))
-        for one, other, why in demands_of(user_texts_in(context)).unclear_pairs
-        if {one.quote, other.quote} not in two_values
-    ]
-    yield from sorted(pairs, key=lambda pair: was_asked(context, pair[1].whole))[:CONTRADICTIONS_MAX]
     yield from _open_values(context)
 
 

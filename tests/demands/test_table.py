@@ -3,7 +3,7 @@
 import pytest
 
 from actors.demands.table import DemandStanding, demand_table, standing_text, table_lines
-from actors.demands.user_texts import NEITHER, READING, demands_of, user_texts
+from actors.demands.user_texts import HOLDS, NEITHER, READING, demands_of, user_texts
 from actors.plans.reader import read_plan
 from actors.values.artifacts import Clarified
 from actors.values.requirements import requirement_id
@@ -168,12 +168,6 @@ def test_what_is_told_later_is_demanded_too():
     assert found["Also bump psycopg to 3.2"] == "in no step"
 
 
-def test_a_later_text_replaces_the_demand_that_it_contradicts():
-    """An answer or a word of the user is right where the problem disagrees."""
-    found = standings("Log all request bodies.", plan(), later=("Never log request bodies.",))
-    assert list(found) == ["Never log request bodies"]
-
-
 LOG = "Log all request bodies. Never log request bodies."
 
 
@@ -182,15 +176,17 @@ LOG = "Log all request bodies. Never log request bodies."
     [
         ("Log all request bodies", ["Log all request bodies"]),
         ("Never log request bodies", ["Never log request bodies"]),
+        ("Both, for now", ["Log all request bodies", "Never log request bodies"]),
         (NEITHER, []),
         ("", ["Log all request bodies", "Never log request bodies"]),
     ],
 )
-def test_an_answer_to_a_contradiction_says_which_demand_is_left(answer, left):
-    asked = Clarified("Which of the two holds?\n- Log all request bodies\n- Never log request bodies", answer)
+def test_an_answer_to_a_conflict_says_which_demand_is_left(answer, left):
+    """The demands of the text are those that agree with the quotes of the question."""
+    asked = Clarified(f"{HOLDS}?\n- Log all request bodies\n- Never log request bodies.", answer)
     read = demands_of(user_texts(LOG, clarified=[asked]))
-    assert [each.demand.quote for each in read.holding] == left
-    assert len(read.open_pairs) == (0 if answer else 1)
+    assert [said.demand.quote for said in read.holding if said.demand.quote in LOG] == left
+    assert len(read.dropped) == 2 - len(left)
 
 
 def test_a_text_in_another_language_is_never_complete():
@@ -217,24 +213,6 @@ def test_paths_are_checked_only_where_something_compares_them():
     assert [row.standing for row in demand_table(user_texts(text), value).rows] == [DemandStanding.DECLARED]
     (row,) = demand_table(user_texts(text), value, paths_compared_by="the execution").rows
     assert standing_text(row) == "checked by the execution"
-
-
-TWO_LIMITS = "- The search must answer within 200 ms\n- The search must answer within 500 ms"
-FAST, SLOW = (line[2:] for line in TWO_LIMITS.splitlines())
-
-
-@pytest.mark.parametrize(
-    ("answer", "left", "assumed"), [("", [FAST, SLOW], 2), (FAST, [FAST], 0), ("both", [FAST, SLOW], 0)]
-)
-def test_two_limits_hold_side_by_side_as_an_assumption_until_the_user_has_said_which_is_meant(answer, left, assumed):
-    asked = Clarified(f"Which of the two holds?\n- {FAST}\n- {SLOW}", answer, unanswered="" if answer else "declined")
-    table = demand_table(user_texts(TWO_LIMITS, clarified=[asked]), plan())
-    assert [row.quote for row in table.rows] == left
-    shown = [row.to_json().get("assumed", "") for row in table.rows]
-    assert shown == [row.assumed for row in table.rows]
-    assert sum(map(bool, shown)) == assumed
-    if assumed:
-        assert shown[0] == f"it holds beside '{SLOW}', and the stricter one decides"
 
 
 def test_a_value_that_nobody_has_given_is_shown_as_open():

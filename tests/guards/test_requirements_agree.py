@@ -11,29 +11,40 @@ from tests.guards.test_comparisons import agree, artifact, demand, found
 LOG = "Log all request bodies. Never log request bodies."
 
 
-def test_two_sentences_that_contradict_each_other_are_a_question_whoever_states_them():
-    """The author need not have seen either of them."""
-    ((code, where),) = found(agree(problem=LOG))
-    assert (code, where) == ("requirements.conflict", requirement_id("Log all request bodies"))
-    (finding,) = agree(problem=LOG).findings
-    for quote in ("Log all request bodies", "Never log request bodies"):
-        assert quote in finding.message
-    stated = [demand("Log all request bodies"), demand("Never log request bodies", "must_avoid")]
-    assert len(found(agree(*stated, problem=LOG))) == 1
-    stated[0]["conflicts_with"] = ["Never log request bodies"]
-    assert len(found(agree(*stated, problem=LOG))) == 1, "it is asked once, not by the author and by the program"
+ALL, NEVER = "Log all request bodies", "Never log request bodies"
 
 
-@pytest.mark.parametrize("answer", ["Never log request bodies", "neither", ""])
-def test_a_contradiction_is_asked_once_whatever_the_answer(answer):
-    asked = Clarified(agree(problem=LOG).findings[0].message, answer, unanswered="" if answer else "declined")
-    assert found(agree(problem=LOG, clarifications=[asked])) == []
+def conflicting(problem=LOG, first=ALL, second=NEVER, **more):
+    """Return the verdict on two requirements of which the first one is said to conflict with the second."""
+    return agree(demand(first, conflicts_with=[second]), demand(second, "must_avoid"), problem=problem, **more)
 
 
-def test_a_later_text_that_contradicts_an_earlier_one_is_right_without_a_question():
-    context = Context("Log all request bodies.", requirements=("Never log request bodies.",))
-    verdict = BUILT_IN["requirements_agree"]({})(artifact("g_recon", {"requirements": []}), context)
-    assert verdict.findings == ()
+def test_a_conflict_that_recon_states_is_a_question_with_both_quotes():
+    ((code, where),) = found(conflicting())
+    assert (code, where) == ("requirements.conflict", requirement_id(ALL))
+    (finding,) = conflicting().findings
+    assert [choice.value for choice in finding.asks.choices] == [ALL, NEVER, "neither"]
+
+
+@pytest.mark.parametrize("names", [[NEVER], [requirement_id(NEVER)], [f"  {NEVER.upper()} "]])
+def test_a_conflict_names_the_other_requirement_by_its_quote_or_by_its_id(names):
+    assert len(found(agree(demand(ALL, conflicts_with=names), demand(NEVER, "must_avoid"), problem=LOG))) == 1
+
+
+def test_a_conflict_is_no_question_where_a_quote_does_not_stand_in_the_text():
+    """The author has invented it, so no person can say which one holds; `recon_valid` rejects the quote."""
+    assert found(conflicting(problem="Log all request bodies. It is slow.", notes=[])) == []
+
+
+def test_sentences_that_recon_does_not_call_a_conflict_are_no_question():
+    """The program does not compare the words of sentences."""
+    assert found(agree(demand(ALL), demand(NEVER, "must_avoid"), problem=LOG)) == []
+
+
+@pytest.mark.parametrize("answer", [NEVER, "neither", ""])
+def test_a_conflict_is_asked_once_whatever_the_answer(answer):
+    asked = Clarified(conflicting().findings[0].message, answer, unanswered="" if answer else "declined")
+    assert found(conflicting(clarifications=[asked])) == []
 
 
 def limited(value, source, quote):
@@ -126,29 +137,16 @@ def test_an_ambiguity_is_asked_about_once_whatever_the_answer(answer):
     assert found(again, "warning") == [("requirements.ambiguous", requirement_id("It must be fast"))]
 
 
-TWO = "- The search must answer within 200 ms\n- The search must answer within 500 ms"
-
-
-def test_two_sentences_that_differ_in_a_number_are_a_question_whoever_states_them():
-    (finding,) = agree(problem=TWO).findings
-    assert finding.code == "requirements.ambiguous"
-    assert [choice.value for choice in finding.asks.choices][2:] == ["both", "neither"]
-    limit = {"name": "answer time"}
-    lines = zip(TWO.split("\n"), ("1", "2"), strict=True)
-    stated = [demand(line[2:], limit={**limit, "value": value}) for line, value in lines]
-    assert [code for code, _ in found(agree(*stated, problem=TWO))] == ["requirements.conflict"], "it is asked once"
-
-
 def test_a_step_that_may_not_ask_goes_by_its_own_reading():
     """The finding is a warning, so that the assumption is accepted and recorded; a conflict still rejects."""
-    stated = {"requirements": [readings("less than 1 s", "no slower than today")]}
-    for problem, value in (("It must be fast.", stated), (TWO, {"requirements": []})):
-        for may_ask, passed in ((False, True), (True, False)):
-            context = Context(problem, settings={"may_ask": may_ask})
-            verdict = BUILT_IN["requirements_agree"]({})(artifact("g_recon", value), context)
-            assert (verdict.passed, [each.code for each in verdict.findings]) == (passed, ["requirements.ambiguous"])
+    value = {"requirements": [readings("less than 1 s", "no slower than today")]}
+    for may_ask, passed in ((False, True), (True, False)):
+        context = Context("It must be fast.", settings={"may_ask": may_ask})
+        verdict = BUILT_IN["requirements_agree"]({})(artifact("g_recon", value), context)
+        assert (verdict.passed, [found.code for found in verdict.findings]) == (passed, ["requirements.ambiguous"])
+    stated = [demand(ALL, conflicts_with=[NEVER]), demand(NEVER, "must_avoid")]
     silent = Context(LOG, settings={"may_ask": False})
-    assert not BUILT_IN["requirements_agree"]({})(artifact("g_recon", {"requirements": []}), silent).passed
+    assert not BUILT_IN["requirements_agree"]({})(artifact("g_recon", {"requirements": stated}), silent).passed
 
 
 def test_a_conflict_that_both_requirements_declare_is_asked_about_once():

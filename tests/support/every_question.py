@@ -92,17 +92,11 @@ def _planning() -> Iterator[Drawn]:
     }
     for when, listed in stated.items():
         yield from drawn(when, *disagreements(listed, Context("Mend the login.")))
-    two = Context("Log all request bodies. Never log request bodies.")
-    yield from drawn("two sentences of the user contradict each other", *disagreements([], two))
     yield from drawn(
         "a sentence leaves a value open", *disagreements([], Context("The search must answer within TBD ms."))
     )
     doubtful = _stated("It must be fast", readings=["less than 1 s", "no slower than today"])
     yield from drawn("recon states several readings", *disagreements([doubtful], Context("It must be fast.")))
-    limits = "- The search must answer within 200 ms\n- The search must answer within 500 ms"
-    dates = "The fix must be live before Friday. It must be live by Monday."
-    for what, text in (("a number", limits), ("a date", dates)):
-        yield from drawn(f"two sentences differ in nothing but {what}", *disagreements([], Context(text)))
     yield from drawn("the problem states no goal", *disagreements([], Context("--- 17 !!")))
 
 
