@@ -14,8 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from actors.demands.conclusion import Proof
-    from actors.demands.table import DemandTable
+    from actors.demands.table import DemandTable, Proof
     from actors.execution.result import ExecutionResult
     from actors.planning.result import Result
     from actors.planning.tree_attempts import AttemptTree, TreeAttempt
@@ -127,7 +126,7 @@ _HOMES = {
     "Held": "runtime.core.errors",
     "OpenQuestion": "actors.run.open_question",
     "Plan": "actors.plans.plan",
-    "Proof": "actors.demands.conclusion",
+    "Proof": "actors.demands.table",
     "ProvedPlan": "actors.plans.proved_plan",
     "ReplanError": "runtime.core.errors",
     "Result": "actors.planning.result",

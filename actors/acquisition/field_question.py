@@ -8,7 +8,7 @@ import re
 
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import Schema
-from actors.demands.patterns import word_set
+from actors.demands.verbs import word_set
 from actors.values.question_form import one_line
 
 LABEL_MAX = 300

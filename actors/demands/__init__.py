@@ -1,1 +1,1 @@
-"""What a user's own text asks for: a reader of demands, and pairs of them that contradict each other."""
+"""What a user's own text asks for, and what a plan does about it."""

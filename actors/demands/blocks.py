@@ -1,4 +1,4 @@
-"""Cuts a text into headings, list items, cells and paragraphs of prose; code, logs and quoted text are left out.
+"""Cuts a text into headings, list items, cells and paragraphs, and these into sentences; code and logs are left out.
 
 A block is a range of characters of the source, so that what is found in it can be pointed at. The time is linear in the
 length of the text: patterns are matched against the bounded beginnings of lines.
@@ -11,57 +11,46 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from actors.demands.patterns import late
+from actors.demands.verbs import word_set
+from actors.demands.wordings import Force, force_of, instructs, late
 
 LINE_LENGTH_MAX = 2000
 """Characters at the beginning of a line by which it is recognised."""
 HEADING_LENGTH_MAX = 80
-"""Characters of a heading that has no markup, or only a colon or bold letters."""
-NUMBERED_WORDS_MAX = 4
-"""Words of a numbered line that is a heading, such as "3.1 Functional requirements"."""
+HEADING_WORDS_MAX = 5
+"""Words of a heading that has no markup."""
 WRAPPED_LENGTH_MIN = 60
-"""Characters of a list item's line below which its author has not wrapped it."""
+"""Characters of a line below which its author has not wrapped it."""
 
 _FENCE = late(r"[ \t>]{0,12}(`{3,}|~{3,})")
 _HEADING = late(r" {0,3}(?:#{1,6}\s+|h[1-6]\.\s+|=+\s+(?=.*\S\s+=+\s*$))(?P<name>.*\S)")
 _BOLD = late(r"\s{0,3}(?:\*\*|__)(?P<name>[^*_]{1,80}?):?(?:\*\*|__)\s*:?\s*$")
 _LABEL = late(r"\s{0,3}(?P<name>[A-Z][^.!?|:]{1,78}):\s*$")
 _UNDERLINE = late(r"(?:={3,}|-{3,}|~{3,})\s*$")
+_RULE = late(r"\s{0,3}(?:[-*_=] ?){3,}\s*$")
 _ITEM = late(
-    r"(?P<indent>[ \t]{0,16})(?:[-=]>|[-*+•\u2013\u2014\u2023\u2192\u25aa\u25cf\u2610◦·]"
-    r"|(?P<number>\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]"
-    r"|\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?![ \t]+(?:is|are|was|has|will)\b)"
-    r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|#\.|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
+    r"(?P<indent>[ \t]{0,16})(?:[-=]>|[-*+•\u2013\u2014\u2192\u25aa\u25cf\u2610◦·]"
+    r"|(?P<number>\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?![ \t]+(?:is|are|was|has|will)\b)"
+    r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
 _INITIAL = late(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
 """A name with an initial, as below a letter."""
 _BOX = late(r"\[(?P<mark>[ xX*-]?)\]\s+")
-_RULE = late(r"\s{0,3}(?:[-*_=] ?){3,}\s*$")
-_TRACE = late(
-    r"\s*(?:Traceback \(most recent|File \"|at [\w$.<>/\\:]+[ (]|Caused by:|\.\.\. \d+ more|goroutine \d+|thread '"
-    r"|panic:|Segmentation fault|npm ERR!|error\[E\d+\]|--> |\d+ \||fatal:|[\w.]*(?:Error|Exception"
-    r"|Warning)\b(?::|\s*$))"
-)
-_LOG = late(
+_NOISE = late(
+    r"\s*(?:Traceback \(most recent|File \"|at [\w$.<>/\\:]+[ (]|Caused by:|--> |fatal:|[\w.]*(?:Error"
+    r"|Exception)\b(?::|\s*$))",
     r"\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d[\].,\s]|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR"
-    r"|FATAL|CRITICAL|TRACE)\b"
-    r"[\]:\s]|[A-Z][a-z]{2} \d{1,2} \d\d:\d\d:\d\d|\d{1,3}(?:\.\d{1,3}){3} - )"
+    r"|FATAL)\b[\]:\s])",
+    r"\s*(?:\$ |>>> |[\w.-]+@[\w.-]+[:~$#])|(?:From|To|Cc|Bcc|Date|Sent): \S|\s*\[[^\]]{1,60}\]: \S+",
 )
-_SHELL = late(r"\s*(?:\$ |>>> |\.\.\. |PS [A-Z]:|[\w.-]+@[\w.-]+[:~$#]|[#%] (?:\w+ )+--)")
+"""A part of a log, a stack trace or a shell session, the head of a message, a footnote."""
 _CODE = late(
-    r"\s*(?:[{}\[\]()]+[;,]?\s*$|(?:import|from|def|class|func|fn|var|let|const|public|private|return|if"
-    r"|for|while) .*[:;{}()]\s*$"
-    r"|[\w.\[\]\"']+ ?(?:=|\+=|:=) ?\S.*[;)\]}\"'\w]$|</?\w[^>]*>\s*$|(?:SELECT|INSERT|UPDATE|DELETE"
-    r"|CREATE|ALTER) \S+ .*;?\s*$"
-    r"|\S.*[;{}]\s*$|//|/\*|@\w+\()"
+    r"\s*(?:[{}\[\]()]+[;,]?\s*$|\S.*[;{}]\s*$|//|/\*|</?\w[^>]*>\s*$|(?:import|from|def|class) .*[:;]?$|@\w+\()"
 )
-_NUMBERED = late(r"\d{1,2}(?:\.\d{1,2})*\.? [A-Z]")
-_MAIL = late(r"(?:From|To|Cc|Bcc|Date|Sent|Reply-To|Message-ID|In-Reply-To|Content-Type): \S")
-_SUBJECT = late(r"(?:Subject|Betreff|Title|Summary): +(?=\S)")
-_CALLOUT = late(r"\s{0,3}>\s?(?:\[!\w+\]\s*)?")
+_SUBJECT = late(r"(?:Subject|Title|Summary): +(?=\S)")
 _CELL = late(r"[^|]+")
-_FOOTNOTE = late(r"\s*\[[^\]]{1,60}\]: \S+")
 _SIGNATURE = late(r"-- ?$")
+_NUMBERED = late(r"\d{1,2}(?:\.\d{1,2})*\.? [A-Z]")
 
 
 class BlockForm(StrEnum):
@@ -79,21 +68,14 @@ class Block(NamedTuple):
     """A title, heading, label, list item, table cell or paragraph of a text."""
 
     form: BlockForm
-    """What it is."""
     start: int
-    """Where it begins in the text."""
     end: int
-    """Where it ends."""
     depth: int = 0
     """The columns by which a list item is indented; of a heading its level, where its markup or number shows one."""
     ordered: bool = False
     """Whether a list item is numbered."""
     checked: bool = False
     """Whether the box of a list item is ticked: it is done."""
-    row: int = 0
-    """The row of a cell in its table, from 0."""
-    column: int = 0
-    """The column of a cell, from 0."""
 
 
 class _Line(NamedTuple):
@@ -112,9 +94,9 @@ def blocks(text: str, is_name: Callable[[str], bool]) -> Iterator[Block]:
     """
     cutter = _Cutter(text, is_name)
     for line, following in itertools.pairwise((*_lines(text), _Line(len(text), ""))):
-        yield from cutter.take(line, line.text[:LINE_LENGTH_MAX], following.text[:LINE_LENGTH_MAX])
-        if cutter.signed:
+        if _SIGNATURE.match(line.text) and not cutter.fence:
             break
+        yield from cutter.take(line, line.text[:LINE_LENGTH_MAX], following.text[:LINE_LENGTH_MAX])
     yield from cutter.close()
 
 
@@ -128,12 +110,6 @@ class _Cutter:
     """The block to which the next line may belong."""
     fence: str = ""
     """The marks that open the code block which is not closed yet."""
-    callout: bool = False
-    """Whether the quoted lines above are a call-out."""
-    row: int = 0
-    """The row of the table that the next line may belong to."""
-    signed: bool = False
-    """Whether the line before a signature has come."""
 
     def close(self) -> Iterator[Block]:
         """Yield the block that is complete, if there is one."""
@@ -143,70 +119,73 @@ class _Cutter:
 
     def take(self, line: _Line, head: str, following: str) -> Iterator[Block]:
         """Take a line, and yield the blocks that are complete with it."""
-        if not head.lstrip().startswith("|"):
-            self.row = 0
-        if self.fence or _FENCE.match(head):
+        mark = _FENCE.match(head)
+        if self.fence or mark:
             yield from self.close()
-            self._take_fence(head)
-        elif _SIGNATURE.match(head):
+            if not self.fence and mark:
+                self.fence = mark[1]
+            elif mark and mark[1].startswith(self.fence):
+                self.fence = ""
+        elif not head.strip() or _RULE.match(head) or _UNDERLINE.match(head) or self._is_left_out(head):
             yield from self.close()
-            self.signed = True
-        elif not head.strip() or _RULE.match(head) or _UNDERLINE.match(head):
+        elif heading := self._heading(head, following):
             yield from self.close()
-            self.callout = False
-        elif self._is_left_out(head):
-            yield from self.close()
-        elif heading := _heading(head, following) or (self.block is None and _named(head, following, self.is_name)):
-            yield from self.close()
-            labels = not _HEADING.match(head) and (_LABEL.match(head) or head.rstrip("*_ ").endswith(":"))
+            labels = not _HEADING.match(head) and head.rstrip("*_ ").endswith(":")
+            level = len(head.lstrip()) - len(head.lstrip().lstrip("#"))
             form = BlockForm.LABEL if labels else BlockForm.HEADING
-            yield Block(form, line.start + heading[0], line.start + heading[1], depth=_level(head))
+            yield Block(form, line.start + heading[0], line.start + heading[1], depth=level)
         elif head.lstrip().startswith("|"):
             yield from self.close()
-            yield from _cells(line, self.row)
-            self.row += 1
+            for cell in _CELL.finditer(head):
+                if cell[0].strip(" \t-:"):
+                    yield Block(BlockForm.CELL, line.start + cell.start(), line.start + cell.end())
         elif (item := _ITEM.match(head)) and not _INITIAL.fullmatch(head):
             yield from self.close()
-            name = head[item.end() :].strip()
-            if item["number"] and not item["indent"] and name[-1:].isalpha() and self._names(name, following):
-                level = item["number"].strip("().").count(".") + 1
-                yield Block(BlockForm.HEADING, line.start + item.end(), line.end, depth=level)
-                return
-            self.block = None if _is_noise(head[item.end() :]) else _item(line, head, item)
+            yield from self._take_item(line, head, item, following)
         else:
             yield from self._take_prose(line, head)
 
-    def _names(self, line: str, following: str) -> bool:
-        """Tell whether a numbered line is a heading: it has a known name, or a paragraph follows at once."""
-        if len(line.split()) > NUMBERED_WORDS_MAX or not line[0].isupper():
-            return False
-        follows = following.strip() and not following[0].isspace() and not _ITEM.match(following)
-        return self.is_name(line) or bool(follows and following[0].isupper())
-
-    def _take_fence(self, head: str) -> None:
-        match = _FENCE.match(head)
-        if match and (not self.fence or match[1].startswith(self.fence)):
-            self.fence = "" if self.fence else match[1][:3]
-
     def _is_left_out(self, head: str) -> bool:
-        """Tell whether others have said what a line says: it is quoted, or code, or a part of a log."""
-        if head.lstrip().startswith(">"):
-            self.callout = self.callout or "[!" in head  # A call-out ("> [!NOTE]") is the author's own.
-            return not self.callout
-        if _ITEM.match(head):
-            return False
+        """Tell whether a line is quoted, or code, or a part of a log."""
+        if head.lstrip().startswith(">") or _ITEM.match(head):
+            return head.lstrip().startswith(">")
         code = self.block is None and head.startswith(("    ", "\t")) and _CODE.match(head)
-        return bool(code) or _is_noise(head)
+        return bool(code or _NOISE.match(head))
+
+    def _heading(self, head: str, following: str) -> tuple[int, int] | None:
+        """Return where the name of a heading stands in its line; None for a line that is no heading."""
+        for pattern in (_HEADING, _BOLD, _LABEL):
+            if match := pattern.match(head):
+                return match.start("name"), match.end("name")
+        plain = head.strip()
+        if len(plain) > HEADING_LENGTH_MAX:
+            return None
+        if _UNDERLINE.match(following) and not _ITEM.match(head):
+            return 0, len(head)
+        begins = plain[:1].isupper() or _NUMBERED.match(plain)
+        bare = self.block is None and begins and ":" not in plain and plain[-1].isalnum()
+        named = bare and len(plain.split()) <= HEADING_WORDS_MAX and (self.is_name(plain) or _ITEM.match(following))
+        return (0, len(head)) if named else None
+
+    def _take_item(self, line: _Line, head: str, item: re.Match[str], following: str) -> Iterator[Block]:
+        name = head[item.end() :].strip()
+        short = len(name.split()) < HEADING_WORDS_MAX and name[-1:].isalpha() and not _ITEM.match(following)
+        if item["number"] and not item["indent"] and short and self.is_name(name):
+            level = item["number"].strip("().").count(".") + 1
+            yield Block(BlockForm.HEADING, line.start + item.end(), line.end, depth=level)
+        elif not _NOISE.match(head[item.end() :]):
+            box = _BOX.match(head, item.end())
+            start, checked = (box.end(), box["mark"] in {"x", "X"}) if box else (item.end(), False)
+            depth = len(item["indent"].expandtabs(4))
+            self.block = Block(BlockForm.ITEM, line.start + start, line.end, depth, item["number"] is not None, checked)
 
     def _take_prose(self, line: _Line, head: str) -> Iterator[Block]:
         subject = _SUBJECT.match(head)
-        mark = subject or (_CALLOUT.match(head) if self.callout else None)
-        begun = Block(
-            BlockForm.TITLE if subject else BlockForm.PROSE, line.start + (mark.end() if mark else 0), line.end
-        )
         block = self.block
-        if block is not None and (block.form is BlockForm.TITLE or self._ends_item(block, head)):
+        if block and (block.form is BlockForm.TITLE or self._ends_item(block, head)):
             yield from self.close()
+        form = BlockForm.TITLE if subject else BlockForm.PROSE
+        begun = Block(form, line.start + (subject.end() if subject else 0), line.end)
         self.block = self.block._replace(end=line.end) if self.block else begun
 
     def _ends_item(self, block: Block, head: str) -> bool:
@@ -224,50 +203,107 @@ def _lines(text: str) -> Iterator[_Line]:
         start += len(line)
 
 
-def _heading(head: str, following: str) -> tuple[int, int] | None:
-    """Return where the name of a heading stands in its line; None for a line that is no heading."""
-    for pattern in (_HEADING, _BOLD, _LABEL):
-        if match := pattern.match(head):
-            return match.start("name"), match.end("name")
-    plain = head.strip()
-    if plain and _UNDERLINE.match(following) and len(plain) <= HEADING_LENGTH_MAX and not _ITEM.match(head):
-        return 0, len(head)
-    return None
+SENTENCE_LENGTH_MAX = 400
+"""Characters of a sentence; a longer one is cut."""
+ENDS_MAX = 3000
+"""Sentences of a paragraph; what follows is cut by its length only."""
+JOINTS_MAX = 8
+"""Places in one sentence at which a clause may begin; what follows stays in the last."""
+CLAUSE_LENGTH_MIN = 12
+BREAK_ROOM = 12
+"""Columns that the first word of a line would have left free in the line before, from which on the break is meant."""
+
+_PLAIN = str.maketrans(dict.fromkeys("\n\r\t\v\f\u00a0\u202f\u2028\x85", " ") | {"\u2019": "'", "\u2018": "'"})
+_PLAIN |= str.maketrans({"\u201c": '"', "\u201d": '"'})
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_END = late(r"[.!?…]{1,4}[\"')\]*_`]{0,3} +(?=[\"'(\[*_`~@]{0,3}(?P<next>[A-Za-z0-9]))")
+_BEFORE = late(r"[\"'(\[*_`]{0,3}(?P<word>[\w./-]*)$")
+_ABBREVIATIONS = word_set(
+    "e.g i.e eg ie vs approx cf mr mrs ms dr st no nr fig sec incl excl max min resp ca viz al ver v p pp ch art etc",
+    "dept est jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp a.m p.m",
+)
+_BEFORE_NUMBERS = frozenset(("no", "nr", "min", "max", "sec", "etc", "a.m", "p.m"))
+"""Short forms that end a sentence unless a number follows."""
+_LINK = late(r"\S{40}")
+"""A word that no author can wrap: its line may be longer than the width of the others."""
+_JOINT = late(
+    r"; +(?=\S)|,? +(?:-|\u2013|\u2014|--) +(?=\S)|, (?:and|but|or|so(?! that)|yet|plus) |,? but "
+    r"|,? and (?=(?:please|do not|don't|never|must|no |keep |leave |make sure)\b)|, (?=(?:(?:do not|don't|never"
+    r"|please(?= \w)|without)\b|no ))"
+)
 
 
-def _named(head: str, following: str, is_name: Callable[[str], bool]) -> tuple[int, int] | None:
-    plain = head.strip()
-    short = len(plain.split()) <= NUMBERED_WORDS_MAX + 1 and len(plain) <= HEADING_LENGTH_MAX
-    begins = plain[:1].isupper() or _NUMBERED.match(plain)
-    if short and begins and ":" not in plain and plain[-1].isalnum() and (is_name(plain) or _ITEM.match(following)):
-        return 0, len(head)
-    return None
+class Sentence(NamedTuple):
+    """A sentence, or a clause of one: a range of the text."""
+
+    start: int
+    end: int
+    small: str
+    """Its characters in lower case, one for one: white space as blanks, apostrophes and quotation marks as in ASCII."""
+    written: str
+    """The same in the letters of the source."""
 
 
-def _level(head: str) -> int:
-    """Return the level of a heading with markup; 0 for one without."""
-    marks = head.lstrip()
-    return len(marks) - len(marks.lstrip("#"))
+def plain(text: str) -> str:
+    """Return a text with blanks for other white space and ASCII quotation marks; positions stay."""
+    return text.translate(_PLAIN)
 
 
-def _cells(line: _Line, row: int) -> Iterator[Block]:
-    for column, match in enumerate(_CELL.finditer(line.text[:LINE_LENGTH_MAX])):
-        if match[0].strip(" \t-:"):
-            yield Block(BlockForm.CELL, line.start + match.start(), line.start + match.end(), row=row, column=column)
+def sentence_at(text: str, start: int, end: int) -> Sentence:
+    """Return the sentence that stands between two places of a text, without markup and white space at its ends."""
+    while start < end and (text[start].isspace() or text[start] in "*_~>"):
+        start += 1
+    while end > start and (text[end - 1].isspace() or text[end - 1] in "*_~"):
+        end -= 1
+    written = plain(text[start:end])
+    return Sentence(start, end, written.translate(_LOWER), written)
 
 
-def _item(line: _Line, head: str, item: re.Match[str]) -> Block:
-    box = _BOX.match(head, item.end())
-    return Block(
-        BlockForm.ITEM,
-        line.start + (box.end() if box else item.end()),
-        line.end,
-        depth=len(item["indent"].expandtabs(4)),
-        ordered=item["number"] is not None,
-        checked=box is not None and box["mark"] in {"x", "X"},
-    )
+def sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
+    """Yield the sentences of a range of a text, in their order; none is empty, none is longer than the limit."""
+    part = plain(text[start:end])
+    breaks = sorted({0, len(part), *_meant_breaks(text[start:end]), *itertools.islice(_ends(part), ENDS_MAX)})
+    for begin, stop in itertools.pairwise(breaks):
+        for cut in range(begin, stop, SENTENCE_LENGTH_MAX):
+            sentence = sentence_at(text, start + cut, start + min(cut + SENTENCE_LENGTH_MAX, stop))
+            if any(sign.isalnum() for sign in sentence.written):
+                yield sentence
 
 
-def _is_noise(head: str) -> bool:
-    """Tell whether a line is a part of a log, a stack trace or a shell session, or the head of a message."""
-    return any(pattern.match(head) for pattern in (_TRACE, _LOG, _SHELL, _MAIL, _FOOTNOTE))
+def _ends(part: str) -> Iterator[int]:
+    for match in _END.finditer(part):
+        before = _BEFORE.search(part, max(0, match.start() - 40), match.start())
+        word = before["word"].lower() if before else ""
+        if part[match.start()] == "." and not part.startswith("..", match.start()):
+            if word in _ABBREVIATIONS and (word not in _BEFORE_NUMBERS or match["next"].isdigit()):
+                continue
+            unit = part[max(0, match.start() - 3) : max(0, match.start() - 2)].isdigit()
+            if len(word) == 1 and word.isalpha() and word != "i" and not unit:
+                continue
+        yield match.end()
+
+
+def _meant_breaks(part: str) -> Iterator[int]:
+    """Yield where a line begins that its author did not wrap: its first word would have fitted into the line before."""
+    lines = part.splitlines(keepends=True)
+    width = max((len(line.rstrip()) for line in lines if not _LINK.search(line)), default=0)
+    place = 0
+    for line, following in itertools.pairwise(lines):
+        place += len(line)
+        room = max(width, WRAPPED_LENGTH_MIN) - len(line.rstrip()) - len((following.split(maxsplit=1) or [""])[0])
+        begins = following.lstrip(" \t*_`\"'(")[:1].isupper()
+        if begins and room > BREAK_ROOM and not line.rstrip().endswith((",", "(", "-", "/", "=")):
+            yield place
+
+
+def clauses(text: str, sentence: Sentence) -> Iterator[Sentence]:
+    """Yield the clauses of a sentence that each ask for something by themselves, else the whole sentence."""
+    start = 0
+    for joint in itertools.islice(_JOINT.finditer(sentence.small), JOINTS_MAX):
+        left, right = sentence.small[start : joint.start()], sentence.small[joint.end() :]
+        if min(len(left), len(right)) < CLAUSE_LENGTH_MIN or force_of(left) is Force.NONE:
+            continue
+        if force_of(right) is Force.STRICT or right.startswith(("no ", "not ", "without ")) or instructs(right):
+            yield sentence_at(text, sentence.start + start, sentence.start + joint.start())
+            start = joint.end()
+    yield sentence_at(text, sentence.start + start, sentence.end)

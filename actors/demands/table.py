@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, assert_never
 
+from actors.demands.reader import POLICY
 from actors.demands.user_texts import (
     READING,
     Demands,
@@ -340,3 +341,79 @@ def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
     if hidden:
         lines.append(indented(f"{counted(hidden, 'demand')} more, in a step, checked or declared", "dim"))
     return [*lines, *(indented(text, "yellow") for text in table.unread)]
+
+
+ESCALATIONS_MAX = 8
+"""Steps that may hand over to a person and are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the guard of an accepted plan has measured."""
+
+    level: str = ""
+    """The level at which it is proved: `minimal`, `medium` or `expansive`; empty for a guard that states none."""
+    assurance: str = ""
+    """How sure success is over all failures, such as `strong`; empty below `expansive`."""
+    escalations: tuple[str, ...] = ()
+    """The steps that may hand over to a person."""
+    undoes: tuple[str, ...] = ()
+    """The steps whose failure ends the plan with everything undone."""
+    irreversible: tuple[str, ...] = ()
+    """The steps that may have run then and cannot be undone."""
+
+
+def proof_of(facts: Mapping[str, Any]) -> Proof:
+    """Return the proof in the facts of a verdict; a guard of the user may state anything there."""
+    stated = [facts.get(name) for name in ("escalations", "undoes", "irreversible")]
+    named = [tuple(map(str, value)) if isinstance(value, list | tuple) else () for value in stated]
+    return Proof(str(facts.get("level") or ""), str(facts.get("assurance") or ""), *named)
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """Whether an accepted plan is proved, and the words that say so."""
+
+    proved: bool
+    """Whether it is proved, and does something about each demand."""
+    text: str
+    """The same in words, without a full stop."""
+
+
+def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = True, guard: str = "") -> Conclusion:
+    """Return what may be said of a plan.
+
+    `proof` is that of the verdict that accepted it, `table` the demands of the user, or None where another run
+    compares them; `reads_text` says whether the author reads the text, and `guard` names what accepted the plan where
+    its proof states no level.
+    """
+    words = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
+    if proof.assurance:
+        words += f", assurance {proof.assurance}"
+    if proof.escalations:
+        words += f"; {', '.join(proof.escalations[:ESCALATIONS_MAX])} may hand over to a person"
+    if proof.undoes:
+        words += f"; a failure of {', '.join(proof.undoes[:ESCALATIONS_MAX])} undoes everything"
+    if proof.irreversible:
+        words += f", but {', '.join(proof.irreversible[:ESCALATIONS_MAX])} cannot be undone"
+    assumed = 0 if table is None else sum(bool(row.assumed) for row in table.rows)
+    if assumed:
+        words += f"; what {counted(assumed, 'demand')} {'means' if assumed == 1 else 'mean'} is assumed"
+    reason = _reason(table, reads_text=reads_text)
+    if reason:
+        return Conclusion(False, f"Consistent, but {reason} ({words})")
+    if not proof.level:
+        return Conclusion(False, f"{words[0].upper()}{words[1:]}")
+    return Conclusion(True, f"Proved at {words}") if table is not None else Conclusion(False, f"Consistent at {words}")
+
+
+def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
+    """Return why a plan is no more than consistent; empty where nothing is against more."""
+    missing = 0 if table is None else len(table.in_no_step)
+    if missing:
+        return f"{counted(missing, 'demand')} {'is' if missing == 1 else 'are'} in no step"
+    if table is not None and POLICY in table.unread:
+        return "the text is a policy or a manual, whose rules nobody has compared with the plan"
+    if table is not None and table.unread:
+        return "a part of the text was not read"
+    return "" if reads_text else "its author fills templates and does not read the text"

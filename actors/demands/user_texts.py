@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from actors.demands.demand import Demand, DemandReading
-from actors.demands.patterns import late
-from actors.demands.reader import read_demands
+from actors.demands.reader import Demand, read_demands
+from actors.demands.wordings import late
 from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import RequirementSource
 
@@ -136,7 +135,8 @@ def demands_of(user: UserTexts) -> Demands:
             latest.pop(demand.id, None)
             latest[demand.id] = StatedDemand(demand, number)
     lost = [words_of(quote)[:_WORDS_COMPARED] for quote in _quotes_lost(user.clarified)]
-    holding, dropped = [], []
+    holding: list[StatedDemand] = []
+    dropped: list[StatedDemand] = []
     for said in latest.values():
         answered = user.texts[said.text][0] == RequirementSource.ANSWER
         gone = not answered and any(_agree(words_of(said.demand.quote), words) for words in lost)

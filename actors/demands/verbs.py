@@ -1,109 +1,97 @@
-"""Verbs of instructions in English texts about software, and the words that tell them from nouns."""
+"""English words by which the reader tells verbs from nouns, and English from other languages."""
 
-from actors.demands.patterns import word_set
+
+def word_set(*lines: str) -> frozenset[str]:
+    """Return the words of some lines as a set."""
+    return frozenset(word for line in lines for word in line.split())
+
 
 PLAIN_VERBS = word_set(
-    "accept add adopt allow anonymise anonymize append apply assert assign attach avoid be become bring choose",
-    "compute consider contain create decide decommission decrease dedupe define delete deliver deny deprecate",
-    "describe determine disallow discard discuss eliminate emit encode encrypt enforce ensure establish evaluate",
-    "exclude expose extend extract fetch finish forbid generate get give go guarantee handle have honor honour",
-    "identify ignore implement improve include inform inline insert install introduce invalidate investigate keep",
-    "leave let loosen lower maintain make mention migrate minimise minimize modernise modernize modify notify obey",
-    "omit overwrite parse pass persist prefer preserve prevent produce prohibit propagate protect prove provide",
-    "publish put read rebuild receive recommend record redact redirect reduce refactor refuse reject relax remain",
-    "remember remove rename render reorganise reorganize replace require respect respond restore restrict retain",
-    "retire retry return reuse revert rewrite rotate sanitise sanitize say see send separate serialise serialize",
-    "serve set shorten show shrink simplify skip solve specify spread start stay stick stop store support suppress",
-    "survive swap take teach tell tighten treat turn unify uninstall use utilise utilize validate verify write yank",
-    "agree arrange attend avoid bake begin coordinate configure consolidate convert decouple deduplicate delegate",
-    "disable display distinguish document downgrade enable encapsulate erase expire explain find hide hold",
-    "integrate isolate limit localise localize maintain measure normalise normalize obfuscate optimise optimize",
-    "organise organize paginate parallelise parallelize prepare present prioritise prioritize provision purge",
-    "quarantine rationalise reconcile recreate refresh reimplement rely reproduce resolve roll sort speed split",
-    "standardise standardize stabilise stabilize streamline submit summarise summarize synchronise synchronize",
-    "throttle tokenise tokenize translate trim truncate unblock update upgrade vendor wrap",
-    "acknowledge activate adapt adjust aggregate allocate amend announce anticipate approve assess augment",
-    "authenticate",
-    "authorise authorize automate calculate calibrate cancel centralise centralize cite clarify classify commit",
-    "complete",
-    "comply compose comply concentrate conduct conform containerise containerize continue customise customize debug",
-    "declare decrypt demonstrate derive detach diagnose disconnect dispatch distribute divide educate elaborate employ",
-    "enlarge enrich equip escalate examine execute expand expedite explore facilitate finalise finalize formalise",
-    "formalize fulfil fulfill gather harden harmonise harmonize illustrate impose incorporate infer inspect instruct",
-    "instrument intercept iterate justify learn locate manage mitigate multiply negotiate obtain offload onboard",
-    "outsource overhaul oversee partition perform permit pinpoint prefill preload promote purchase pursue quantify",
-    "rebalance recalculate recompile recompute reconfigure reconnect recover redeploy redesign redo refine reformat",
-    "regenerate reindex reinforce reinstall relabel relocate remind reopen repair replay rephrase repopulate requeue",
-    "rerun reschedule resend resync retest rethink retrain reverse revise revisit revoke reword rework satisfy",
-    "seek select",
-    "settle simulate smooth strengthen structure substitute suggest supplement suspend sustain tackle tailor",
-    "tear terminate tidy toggle transform transmit troubleshoot undo unify unlock unpin untangle upload vet",
-    "withdraw withhold",
+    "accept acknowledge activate adapt add adjust adopt aggregate agree allocate allow amend announce anonymise",
+    "anonymize anticipate append apply approve arrange assert assess assign attach attend augment authenticate",
+    "authorise authorize automate avoid bake be become begin bring calculate calibrate cancel centralise centralize",
+    "choose cite clarify classify commit complete comply compose compute concentrate conduct configure conform",
+    "consider consolidate contain containerise containerize continue convert coordinate create customise customize",
+    "debug decide declare decommission decouple decrease decrypt dedupe deduplicate define delegate delete deliver",
+    "demonstrate deny deprecate derive describe detach determine diagnose disable disallow discard disconnect discuss",
+    "dispatch display distinguish distribute divide document downgrade educate elaborate eliminate emit employ enable",
+    "encapsulate encode encrypt enforce enlarge enrich ensure equip erase escalate establish evaluate examine exclude",
+    "execute expand expedite expire explain explore expose extend extract facilitate fetch finalise finalize find",
+    "finish forbid formalise formalize fulfil fulfill gather generate get give go guarantee handle harden harmonise",
+    "harmonize have hide hold honor honour identify ignore illustrate implement impose improve include incorporate",
+    "infer inform inline insert inspect install instruct instrument integrate intercept introduce invalidate",
+    "investigate isolate iterate justify keep learn leave let limit localise localize locate loosen lower maintain",
+    "make manage measure mention migrate minimise minimize mitigate modernise modernize modify multiply negotiate",
+    "normalise normalize notify obey obfuscate obtain offload omit onboard optimise optimize organise organize",
+    "outsource overhaul oversee overwrite paginate parallelise parallelize parse partition pass perform permit",
+    "persist pinpoint prefer prefill preload prepare present preserve prevent prioritise prioritize produce prohibit",
+    "promote propagate protect prove provide provision publish purchase purge pursue put quantify quarantine",
+    "rationalise read rebalance rebuild recalculate receive recommend recompile recompute reconcile reconfigure",
+    "reconnect record recover recreate redact redeploy redesign redirect redo reduce refactor refine reformat refresh",
+    "refuse regenerate reimplement reindex reinforce reinstall reject relabel relax relocate rely remain remember",
+    "remind remove rename render reopen reorganise reorganize repair rephrase replace replay repopulate reproduce",
+    "requeue require rerun reschedule resend resolve respect respond restore restrict resync retain retest rethink",
+    "retire retrain retry return reuse reverse revert revise revisit revoke reword rework rewrite roll rotate",
+    "sanitise sanitize satisfy say see seek select send separate serialise serialize serve set settle shorten show",
+    "shrink simplify simulate skip smooth solve sort specify speed split spread stabilise stabilize standardise",
+    "standardize start stay stick stop store streamline strengthen structure submit substitute suggest summarise",
+    "summarize supplement support suppress survive suspend sustain swap synchronise synchronize tackle tailor take",
+    "teach tear tell terminate throttle tidy tighten toggle tokenise tokenize transform translate transmit treat trim",
+    "troubleshoot truncate turn unblock undo unify uninstall unlock unpin untangle update upgrade upload use utilise",
+    "utilize validate vendor verify vet withdraw withhold wrap write yank",
 )
 """Base forms that are hardly used as nouns at the beginning of a sentence."""
 NOUN_VERBS = word_set(
-    "aim mail email notify page address alert align archive ask audit author back backfill backport batch",
-    "benchmark bind block bound build",
-    "bump bundle cache call cap change check clean clear clone close collapse collect combine comment compare",
-    "compile compress confirm connect control copy correct count cover cut cycle debounce default defer deploy",
-    "design detect develop draft drain drop dump duplicate echo edit embed escape estimate export factor fail fall",
-    "fetch file fill filter fire fix flag flatten follow format forward freeze gate group guard hash help highlight",
-    "import increase index inject invite issue label launch lift link list load lock log look map mark mask match",
-    "merge mirror mock monitor move mute name narrow note open order pack park patch pick pin place plan point poll",
-    "pool port post print process profile project prompt propose prune pull push queue raise rank rate raise reach",
-    "release report request reserve reset resize restart review round route run sample save scale scan schedule",
-    "scope scrub seal search secure shift ship sign silence size stage state stream strip surface switch sync tag",
-    "target test time touch trace track transfer trigger try tune type unit view wait walk warn watch weigh",
-    "whitelist work zero",
-    "paint draw print colour color come balance ban bill blocklist boost branch breach bridge budget capture",
-    "chain charge chunk contact crawl credit crop",
-    "delay double drive exempt feed fork force frame grant guide hand harvest hit hook host interview join",
-    "judge kick kill",
-    "lead loop mount nest offer outline override own pair pay phase pilot pitch plug polish price promise query",
-    "question",
-    "quote range recall recycle register reply research reward rule score screen script segment settle shard",
-    "share shut",
-    "signal sketch slice source space spend spin stub study style sum supply survey thank title total train transition",
-    "transport visit vote wire zip",
+    "address aim alert align archive ask audit author back backfill backport balance ban batch benchmark bill bind",
+    "block blocklist boost bound branch breach bridge budget build bump bundle cache call cap capture chain change",
+    "charge check chunk clean clear clone close collapse collect color colour combine come comment compare compile",
+    "compress confirm connect contact control copy correct count cover crawl credit crop cut cycle debounce default",
+    "defer delay deploy design detect develop double draft drain draw drive drop dump duplicate echo edit email embed",
+    "escape estimate exempt export factor fail fall feed file fill filter fire fix flag flatten follow force fork",
+    "format forward frame freeze gate grant group guard guide hand harvest hash help highlight hit hook host import",
+    "increase index inject interview invite issue join judge kick kill label launch lead lift link list load lock log",
+    "look loop mail map mark mask match merge mirror mock monitor mount move mute name narrow nest note offer open",
+    "order outline override own pack page paint pair park patch pay phase pick pilot pin pitch place plan plug point",
+    "polish poll pool port post price print process profile project promise prompt propose prune pull push query",
+    "question queue quote raise range rank rate reach recall recycle register release reply report request research",
+    "reserve reset resize restart review reward round route rule run sample save scale scan schedule scope score",
+    "screen script scrub seal search secure segment shard share shift ship shut sign signal silence size sketch slice",
+    "source space spend spin stage state stream strip stub study style sum supply surface survey switch sync tag",
+    "target test thank time title total touch trace track train transfer transition transport trigger try tune type",
+    "unit view visit vote wait walk warn watch weigh whitelist wire work zero zip",
 )
 """Base forms that are nouns too: an instruction only before a word that begins an object."""
 OBJECT_WORDS = word_set(
-    "a an the this that these those all any both each every either no some such another other others our your my",
-    "their its his her it them us me him everything anything nothing something what which who whether how why when",
-    "where if only just at by for from in into off on onto out over through to under until up via with without",
-    "down back away after before against as between more less fewer and one two three four five six ten multiple",
-    "several existing new old current unused dead first last not never also so about around across than instead",
+    "a about across after against all also an and another any anything around as at away back before between both by",
+    "current dead down each either every everything existing fewer first five for four from her him his how if in",
+    "instead into it its just last less me more multiple my never new no not nothing off old on one only onto other",
+    "others our out over several six so some something such ten than that the their them these this those three",
+    "through to two under until unused up us via what when where whether which who why with without your",
 )
 """Words that begin an object, or follow a verb."""
 AUXILIARIES = word_set(
-    "have need help",
-    "is are was were am isn't aren't wasn't weren't has had hasn't hadn't does did doesn't didn't can could will",
-    "would won't wouldn't can't cannot couldn't should shouldn't must mustn't shall may might seems looks appears",
-    "went came got gets became takes took fails returns shows throws threw hangs hung",
-    "crashes works causes breaks broke leads led makes made gives gave uses stops ",
-    "happens lasts needs contains starts runs ends ignores drops loses lost keeps kept times goes comes",
-    "says said sends sent reads writes wrote produces produced freezes froze leaks blocks exits",
-    "raises reports exceeds grows grew stays remains belongs depends eats",
+    "am appears are aren't became belongs blocks breaks broke came can can't cannot causes comes contains could",
+    "couldn't crashes depends did didn't does doesn't drops eats ends exceeds exits fails freezes froze gave gets",
+    "gives goes got grew grows had hadn't hangs happens has hasn't have help hung ignores is isn't keeps kept lasts",
+    "leads leaks led looks loses lost made makes may might must mustn't need needs produced produces raises reads",
+    "remains reports returns runs said says seems sends sent shall should shouldn't shows starts stays stops takes",
+    "threw throws times took uses was wasn't went were weren't will won't works would wouldn't writes wrote",
 )
 """Finite verbs: one of them early in a sentence, outside a clause, makes it a statement."""
 CLAUSE_WORDS = word_set(
-    """
-    that which who whose what when where whenever wherever while why how whether if because since so until
-    unless after before once as than it they we he she you i and or but for
-    """
+    "after and as because before but for he how i if it once or she since so than that they unless until we what when",
+    "whenever where wherever whether which while who whose why you",
 )
 """Words after which a verb belongs to a clause, or to a part that is joined on."""
 COMPLEMENT_VERBS = word_set(
-    """
-    make ensure check verify see note guarantee confirm prove remember assert decide find consider explain say
-    tell document show
-    """
+    "assert check confirm consider decide document ensure explain find guarantee make note prove remember say see",
+    "show tell verify",
 )
-"""Verbs that take a whole statement: "make sure it works", "check the log shows the id"."""
+"""Verbs that take a whole statement: "make sure it works"."""
 _NOUNS = word_set(
-    "uses reads writes shows sets puts starts turns takes stores limits updates upgrades displays measures documents",
-    "extracts handles finds inserts prompts records supports wraps gets says sees tells purges retires stays sticks",
-    "retries replies copies purchases permits substitutes supplements uploads repairs structures replays",
+    "copies displays documents extracts finds gets handles inserts limits measures permits prompts purchases purges",
+    "puts reads records repairs replays replies retires retries says sees sets shows starts stays sticks stores",
+    "structures substitutes supplements supports takes tells turns updates upgrades uploads uses wraps writes",
 )
 THIRD_PERSON = (
     frozenset(
@@ -112,3 +100,22 @@ THIRD_PERSON = (
     | frozenset(verb + "es" for verb in PLAIN_VERBS if verb.endswith(("s", "x", "ch", "sh")))
 ) - _NOUNS
 """Third persons of the plain verbs that are no plural of a noun."""
+ENGLISH = word_set(
+    "a add after all an and any are as at be before but by can can't do does doesn't don't every for from has have i",
+    "if in into is it its keep make more must my need never no not of on only or our out please should so sure than",
+    "that the their then there they this to until up use was we when which will with without would you",
+)
+"""Frequent English words."""
+OTHER_LANGUAGES = word_set(
+    "al alla alle als anche ao att au auch auf aus aux avec bei beim bis bitte ce cette che com como cuando da dal",
+    "dans darf das dass dat debe deben dei del della delle dem den depuis der des desde después det deve deze di",
+    "diese dieser dla doit doivent dos du durch dürfen een ein eine einen einer el elle em en est está et fait faut",
+    "favor für geen geht gli haben har hay het ich ikke il im inte ist jak je jest kan kein keine können la las le",
+    "les leur lo lors los ma mais mehr mein meine mes mi mit modo moet musi muss muy más må müssen na naar nach ne",
+    "nel nicht nie niet noch non nossa nosso notre nous nuestra nuestro nur não och oder og ohne onze ook op os où",
+    "para pas pela pelo pero più por pour på quand quando que quello queremos questo qui quiero se si sich sie sind",
+    "się ska skal soll sollen sollte som sono sont su sur sus são te todos trop uma un una und une unser unsere",
+    "unseren viel você vom von voor votre vous wenn werden wie wij wir wird worden wordt zijn zu zum zur är è é être",
+    "über że",
+)
+"""Frequent words of other European languages that are no English words."""

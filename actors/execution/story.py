@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
-from actors.demands.conclusion import Conclusion, Proof, conclusion
-from actors.demands.table import DemandTable, demand_table
+from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, demand_table
 from actors.demands.user_texts import user_texts
 from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import StepOutcome

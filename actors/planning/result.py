@@ -8,8 +8,7 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from actors.config.model_spec import reads_text
-from actors.demands.conclusion import Conclusion, Proof, conclusion, proof_of
-from actors.demands.table import DemandTable, demand_table, table_texts
+from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, demand_table, proof_of, table_texts
 from actors.demands.user_texts import UserTexts, user_texts
 from actors.guards.recon import normalised
 from actors.guards.requirements_covered import with_stated

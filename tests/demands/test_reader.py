@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.demands.demand import DEMANDS_MAX
-from actors.demands.instructions import instructs
-from actors.demands.reader import read_demands
-from actors.demands.sentences import sentences
+from actors.demands.blocks import sentences
+from actors.demands.reader import DEMANDS_MAX, POLICY, POLICY_LENGTH_MIN, read_demands
+from actors.demands.wordings import instructs
 from actors.values.requirements import requirement_id
 from tests.support.examples import examples
 
@@ -52,12 +51,10 @@ def test_a_statement_before_the_first_demand_of_a_paragraph_is_its_background():
         assert quotes == ["It should be mended", "Keep the names"]
 
 
-def test_a_statement_is_a_demand_where_half_of_its_paragraph_are():
-    """It is read a second time, once the demands of the paragraph are known."""
+def test_a_statement_after_a_demand_says_how_and_one_that_tells_a_fact_does_not():
     told = "The shop opened in May. The old search was slow. It had two servers."
     asks, states = "Searches should answer within one second", "Results appear in the order of relevance"
-    for before, quotes in (("", [asks, states]), (told, [asks])):
-        assert [demand.quote for demand in read_demands(f"{before} {asks}. {states}.").demands] == quotes
+    assert [demand.quote for demand in read_demands(f"{told} {asks}. {states}.").demands] == [asks, states]
 
 
 def test_a_short_sentence_is_in_the_language_of_the_one_before():
@@ -92,3 +89,63 @@ def test_a_long_link_does_not_make_the_wrapped_lines_beside_it_sentences_of_thei
         "A caller might sort rows without checking that the sort is stable.",
         f"See https://example.org/{'a' * 40}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("small", "found"),
+    [
+        ("never delete rows", True),
+        ("never", False),
+        ("do not delete rows", True),
+        ("do it", True),
+        ("do well", False),
+        ("let's go", True),
+        ("add and test it", True),
+        ("add and", True),
+        ("review or merge it", True),
+        ("check or", False),
+        ("reskin it in blue", True),
+        ("hopefully it works", False),
+        ("please add a filter", True),
+        ("please", False),
+        ("if the list is empty, show a hint", True),
+        ("if the list is empty, it is grey", False),
+        ("", False),
+    ],
+)
+def test_a_sentence_that_begins_with_a_verb_is_an_instruction(small, found):
+    assert instructs(small) is found
+
+
+RULES = "\n".join(
+    f"- You must not give out the code of customer {number}. Transfer the call to a person." for number in range(40)
+)
+SUPPORT = "# Support Agent Policy\n\nAs an agent, you can help customers with bills.\n\n"
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        SUPPORT,
+        "# One procedure for all tickets\n\nFollow it.\n\n",
+        "# Introduction\nThis document is a comprehensive guide for agents.\n\n",
+        "Support manual\n\n",
+    ],
+)
+def test_the_rules_of_a_policy_or_a_manual_are_no_demands_and_the_reading_says_so(opening):
+    assert read_demands(opening + RULES) == ((), POLICY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# Build the chat\n\n{RULES}",
+        f"{SUPPORT}{RULES}\n\nPlease write the tests of this policy.",
+        f"{SUPPORT}{RULES}\n\nWe need a bot that keeps to it.",
+        f"# Update the support policy\n\n{RULES}",
+        f"# Password policy\n\n{RULES[: POLICY_LENGTH_MIN - 100]}",
+    ],
+)
+def test_a_text_that_asks_for_work_has_demands_though_it_quotes_a_policy(text):
+    """So has a short one: a page of rules under a title is a specification."""
+    assert len(read_demands(text).demands) > 10

@@ -3,9 +3,9 @@
 import pytest
 
 from actors.demands.blocks import BlockForm
-from actors.demands.force import Force
 from actors.demands.headings import Role
-from actors.demands.statements import is_asked
+from actors.demands.reader import is_asked
+from actors.demands.wordings import Force
 
 PLAIN = "the export is slow"
 MODAL = "the export must keep the order"
@@ -20,7 +20,6 @@ NONE, WISH, STRICT = Force.NONE, Force.WISH, Force.STRICT
         (Role.ASKED, BlockForm.ITEM, "a button for the export", NONE, True),
         (Role.ASKED, BlockForm.CELL, "a button for the export", NONE, False),
         (Role.ASKED, BlockForm.CELL, "a button for the export", WISH, True),
-        (Role.LISTED, BlockForm.ITEM, PLAIN, WISH, True),
         (Role.OBSERVED, BlockForm.PROSE, MODAL, NONE, True),
         (Role.OBSERVED, BlockForm.ITEM, MODAL, STRICT, False),
         (Role.OBSERVED, BlockForm.PROSE, PLAIN, STRICT, False),

@@ -1,0 +1,535 @@
+"""English wordings: what asks for something, what only tells how things are, and which kind a demand has. Pure.
+
+All functions take one sentence in lower case. The patterns are those that find demands in the texts of
+`tests/demands/texts`, or tell them from other sentences; `docs/explanation/demands.md` publishes how often.
+"""
+
+import itertools
+import re
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any, cast
+
+from actors.demands.verbs import (
+    AUXILIARIES,
+    CLAUSE_WORDS,
+    COMPLEMENT_VERBS,
+    NOUN_VERBS,
+    OBJECT_WORDS,
+    PLAIN_VERBS,
+    THIRD_PERSON,
+)
+from actors.values.requirements import RequirementKind
+
+
+class _LatePattern:
+    """A pattern that is compiled when it is first used."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(re.compile(self._text), name)
+        setattr(self, name, value)  # The next look-up finds it without this method.
+        return value
+
+
+def late(*patterns: str) -> re.Pattern[str]:
+    """Return a pattern that matches where one of some patterns does; it is compiled when it is first used.
+
+    Most commands read no text of a user.
+    """
+    return cast("re.Pattern[str]", _LatePattern("|".join(patterns)))
+
+
+_DATE = (
+    r"(?:the |this |next |coming |end of |early |late |mid[- ]?|our |due |on )*(?:(?:mon|tues?|wednes|thurs?|fri|satur"
+    r"|sun)(?:day)?\b|(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b|\d{1,2}(?:st|nd|rd|th|\.)? (?:of )?(?:jan|feb|mar|apr|may|jun|jul"
+    r"|aug|sep|oct|nov|dec)[a-z]*\b|\d{1,2}(?:st|nd|rd|th)\b|20\d\d\b|\d{1,2}\.\d{1,2}\.|\d{1,2}:\d\d"
+    r"|\d{1,2} ?(?:am|pm)\b|to(?:day|morrow|night)\b|noon|midnight|weekend|week|month|quarter|year|sprint|release"
+    r"|launch|audit|conference|demo|go-?live|freeze|deadline|q[1-4]\b|easter|christmas|spring|summer|autumn|winter)"
+)
+"""A day, a date or the end of a period, after a word such as "by"."""
+_MONEY = r"(?:[$€£] ?\d|\d[\d.,]* ?k? ?(?:€|\$|£|usd\b|eur\b|euros?\b|dollars?\b|pounds?\b|quid\b|chf\b))"
+_COUNT = r"(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
+_SPAN = r"(?:hours?|days?|weeks?|months?|sprints?|years?)"
+_PEOPLE = r"(?:engineers?|developers?|devs|people|persons?|contractors?|translators?|testers?|designers?|students?)"
+_WHO = r"(?:i|we|they|you|qa|users|customers|the \w+|the \w+ \w+|our \w+)"
+
+QUESTION = late(r"\?[\"')\]*_`]*$")
+_POLITE = late(
+    r"(?:^|[,;:.!-] |\b(?:and|but|so|also|ok|hi|hey|all) )(?:can|could|would|will) (?:you|u|we|someone|somebody|it|i"
+    r"|an? \w+)\b(?! be (?:the|that)\b)",
+    r"^(?:also |so )?(?:(?:i|we) )?(?:also |still )?(?:need|want)\b|\bwould it be possible\b|\bplease\b",
+)
+"""A request in the form of a question."""
+_STRICT = late(
+    r"\b(?:must|shall|mustn't|may not|may never|may only)\b|\bplease\b|\bmake sure\b|\b(?:is|are) (?:not )?to be\b",
+    r"\b(?:needs?|has|have|ought|got) (?:\w+ly |also |still |not )?to\b(?! \d)|\b(?:is|are) not to\b",
+    r"\b(?:is|are) (?:\w+ly |not |no longer |never )*(?:required|mandatory|forbidden|prohibited|allowed|permitted"
+    r"|unacceptable)\b|\b(?:out of|not in) scope\b|\bno later than\b|\bunder no circumstances?\b|\bat all costs\b",
+    r"\b(?:no|nothing|nobody|none|no one|no \w+|neither \w+)(?: [\w'-]+){0,4}? (?:may|must|should|shall)\b",
+    r"^only (?:[\w'-]+ ){1,6}?(?:may|must|should|can)\b|\bmay (?:[\w'-]+ ){1,5}?(?:at most|no more than|at least)\b",
+    r"\b(?:we|i) (?:cannot|can't|will not|won't) (?:just |simply |also )*(?:afford|change|take|lose|upgrade|touch|break"
+    r"|patch|raise|replace|wait|send|ask|buy|have|accept|use|stop|drop)|\b(?:is|are) (?:not|no) (?:an option|option"
+    r"|acceptable|permitted)\b|\bno[- ]?go\b|\bout of the question\b|(?:^|[,;] )leave [^,;:.?]{1,60} (?:out|alone)\b",
+    r"\bmay [^,;:.?]{1,60}\b(?:at most|no more than|, not more)\b|\b(?:cannot|can't|may not) [^,;.?]{1,20} than\b",
+)
+"""It asks for something wherever it stands outside of steps, logs and examples."""
+_WISH = late(
+    rf"\bshould\b|\b{_WHO} (?:still |also |really |therefore |all )*(?:want|wants|needs?|require|expects?|ask you to"
+    r"|insist)\b(?! (?:\d|so\b|about\b))|\b(?:i|we|it|they)(?:'d| would) (?:also |really )?(?:like|love|expect|rather"
+    r"|need|want|prefer)\b|\b(?:would|'d) (?:also )?(?:be (?:so |very |really )*(?:nice|great|useful|cool|good|helpful"
+    r"|fine|enough)|help (?:if|to)\b|love to\b)|\b(?:i|we) (?:propose|suggest|recommend)\b|^ideally\b|\bgotta\b",
+    r"\b(?:i|we) (?:am|are|'m|'re) (?:obliged|required|asked) to\b|\b(?:needed|wanted)[.!]*$|\blet's\b|\bsupposed to\b",
+    r"\b(?:goal|aim|task|idea) is to\b|^can (?:you|u|ya|somebody|someone)\b|(?:^|\bso )needs? [a-z\d\"]"
+    r"|^from now on,? ",
+    r"\b(?:stays?|remains?) (?:exactly )?(?:as (?:it|they) (?:is|are|do)|in (?:use|place)|untouched|unchanged)\b",
+    r"\b(?:stays?|remains?)[.!]*$|\b(?:stay|remain) (?:unchanged|the same|valid|available)\b|\bdo(?:es)?(?: not|n't)"
+    r" change[.!]*$|^(?!.*\b(?:but|still|so far)\b).*\b(?:keeps?|continues?) (?:working|to work|running)\b",
+    r"^(?!.*\b(?:still|slow|broken|fails?)\b).*\bas (?:it (?:is|does) )?(?:today|before|now|they are)[.!]*$",
+)
+"""It does where the text tells what is wanted, and not in a description of what was."""
+_NEEDLESS = late(
+    r"\bno need (?:to|for)\b|\bcan wait\b|\bleave [\w ]{1,40} for |\b(?:is|are) (?:left out|excluded|exempt)\b",
+    r"\b(?:is|are) not (?:needed|required|necessary|handled|included|covered|backported|reimbursed|replaced|migrated"
+    r"|touched)\b|\bnot part of\b|\bneedn't\b|\b(?:do not|don't|doesn't) (?:want|need|have to|care)\b|\bout of scope\b",
+    r"\bcan be (?:ignored|skipped)\b|\bnot in (?:this |the )?(?:[\w'-]+ )?(?:change|pr|scope)\b|\bno subject of (?:this"
+    r"|it)\b|\b(?:comes?|follows?|looked at|handled|tracked) (?:separately|later|elsewhere)\b|^not asking (?:for|to)\b",
+    r"\bnot (?:(?:your|my|our) job|ours)\b|\bwon't be (?!renewed)\w+ed\b|\b(?:is|are) left to the |\bbut not here\b",
+    r"\bstays? out of (?:it|this)\b|\b(?:only|just) [^,;:.?]{1,60} (?:in scope|for now)\b|\b(?:has|in) its own "
+    r"(?:ticket|issue|project)\b|\bseparate (?:ticket|issue|project)\b",
+)
+"""What is left out, or left to others."""
+_NO_NOUN = late(
+    r"^(?:(?:and|but|also|please|pls|then|so|oh),? )*(?:no|zero|without) (?!(?:error|idea|luck|problem|one)s?\b)"
+)
+_ONLY = late(r"^(?:only|just) (?!(?:happens?|affects?|occurs?|when|if|\d|an?\b|two\b|three\b|some\b))")
+_BY_DATE = late(rf"^(?!.*\byou can\b)(?!.*\bis on\b).*\b(?:by|until|before|no later than) {_DATE}")
+_LIMIT = late(
+    r"\b(?:at most|at least|no more than|less than|within|under|up to|max(?:imum)?)\b[^.]{0,20}?[$€£]?\d"
+    r"|[≤≥<>]=? ?[$€£]?\d|\d.*\bat most[.!]?$"
+)
+_PLANNED = late(
+    rf"^(?:the |our |target )*(?:eta|due|go-?live|launch|cut-?over|release|target date|deadline)(?: date)?(?:,|:| is"
+    rf"| =)+ ?(?:is |on |set for )*{_DATE}|^we (?:ship|launch|release|move) (?:on|in|by|at) {_DATE}",
+    rf"^submission closes (?:on|at|in) {_DATE}|^(?:but |and )?not before\b|\bfirst (?:[\w'-]+ ){{0,5}}?(?:is|would be)"
+    rf" (?:the one )?(?:of )?{_DATE}|\b(?:picks? up|goes out|delivers) [^,;]{{0,50}}\bon {_DATE}|^ready for ",
+    r"\b(?:done|live|finished|running|ready) (?:by|before) |^(?:before|in time for) [\w'-]+(?: [\w'-]+){0,4}[.!]*$",
+    r"^(?:we|i) (?:only )?have [$€£]?\d[\d.,]*k? ?(?:€|euros?|hours|days|weeks)\b(?! (?:a|of|ago)\b)",
+    r"^(?:each|every|no|any) [^,;:.?]{1,80} (?:exactly|at most|at least) \w+\b|\bmaintenance windows? is\b",
+    r"\b(?:target|limit|maximum) is [$€£]? ?\d|\b(?:is|are) (?:limited|restricted) to\b",
+)
+"""A date or a limit as a plan states it."""
+COSTS = late(
+    rf"\bbudget\b|\b(?:person|man|dev)[- ]?days?\b|\b(?:costs?|spend|pay|bill|under|up to|max|fee|come to)\b.{{0,40}}?"
+    rf"{_MONEY}|{_MONEY}.{{0,30}}\b(?:total|all in|available|left|at most)\b|\bmoney for\b|\bper head max",
+    rf"\b{_COUNT} {_PEOPLE} (?:is|are|can|on (?:it|site))\b|\b{_COUNT}(?: [\w-]+)? {_PEOPLE}(?:,"
+    rf"| for) {_COUNT} {_SPAN}",
+)
+"""What may be spent: money, people or time."""
+_AVAILABLE = late(
+    r"\b(?:we|i) (?:have|get)\b|\b(?:is|are) available\b|\bthere(?:'s| is| will be)\b|^[^,;:]{1,40} (?:has|can|may) "
+    r"|budget"
+)
+
+_GREETING = late(
+    r"^(?:(?:please|pls|thanks?|thx|cheers|so|very|much|a lot)[ ,.!]*)+$",
+    r"^(?:(?:any )?(?:opinions?|thoughts|feedback|help) (?:is |are )?(?:welcome|appreciated)|(?:so |and )*(?:what"
+    r"|how|why) (?:do|does|is) |(?:have|enjoy) (?:a|your"
+    r"|the) |(?:with )?(?:kind |best |many )?(?:regards|thanks)|thank you|thx|cheers|sorry|keep up|i'm ooo"
+    r"|happy to \w+|hope |welcome)\b",
+)
+_TOLD_BY_OTHERS = late(
+    r"(?:^|; )(?:[^,;:]{1,60} )??(?!(?:i|we|be|is|to|must|should) )[\w.'-]+ (?:wrote|told|said|phoned|acknowledged"
+    r"|reported|complained|noticed|claims?)\b[^;]*|\bmy app (?:now )?asks? |\b(?:customers?|users?|people) (?:have "
+    r"|often )*(?:ask(?:s|ed)?|complain(?:ed)?)\b[^;,]*|\bbuy what we wants?\b|^\"[^\"]{12,}\""
+)
+"""What somebody else said, found or asks for."""
+_NOT_ASKED = late(
+    r"\b(?:should|must|could) have (?:been\b|had|\w+ed\b)|\bshould be (?:easy|ok|fine|simple)\b|\b(?:docs?|error|log"
+    r"|it|ui|readme)s? says?\b[^,;]*|\bmay have to\b|\bif (?:you|we|i|it) (?:need|want|has)s?\b"
+    r"|\b(?:please )?(?:call|ask|ping|contact|let) me\b|^(?:it|that)(?:'d| would) be [^,]{0,40}$|\b(?:i|we) (?:fear"
+    r"|suspect|guess|think)\b[^,;]*",
+    r"\bthat's (?:because|why)\b.*|\bnot sure (?:if|how|what|why)\b[^.]*|\bused to\b|\bwant(?:s|ed)? to (?:know|say"
+    r"|ask)\b",
+    r"\bplease (?:find|see) (?:the )?attach\w*|\bthanks? (?:for|in advance)|\bfirst post\b|\bfeel free\b",
+)
+"""Words that look like a demand and are none."""
+_FACT = late(
+    r"^(?!.*\b(?:may|must|at most)\b).*\bcosts? (?:(?:us|me|the \w+) )?(?:about |around |roughly )*[$€£]? ?\d"
+    r"|\b(?:takes?"
+    rf"|lasts?) (?:about |around |over )*{_COUNT} ?(?:ms|s|h|min|minutes?|seconds?|{_SPAN})\b(?!.*\bat most\b)",
+    r"^(?!.*\b(?:at most|default|limit)\b).*\b(?:has|have|is|are) \d[\d.,]* ?(?:[kmgt]i?b|cores?|users|nodes?|rows)\b",
+    r"\b(?:is|are) (?:stored|kept) (?:in|on|at) the (?:existing|old|same)\b|\d ?(?:%"
+    r"|percent) of [\w -]{1,40} (?:come|do|fail)\b|^(?:rolled back|restarted|reverted|tried|checked)\b|^(?:only "
+    r"|just )?\d+ (?:of|out of) |^[\w -]{1,40}s come from\b|^[\w-]+(?: \w+)?s (?:hang|crash|fail|arrive)\b"
+    r"|^only (?:\d+ ?%|\w+ (?:users|customers) )",
+)
+"""How things are: no demand, whatever it stands beside, unless a modal verb asks for it."""
+_BURDEN = late(
+    r"\b(?:i|we|you|they|users?|customers?|people|support|one) (?:\w+ )?(?:has|have|need) to\b(?! (?:move|migrate"
+    r"|replace)\b)"
+)
+_BURDENED = late(
+    r"\b(?:every (?:time|day|night|week|month|few)|by hand|manually|always|currently|(?:so|then) (?:we|i|they))\b"
+)
+"""Words that make "we have to" a complaint about what is so today."""
+_NARRATED = late(
+    r"^(?:since|yesterday|last (?:week|month|year|night)|currently|today|at (?:present|the moment)|until now|so far"
+    r"|previously|usually|often|sometimes|in (?:all|most|\w+ out of \w+) cases)\b"
+)
+_EXISTING = late(r"^(?:the |our )?(?:current|present|legacy) (?:\w+ ){1,4}(?:is|are|has|\w+s) ")
+_PAST = late(
+    r"\b(?:was|were|had|did|didn't|got|went|saw|ago)\b|\b(?:has|have) (?:already |now )?(?!to\b)(?:\w+ed|been|gone)\b"
+    r"|\bsince (?:the|we|i|it|last)\b"
+)
+_FAULTS = late(r"\b(?:bugs?|crash(?:es)?|leaks?|errors?|problems?|failures?|fails?|slow|wrong|broken)\b")
+_CLAUSE = late(r"\b(?:if|when|that|which|who|where|until|before|after)\b.*")
+"""A subordinate clause: the tense of its verb says nothing about when the main clause holds."""
+_NOW = late(r"\b(?:currently|today|at present|at the moment|right now|so far)\b")
+_DECIDED = late(r"(?:\b(?:but|and) )?\bwe (?:said|agreed|decided) (?!to\b)")
+_SMALL_PART = late(r"[(,;]")
+
+
+def spelled(small: str) -> str:
+    """Return a sentence with "is not" for "isn't", so that patterns need one form of it."""
+    return small.replace("'ve got", " have").replace("isn't", "is not").replace("aren't", "are not")
+
+
+class Force(IntEnum):
+    """How surely a sentence asks for something by its own words."""
+
+    NONE = 0
+    WISH = 1
+    """It does where the text tells what is wanted, and not in a description of what was."""
+    STRICT = 2
+    """It does wherever it stands outside of steps, logs and examples."""
+
+
+@lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
+def force_of(small: str) -> Force:
+    """Return how surely a sentence asks for something by its own words."""
+    small = _DECIDED.sub("", spelled(small))
+    if QUESTION.search(small):
+        asked = small.startswith(("why", "how", "what", "when", "which", "where", "should"))
+        return Force.STRICT if not asked and _POLITE.search(small) and not _NOT_ASKED.search(small) else Force.NONE
+    if (small.endswith(":") and len(small) < 30) or _GREETING.match(small):
+        return Force.NONE
+    without = _NOT_ASKED.sub(" ", _TOLD_BY_OTHERS.sub(" ", small))
+    reported = without != small
+    if _BURDENED.search(without):
+        without = _BURDEN.sub(" ", without)
+    if _NARRATED.match(small):
+        return Force.NONE
+    if _STRICT.search(without):
+        return Force.STRICT
+    wished = _WISH.search(without) or _NEEDLESS.search(without)
+    if reported:
+        return Force.WISH if wished or instructs(without.strip(" ,;:")) else Force.NONE
+    if instructs(small):
+        return Force.STRICT
+    if wished:
+        return Force.WISH
+    if _FACT.search(small):
+        return Force.NONE
+    if (_NO_NOUN.match(small) or _ONLY.match(small)) and not states(_SMALL_PART.split(small)[0]):
+        return Force.WISH
+    if _NOW.search(small) or _PAST.search(small):
+        return Force.NONE
+    limited = _LIMIT.search(small) and not _CLAUSE.match(small) and not states(small)
+    costs = COSTS.search(small) and (not states(small) or _AVAILABLE.search(small))
+    return Force.WISH if limited or costs or _BY_DATE.search(small) or _PLANNED.search(small) else Force.NONE
+
+
+def describes(small: str) -> bool:
+    """Tell whether a sentence below a heading that asks for something only describes how things are, or were."""
+    if QUESTION.search(small) or _GREETING.match(small):
+        return True
+    if _STRICT.search(small) or _WISH.search(small):
+        return bool(_NOT_ASKED.search(small)) and force_of(small) is Force.NONE
+    told = _NARRATED.match(small) or _EXISTING.match(small) or _PAST.search(_CLAUSE.sub("", small))
+    return bool(told or _NOT_ASKED.search(small)) and not instructs(small)
+
+
+def is_modal(small: str) -> bool:
+    """Tell whether a sentence asks for something with a modal verb or a polite word, and not by its form only."""
+    return not (QUESTION.search(small) or _NARRATED.match(small)) and bool(_STRICT.search(_NOT_ASKED.sub(" ", small)))
+
+
+_WORD = late(r"[\w'./$-]*[\w'$]")
+_LEAD_IN = late(
+    r"^(?:(?:please|pls|kindly|also|and|but|so|then|just|next|first of all|first|finally|ideally|maybe|instead|now"
+    r"|again|oh and|note that|todo|ask|ps|nb|nit|fyi|always|simply),?:? *)+"
+)
+_CONDITION = late(
+    r"^(?:if|when|once|where|while|before|after|for|in|on|at|during|to|by|from|as|until|unless) [^,:;]{2,120}[,:] +"
+)
+_CONSEQUENCE = late(r",? (?:so|then|therefore) ")
+_COMPOUND = late(r"\w+(?:ing|tions?|ment|ity|ness|ure|time|size|rate|page|name|\w*pth)$")
+"""Endings of a noun that follows a noun: "cache invalidation", "report page"."""
+_PAUSE = late(r"[,;] (?=(?:there|it|they|we|i|he|she|the|this|our|my)\b)")
+"""The beginning of a second main clause: its verbs say nothing about the first one."""
+_DETERMINERS = frozenset(("a", "an", "the", "my", "our"))
+_NO_VERBS = frozenset(
+    ("love", "hate", "like", "hope", "half", "quite", "plus", "minus", "despite", "per", "via", "maybe")
+)
+"""Words before an object that ask for nothing."""
+_OCCUR = frozenset(
+    ("appear", "arrive", "come", "crash", "disappear", "fail", "grow", "hang", "happen", "jump", "vanish")
+)
+"""Base forms without an object: after a plural noun they make a statement, "push notifications arrive twice"."""
+
+
+def instructs(small: str) -> bool:
+    """Tell whether a sentence begins with an instruction, also after "please" or a condition."""
+    if _is_imperative(small):
+        return True
+    rest = _LEAD_IN.sub("", small)
+    if rest != small and _is_imperative(rest):
+        return True
+    for part in (_CONDITION.match(rest), _CONSEQUENCE.search(rest)):
+        if part and _is_imperative(_LEAD_IN.sub("", rest[part.end() :])):
+            return True
+    return False
+
+
+def _is_imperative(small: str) -> bool:
+    words = _WORD.findall(_PAUSE.split(small[:300])[0] or small[:300])
+    begin = small.lstrip("*_([\"'")
+    if not words or not begin.startswith(words[0]) or begin.startswith(":", len(words[0])):
+        return False
+    first, second = words[0], words[1] if len(words) > 1 else ""
+    if first in {"don't", "dont", "never", "donot"}:
+        return bool(second)
+    if first == "do":
+        return second in {"not", "it", "this", "that", "the", "these", "all", "so"}
+    if first == "let's":
+        return True
+    if first in NOUN_VERBS and words[-1] == "instead" and not states(small):
+        return True
+    if second in {"and", "or"} and len(words) > 2 and words[2] in PLAIN_VERBS | NOUN_VERBS:
+        second = words[3] if len(words) > 3 else ""
+    again = first.startswith("re") and first[2:].lstrip("-") in PLAIN_VERBS | NOUN_VERBS
+    if first in PLAIN_VERBS:
+        return bool(second) and second not in AUXILIARIES and not _is_finite(first, words)
+    if (first in NOUN_VERBS or again) and second:
+        bare = small.split(maxsplit=2)[1]
+        plural = second.endswith("s") and not second.endswith("ss") and len(words) > 2
+        plain = len(words) > 3 and not _COMPOUND.match(second) and second not in NOUN_VERBS and second != "of"
+        numbered = bare[0].isdigit() and not second.isdigit()
+        marked = bare[0] in "`\"'*/<[(" or numbered or any(sign in second for sign in "._/-")
+        takes = second in OBJECT_WORDS or marked or plural or plain
+        return takes and second not in AUXILIARIES and not _is_finite(first, words)
+    if second in _DETERMINERS or second in {"it", "them", "me", "us"}:
+        return _is_unknown_verb(first) and not _has_verb(words[2:8])
+    return False
+
+
+def _is_finite(first: str, words: list[str]) -> bool:
+    """Tell whether a verb outside a clause makes the words a statement: "export to CSV fails"."""
+    if first in COMPLEMENT_VERBS:
+        return False
+    pairs = list(itertools.pairwise((*words[1:14], "")))
+    if words[1:2] and words[1].endswith("s") and any(word in _OCCUR and before != "to" for before, word in pairs[:7]):
+        return True
+    for word, following in pairs:
+        if word in CLAUSE_WORDS and word not in {"for", "than"}:
+            return False
+        if word in AUXILIARIES or word in THIRD_PERSON:
+            return True
+        if following in {"a", "an", "the", "it", "its", "them"} and word[-1:] == "s" and word[:-1] in NOUN_VERBS:
+            return True
+    return False
+
+
+def _is_unknown_verb(word: str) -> bool:
+    """Tell whether an unknown word before "it" or "them" is a verb: "reskin it", not "hopefully it works"."""
+    known = any(word in words for words in (_NO_VERBS, CLAUSE_WORDS, AUXILIARIES, OBJECT_WORDS, THIRD_PERSON))
+    return word.isalpha() and len(word) > 2 and not known and not word.endswith(("ly", "ing", "ed", "s"))
+
+
+def _has_verb(words: list[str]) -> bool:
+    return any(word in AUXILIARIES or word in THIRD_PERSON or word.endswith("n't") for word in words)
+
+
+def states(small: str) -> bool:
+    """Tell whether a sentence has a finite verb, as far as its auxiliaries show."""
+    words = _WORD.findall(small[:300])
+    return _has_verb(words[1:]) or (words[:1] != [] and words[0].endswith(("'re", "'ve", "'m", "'ll")))
+
+
+_DATED = late(
+    rf"\b(?:by|before|until|no later than) {_DATE}|\b(?:ship|merge|deploy(?:ed)?|finish(?:ed)?|needs?|live|ready"
+    rf"|done|out)\b[^.]{{0,40}}\b(?:today|tomorrow|this (?:week|sprint)|next week|(?:on|by|in) {_DATE})|\bdeadline\b"
+    rf"|\basap\b"
+)
+_DATE_ONLY = late(
+    r"\b(?:this|it|all|everything|the (?:fix|job|work|migration)) (?:must|has to|needs to|is|are|can|should) (?:be "
+    r"|go|out|due|in|happen)|\bdeadline\b|\basap\b"
+)
+_DATED_WORDS_MAX = 8
+"""Words of a demand with a date up to which the date is what it says."""
+_REASON = late(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, which\b).*")
+"""Why something is asked for: its words do not say what."""
+_FORBIDS = late(
+    r"\b(?:must|may|shall|should)(?: not|n't)\b|\bnever |\b(?:do not|don't|dont)\b|\bavoid\b|\bno[- ]?go\b"
+    r"|\bforbidden\b",
+    r"\b(?:is|are) (?:not|no) (?:an )?(?:allowed|acceptable|option|possible|to|\w+ed)\b|\bout of the question\b",
+    r"\b(?:cannot|can't|will not)\b|^(?:no|nothing|nobody|without)\b|^not \w+|\bunacceptable\b"
+    r"|\b(?:no|nothing|nobody)\b.{1,60}\b(?:may|must|should|shall)\b",
+)
+_PROHIBITION = late(
+    r"\b(?:must|may|shall|should)(?: not|n't)\b|\bnever\b|\b(?:do not|don't|dont|cannot|can't)\b|^(?:avoid|no)\b"
+    r"|\bforbidden\b"
+)
+_KEEPS = late(
+    r"\b(?:must|may|to|can|has to|should) (?:still|keep|stay|remain|continue|be (?:kept|preserved))\b"
+    r"|^(?:please )?(?:keep|leave|preserve) |\b(?:stays?|remains?|untouched|unchanged)\b|\bkeeps? (?:its?|their|the"
+    r"|his|her|all|on|working)\b",
+    r"\b(?:continues?|(?:go|goes) on) (?:to |in |as |\w+ing)|\bas (?:(?:it|they) (?:is|are|do)|before|(?:today"
+    r"|now)[.!]*$)",
+    r"\b(?:do|does) not change\b|\bleft alone\b|\b(?:must|may|shall|can)(?: not|n't| never|not) (?:be )?(?:change|touch"
+    r"|break|affect|modif|alter)|\bnothing (?:\S+ ){0,5}(?:may|can|must) change\b|\b(?:has|have"
+    r"|must) (?:to )?be (?:the same|identical)\b|\b(?:do not|don't|never) (?:change|break|touch|alter|rename)\b"
+    r"|\bwithout (?:breaking|changing)\b|\bbackwards?[- ]compatib",
+)
+
+
+def requirement_kind(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
+    """Return the kind of a demand by its words; `default` where they show none but that something is asked for."""
+    small = _REASON.sub("", spelled(small))
+    if _NEEDLESS.search(small) or _ONLY.match(small):
+        return RequirementKind.SCOPE
+    if _KEEPS.search(small):
+        return RequirementKind.MUST_KEEP
+    if _PLANNED.search(small):
+        return RequirementKind.BUDGET if COSTS.search(small) else RequirementKind.DEADLINE
+    short = len(small.split()) <= _DATED_WORDS_MAX
+    if _DATED.search(small) and (short or _DATE_ONLY.search(small)) and not _FORBIDS.search(small):
+        return RequirementKind.DEADLINE
+    if COSTS.search(small):
+        return RequirementKind.BUDGET
+    if _NO_NOUN.match(small) or (_FORBIDS.search(small) and (_PROHIBITION.search(small) or not instructs(small))):
+        return RequirementKind.MUST_AVOID
+    return default
+
+
+LABEL = late(
+    r"^[*_]{0,2}(?P<label>[A-Za-z][\w '/&-]{1,40}?)[*_]{0,2}(?P<colon>:| - | \u2013 | \u2014 )[*_]{0,2} *(?=\S)"
+)
+"""A name at the beginning of a sentence: "Window: Sunday"."""
+
+
+def without_label(small: str) -> str:
+    """Return a sentence without the name at its beginning."""
+    label = LABEL.match(small)
+    return small[label.end() :] if label else small
+
+
+def standing_force(small: str) -> Force:
+    """Return how surely a sentence, or what follows its label, asks for something."""
+    return max(force_of(small), force_of(without_label(small)))
+
+
+_RULE = late(
+    r"^(?:only|each|every|any|all|no|nobody|an?|one|if|when|after|before|on|for|by|during|with|old|new|existing)\b",
+    r"^(?:[\w'-]+ ){1,5}?(?:can|may|will|never|always)\b|\b(?:stays?|remains?|keeps?)\b|\b(?:per|by default)\b",
+    r"\b(?:is|are|gets?) (?:\w+ly |also |then |not |only |never )*(?:(?!affected)\w{2,}(?:ed|en|wn|pt)|sent|set|put"
+    r"|left|kept|shown|made|built)\b",
+)
+"""Forms in which rules are written: a quantifier, a condition, a permission, a passive, what stays."""
+_VALUE = late(r"(?:The )?[\w-]+ (?:is|are) [A-Z\d`\"$]")
+"""A statement that sets a value: "Default is 20 GB"."""
+_TELLS = late(
+    r"^(?:most|many|half|few) |\b(?:might|would|could|usually|often|probably|last \w+|already|now|yet)\b"
+    r"|^(?!.*\b(?:can|may|nobody)\b).*\b(?:by hand|manually)\b|^(?!if |when ).*\b(?:can't|cannot) (?!be )",
+    r"^(?!i \w+ [^,]* and (?:the|it)\b)[^,;:]*\b(?:we|our|i|i'm|my|me|us|s?he)\b|\bthere(?: is|'s| are) |^it(?:'s| is"
+    r"| has)\b(?! \w+ed\b)|\b(?:okay|ok|bad|slow|slower|broken|wrong|hard|annoying|used|why|enough|expensive|familiar"
+    r"|fails?|crash(?:es)?|hangs?|lags?|exists?|stuck|overlaps?|complains?)\b",
+    r"\b(?:is|are|lies?|lives?) (?:in|under|on) (?:the |our |`)|^(?!(?:\S+ ){0,5}?(?:is|are|be|been|has|can|may|must"
+    r"|who|that) )(?:[\w'`/.()-]+ ){1,5}?(?:\w{2,}ed|found|met|won|lost) (?:to|the|an?|us|`|\d)",
+    r"\b(?:because|currently|today|at present|at the moment|ago|however)\b|\b(?:about|roughly|around|~) ?\d|\d ?% of\b"
+    r"|\bhas \d|\bcome from\b",
+)
+"""Words that tell how things are or were: a hedge, a judgement, a fault, the past, the writer's own things."""
+_MAIN = late(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
+_ASIDE = late(r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|whereas)\b|, (?:as|so|which) | [-\u2013\u2014]{1,2} ).*")
+"""What is added to a rule: a reason, a contrast, a remark."""
+_NEW = late(
+    r"\b(?:i|we)(?:'d| would)? (?:need|want|like|propose)\b|\b(?:needs?|wants?|propose) (?:an?\b|that\b|new\b)"
+    r"|\bwould be (?:\w+ )?(?:useful|nice|great|good)\b|\bshould be able\b|\bfrom (?:now|\w+) on\b|^(?:an?|one|some"
+    r"|new) "
+)
+_REPAIRS = late(r"\b(?:fix(?:ed)?|repair|correct|revert|restore|restart|again|no longer|prevent|avoid)\b")
+_REMOVES = late(r"(?:please )?(?:remove|delete|drop|retire|disable|rename|upgrade)\b")
+_PLANS = late(
+    r"\bwe(?:'re| are) (?:replacing|moving|introducing|building|adding|going to)\b|^starting (?:with|on|in)\b"
+)
+_PROPOSAL = late(r"\W*(?:proposal|feature(?: request)?|rfc|spec|epic|idea)\b[\w -]{0,10}[:\])-]")
+_OVERVIEW = late(r"\b(?:how|why|what|overview|incidents?|post-?mortem)\b")
+_NAMED = late(
+    r"^(?!(?:Nobody|It|One|Two|Three|They|Each|Every|All|This|Support) )[A-Z][a-z]\w* (?!is )(?:has|does"
+    r"|\w+s) (?!(?:are|can|may|do|get|go)\b)|(?<=[a-z`,] )(?!(?:[JFMASOND][a-z]*(?:uary|ch|ril|ay|une|uly|ust|ber)"
+    r"|[A-Z][a-z]+days?)\b)[A-Z][a-z]+\b"
+)
+"""A name: of one word before its verb, or later on."""
+_STATEMENT_WORDS_MIN = 4
+_EVIDENCE_MIN = 3
+"""Evidence from which on a statement is a demand."""
+
+
+def specifies(small: str, written: str, evidence: int) -> bool:
+    """Tell whether a statement says how something new is to be: "a card is valid for three years".
+
+    `evidence` counts the signs around it that something is asked for.
+    """
+    if not evidence or small.endswith((":", "!")) or QUESTION.search(small) or _GREETING.match(small) or tells(small):
+        return False
+    of_a_rule = _RULE.search(small) or _VALUE.match(written)
+    if not of_a_rule and len(small.split()) < _STATEMENT_WORDS_MIN:
+        return False
+    return evidence + (2 if of_a_rule else 1) - (2 if _NAMED.search(written) else 0) >= _EVIDENCE_MIN
+
+
+@lru_cache(maxsize=1024)  # A sentence is judged twice where most of its paragraph are demands.
+def tells(small: str) -> bool:
+    """Tell whether a statement says how things are or were, or why."""
+    small = _ASIDE.sub("", small)
+    main = _MAIN.sub("", small)
+    told = _TELLS.search(main) or _TOLD_BY_OTHERS.search(small) or _PAST.search(main)
+    return bool(told or _NARRATED.match(small) or _FACT.search(small))
+
+
+def asks_how(small: str) -> bool:
+    """Tell whether a demand says how something is to be, so that the next sentence may go on with it."""
+    return bool(_STRICT.search(small) or _WISH.search(small) or _RULE.search(small)) and not small.startswith("please")
+
+
+def asks_for_new(small: str) -> bool:
+    """Tell whether a demand asks for something that does not exist yet, and not for a repair."""
+    if _REPAIRS.search(small) or requirement_kind(small) is not RequirementKind.GOAL:
+        return False
+    return bool(_NEW.search(small) or (instructs(small) and not _REMOVES.match(small)))
+
+
+def announces(title: str) -> bool:
+    """Tell whether a title asks for something new, or says that the text is a proposal."""
+    body = title.partition(": ")[2] or title
+    return bool(_PROPOSAL.match(title)) or (force_of(body) is not Force.NONE and asks_for_new(body))
+
+
+def plans(small: str) -> bool:
+    """Tell whether a sentence announces a change: it is hardly a demand, but what follows says how it is to be."""
+    return bool(_PLANS.search(small))
+
+
+def rules(small: str) -> bool:
+    """Tell whether a statement has the form of a rule."""
+    return len(small.split()) >= _STATEMENT_WORDS_MIN and bool(_RULE.search(small)) and not tells(small)
+
+
+def names(small: str) -> bool:
+    """Tell whether a line only names a thing: "Gift cards"."""
+    return 0 < len(small.split()) <= 5 and not (states(small) or _FAULTS.search(small) or _OVERVIEW.search(small))
