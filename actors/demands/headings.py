@@ -78,7 +78,7 @@ _ROLES = (
             r"(?:what )?(?:i|we)(?:'ve| have)? (?:already )?tried.*|attempts|workarounds?|(?:describe |considered "
             r"|rejected )?(?:alternatives|options)\b.*|(?:open )?questions?.*|references?|links?|related|see also"
             r"|prior art|glossary|appendix.*|cc|who|participants|(?:for )?examples?|e\.g\.|drawbacks|pros and cons"
-            r"|checklist"
+            r"|(?:type|kind) of (?:change|issue|request|pr)s?|before submitting|checklist"
         ),
     ),
     (

@@ -80,8 +80,9 @@ _STRICT = late(
 _WISH = late(
     rf"\bshould\b|\b{_WHO} (?:still |also |really |therefore |all )*(?:want|wants|needs?|require|expects?|ask you to"
     r"|insist)\b(?! (?:\d|so\b|about\b))|\b(?:i|we|it|they)(?:'d| would) (?:also |really )?(?:like|love|expect|rather"
-    r"|need|want|prefer)\b|\b(?:would|'d) (?:also )?(?:be (?:so |very |really )*(?:nice|great|useful|cool|good|helpful"
-    r"|fine|enough)|help (?:if|to)\b|love to\b)|\b(?:i|we) (?:propose|suggest|recommend)\b|^ideally\b|\bgotta\b",
+    r"|need|want|prefer)\b|\b(?:would|'d) (?:also )?(?:be (?:so |very |really )*(?:nice|great|useful|cool|good"
+    r"|better|acceptable|helpful|fine|enough)|help (?:if|to)\b|love to\b)|\b(?:i|we) (?:propose|suggest|recommend)\b"
+    r"|^ideally\b|\bgotta\b",
     r"\b(?:i|we) (?:am|are|'m|'re) (?:obliged|required|asked) to\b|\b(?:needed|wanted)[.!]*$|\blet's\b|\bsupposed to\b",
     r"\b(?:goal|aim|task|idea) is to\b|^can (?:you|u|ya|somebody|someone)\b|(?:^|\bso )needs? [a-z\d\"]"
     r"|^from now on,? ",

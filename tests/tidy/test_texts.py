@@ -12,15 +12,8 @@ TEXT_MAX = 200
 
 LONG_TEXT_ALLOWED = {
     "actors/demands/blocks.py": "patterns of wordings",
-    "actors/demands/sentences.py": "patterns of wordings",
-    "actors/demands/dates.py": "patterns of wordings",
-    "actors/demands/facts.py": "patterns of wordings",
     "actors/demands/headings.py": "patterns of wordings",
-    "actors/demands/instructions.py": "patterns of wordings",
-    "actors/demands/kinds.py": "patterns of wordings",
-    "actors/demands/patterns.py": "patterns of wordings",
-    "actors/demands/reader.py": "patterns of wordings",
-    "actors/demands/statements.py": "patterns of wordings",
+    "actors/demands/wordings.py": "patterns of wordings",
     "runtime/journal/sqlite/schema.py": "SQL",
     "runtime/journal/sqlite/writing.py": "SQL",
     "runtime/journal/sqlite/rows.py": "SQL",
