@@ -48,8 +48,6 @@ R_MAX = 300
 PORT = 8765
 REST_SECONDS = 3.0
 """How long the armed call rests, so that its caller is killed then."""
-BOTH = "Both hold: they do not contradict each other."
-"""The answer to the question which of two sentences of the policy holds, where the program takes them for opposites."""
 MODEL_CALLS, MODEL_TOKENS = 6, 800
 """The calls that a model has to make a plan, and the most tokens of each reply."""
 READERS = frozenset({"ask_user", "transfer", "customer_by_phone", "data_usage"})
@@ -123,9 +121,7 @@ def making(model, *, compact):
 
         def answer(question):
             asked.append(question["text"])
-            return (
-                BOTH if question["text"].startswith("Which of the two holds") else world.answer(task, question["text"])
-            )
+            return world.answer(task, question["text"])
 
         limits = {"max_calls": MODEL_CALLS, "output_tokens_max": MODEL_TOKENS} if model else {}
         if compact:

@@ -1,7 +1,6 @@
 """A lazy author never gets the word "Proved", and a careful one does: scripted models on ten issue texts."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -10,15 +9,9 @@ from actors.demands.reader import read_demands
 from actors.demands.table import DemandStanding
 from actors.values.requirements import RequirementKind, requirement_id
 from tests.cli.samples import ANALYSIS, STRATEGY, write_script
-from tests.support.yaml_files import read_yaml
+from tests.demands.evaluation import texts
 
-STATEMENTS = Path(__file__).with_name("statements")
-TEXTS = {
-    each["id"]: each["text"]
-    for name in ("held_out.yaml", "development.yaml")
-    for each in read_yaml(STATEMENTS / name)
-    if each["language"] == "english" and each.get("items")
-}
+TEXTS = {text["id"]: text["text"] for text in texts("held_out") if not read_demands(text["text"]).unread}
 ISSUES = sorted(TEXTS, key=lambda name: -len(read_demands(TEXTS[name]).demands))[:10]
 FEW = ISSUES[::4]
 """Issues for the ways of laziness that differ in a detail."""
