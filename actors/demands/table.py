@@ -55,15 +55,11 @@ class TableRow:
     """One demand with its standing."""
 
     id: str
-    """The id of the demand, made from its quote."""
     kind: str
-    """What it is: one of `RequirementKind`, as text."""
     quote: str
-    """The words of the user."""
     source: str
-    """Where they stand: one of `RequirementSource`, as text."""
+    """`kind` and `source` are a `RequirementKind` and a `RequirementSource`, as text."""
     standing: DemandStanding
-    """What the plan does about it."""
     steps: tuple[str, ...] = ()
     """The ids, sorted, of the steps that satisfy it."""
     guards: tuple[str, ...] = ()
@@ -375,7 +371,6 @@ class Conclusion:
     """Whether an accepted plan is proved, and the words that say so."""
 
     proved: bool
-    """Whether it is proved, and does something about each demand."""
     text: str
     """The same in words, without a full stop."""
 

@@ -7,60 +7,39 @@ def word_set(*lines: str) -> frozenset[str]:
 
 
 PLAIN_VERBS = word_set(
-    "accept acknowledge activate adapt add adjust adopt aggregate agree allocate allow amend announce anonymise",
-    "anonymize anticipate append apply approve arrange assert assess assign attach attend augment authenticate",
-    "authorise authorize automate avoid bake be become begin bring calculate calibrate cancel centralise centralize",
-    "choose cite clarify classify commit complete comply compose compute concentrate conduct configure conform",
-    "consider consolidate contain containerise containerize continue convert coordinate create customise customize",
-    "debug decide declare decommission decouple decrease decrypt dedupe deduplicate define delegate delete deliver",
-    "demonstrate deny deprecate derive describe detach determine diagnose disable disallow discard disconnect discuss",
-    "dispatch display distinguish distribute divide document downgrade educate elaborate eliminate emit employ enable",
-    "encapsulate encode encrypt enforce enlarge enrich ensure equip erase escalate establish evaluate examine exclude",
-    "execute expand expedite expire explain explore expose extend extract facilitate fetch finalise finalize find",
-    "finish forbid formalise formalize fulfil fulfill gather generate get give go guarantee handle harden harmonise",
-    "harmonize have hide hold honor honour identify ignore illustrate implement impose improve include incorporate",
-    "infer inform inline insert inspect install instruct instrument integrate intercept introduce invalidate",
-    "investigate isolate iterate justify keep learn leave let limit localise localize locate loosen lower maintain",
-    "make manage measure mention migrate minimise minimize mitigate modernise modernize modify multiply negotiate",
-    "normalise normalize notify obey obfuscate obtain offload omit onboard optimise optimize organise organize",
-    "outsource overhaul oversee overwrite paginate parallelise parallelize parse partition pass perform permit",
-    "persist pinpoint prefer prefill preload prepare present preserve prevent prioritise prioritize produce prohibit",
-    "promote propagate protect prove provide provision publish purchase purge pursue put quantify quarantine",
-    "rationalise read rebalance rebuild recalculate receive recommend recompile recompute reconcile reconfigure",
-    "reconnect record recover recreate redact redeploy redesign redirect redo reduce refactor refine reformat refresh",
-    "refuse regenerate reimplement reindex reinforce reinstall reject relabel relax relocate rely remain remember",
-    "remind remove rename render reopen reorganise reorganize repair rephrase replace replay repopulate reproduce",
-    "requeue require rerun reschedule resend resolve respect respond restore restrict resync retain retest rethink",
-    "retire retrain retry return reuse reverse revert revise revisit revoke reword rework rewrite roll rotate",
-    "sanitise sanitize satisfy say see seek select send separate serialise serialize serve set settle shorten show",
-    "shrink simplify simulate skip smooth solve sort specify speed split spread stabilise stabilize standardise",
-    "standardize start stay stick stop store streamline strengthen structure submit substitute suggest summarise",
-    "summarize supplement support suppress survive suspend sustain swap synchronise synchronize tackle tailor take",
-    "teach tear tell terminate throttle tidy tighten toggle tokenise tokenize transform translate transmit treat trim",
-    "troubleshoot truncate turn unblock undo unify uninstall unlock unpin untangle update upgrade upload use utilise",
-    "utilize validate vendor verify vet withdraw withhold wrap write yank",
+    "accept acknowledge add adjust adopt agree allow append apply approve arrange assert assign attach avoid be become",
+    "bring cancel choose commit complete compute configure consider contain continue convert decide decommission",
+    "decrease dedupe define delete deliver deny describe determine disable disallow discard discuss display distribute",
+    "document downgrade emit enable encode encrypt enforce ensure examine execute expand explain expose extend extract",
+    "fetch find forbid fulfil fulfill gather get give go guarantee handle have hide hold honor honour ignore implement",
+    "improve inform insert inspect install instrument keep leave let limit lower maintain make manage measure mention",
+    "obtain omit overwrite parse pass perform persist prefer prefill prepare present preserve prevent prohibit protect",
+    "prove provide provision purge put read rebuild receive recommend reconnect record recover redact redirect",
+    "refactor refresh refuse reject rely remain remember remind remove rename render repair replace require resend",
+    "resolve respect respond restore restrict retain retire retry return reuse reverse revert rework rewrite roll say",
+    "see select send serve set shorten show shrink skip solve sort speed split spread start stay stick stop store",
+    "streamline strengthen structure submit suggest support suppress survive suspend swap take teach tell throttle",
+    "tidy tighten transform transmit treat trim turn undo unify uninstall upgrade upload use vendor wrap write",
 )
 """Base forms that are hardly used as nouns at the beginning of a sentence."""
 NOUN_VERBS = word_set(
-    "address aim alert align archive ask audit author back backfill backport balance ban batch benchmark bill bind",
-    "block blocklist boost bound branch breach bridge budget build bump bundle cache call cap capture chain change",
-    "charge check chunk clean clear clone close collapse collect color colour combine come comment compare compile",
-    "compress confirm connect contact control copy correct count cover crawl credit crop cut cycle debounce default",
-    "defer delay deploy design detect develop double draft drain draw drive drop dump duplicate echo edit email embed",
-    "escape estimate exempt export factor fail fall feed file fill filter fire fix flag flatten follow force fork",
-    "format forward frame freeze gate grant group guard guide hand harvest hash help highlight hit hook host import",
-    "increase index inject interview invite issue join judge kick kill label launch lead lift link list load lock log",
-    "look loop mail map mark mask match merge mirror mock monitor mount move mute name narrow nest note offer open",
-    "order outline override own pack page paint pair park patch pay phase pick pilot pin pitch place plan plug point",
-    "polish poll pool port post price print process profile project promise prompt propose prune pull push query",
-    "question queue quote raise range rank rate reach recall recycle register release reply report request research",
-    "reserve reset resize restart review reward round route rule run sample save scale scan schedule scope score",
-    "screen script scrub seal search secure segment shard share shift ship shut sign signal silence size sketch slice",
-    "source space spend spin stage state stream strip stub study style sum supply surface survey switch sync tag",
-    "target test thank time title total touch trace track train transfer transition transport trigger try tune type",
-    "unit view visit vote wait walk warn watch weigh whitelist wire work zero zip",
+    "address aim alert align archive ask audit author back ban batch benchmark bill block budget build cache call cap",
+    "capture chain change charge check chunk clean clear clone close collect combine come comment compare compile",
+    "confirm connect contact control copy correct count cover cut cycle default defer delay deploy design detect",
+    "develop double draft draw drive drop dump edit email export factor fail fall file fill filter fix flag follow",
+    "force format forward frame freeze gate group guard guide hand highlight host import increase index invite issue",
+    "join label launch lead link list load lock log look mail map mark mask match merge mirror monitor mount move name",
+    "note offer open order outline override page pair patch pay phase pick pin place plan plug point poll post price",
+    "print process profile project prompt propose pull push query question queue quote raise range rank rate reach",
+    "recall recycle register release reply report request research reserve reset restart review reward round route",
+    "rule run save scale scan schedule scope score screen script search secure segment share shift ship shut sign",
+    "signal size slice source space stage state stream strip stub study style supply survey switch sync tag target",
+    "test time title total touch trace track train transfer transition transport trigger try type unit view wait walk",
+    "warn watch work zero",
 )
 """Base forms that are nouns too: an instruction only before a word that begins an object."""
+VERB_ENDINGS = ("ise", "ize", "ify", "ate", "uce", "uct", "ude", "ish")
+"""Endings of longer verbs, most of which are no nouns: "create", "notify"."""
 OBJECT_WORDS = word_set(
     "a about across after against all also an and another any anything around as at away back before between both by",
     "current dead down each either every everything existing fewer first five for four from her him his how if in",
@@ -71,11 +50,12 @@ OBJECT_WORDS = word_set(
 """Words that begin an object, or follow a verb."""
 AUXILIARIES = word_set(
     "am appears are aren't became belongs blocks breaks broke came can can't cannot causes comes contains could",
-    "couldn't crashes depends did didn't does doesn't drops eats ends exceeds exits fails freezes froze gave gets",
-    "gives goes got grew grows had hadn't hangs happens has hasn't have help hung ignores is isn't keeps kept lasts",
-    "leads leaks led looks loses lost made makes may might must mustn't need needs produced produces raises reads",
-    "remains reports returns runs said says seems sends sent shall should shouldn't shows starts stays stops takes",
-    "threw throws times took uses was wasn't went were weren't will won't works would wouldn't writes wrote",
+    "couldn't crashes creates depends did didn't does doesn't drops eats ends exceeds exits fails freezes froze gave",
+    "generates gets gives goes got grew grows had hadn't hangs happens has hasn't have help hung ignores includes",
+    "introduces is isn't keeps kept lasts leads leaks led looks loses lost made makes may might must mustn't need",
+    "needs produced produces raises reads reduces remains reports returns runs said says seems sends sent shall should",
+    "shouldn't shows starts stays stops takes threw throws times took updates uses validates verifies was wasn't went",
+    "were weren't will won't works would wouldn't writes wrote",
 )
 """Finite verbs: one of them early in a sentence, outside a clause, makes it a statement."""
 CLAUSE_WORDS = word_set(
@@ -84,8 +64,8 @@ CLAUSE_WORDS = word_set(
 )
 """Words after which a verb belongs to a clause, or to a part that is joined on."""
 COMPLEMENT_VERBS = word_set(
-    "assert check confirm consider decide document ensure explain find guarantee make note prove remember say see",
-    "show tell verify",
+    "assert check confirm consider decide document ensure explain find guarantee make note prove remember say see show",
+    "tell verify",
 )
 """Verbs that take a whole statement: "make sure it works"."""
 _NOUNS = word_set(
@@ -107,15 +87,10 @@ ENGLISH = word_set(
 )
 """Frequent English words."""
 OTHER_LANGUAGES = word_set(
-    "al alla alle als anche ao att au auch auf aus aux avec bei beim bis bitte ce cette che com como cuando da dal",
-    "dans darf das dass dat debe deben dei del della delle dem den depuis der des desde después det deve deze di",
-    "diese dieser dla doit doivent dos du durch dürfen een ein eine einen einer el elle em en est está et fait faut",
-    "favor für geen geht gli haben har hay het ich ikke il im inte ist jak je jest kan kein keine können la las le",
-    "les leur lo lors los ma mais mehr mein meine mes mi mit modo moet musi muss muy más må müssen na naar nach ne",
-    "nel nicht nie niet noch non nossa nosso notre nous nuestra nuestro nur não och oder og ohne onze ook op os où",
-    "para pas pela pelo pero più por pour på quand quando que quello queremos questo qui quiero se si sich sie sind",
-    "się ska skal soll sollen sollte som sono sont su sur sus são te todos trop uma un una und une unser unsere",
-    "unseren viel você vom von voor votre vous wenn werden wie wij wir wird worden wordt zijn zu zum zur är è é être",
-    "über że",
+    "alla alle att auch auf aux avec bei bis bitte ce cette che com como da dans darf das dass dat debe del della dem",
+    "den der des det deze di die doit du durch een ein eine einen el em est está et faut für gli haben het ich ikke il",
+    "inte ist jak jest kein keine la las le les leur los mit moet muss más müssen na nach nel nicht nie niet non nous",
+    "nur não o och oder og ohne op os para pas pero por pour på que queremos qui se sich sind się skal soll som sono",
+    "sont su sur são uma un una und une unser von voor wenn werden wie wij wir wird zijn zu zum är è über że",
 )
 """Frequent words of other European languages that are no English words."""

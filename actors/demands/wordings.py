@@ -18,6 +18,7 @@ from actors.demands.verbs import (
     OBJECT_WORDS,
     PLAIN_VERBS,
     THIRD_PERSON,
+    VERB_ENDINGS,
 )
 from actors.values.requirements import RequirementKind
 
@@ -181,16 +182,12 @@ _NARRATED = late(
     r"^(?:since|yesterday|last (?:week|month|year|night)|currently|today|at (?:present|the moment)|until now|so far"
     r"|previously|usually|often|sometimes|in (?:all|most|\w+ out of \w+) cases)\b"
 )
-_EXISTING = late(r"^(?:the |our )?(?:current|present|legacy) (?:\w+ ){1,4}(?:is|are|has|\w+s) ")
 _PAST = late(
     r"\b(?:was|were|had|did|didn't|got|went|saw|ago)\b|\b(?:has|have) (?:already |now )?(?!to\b)(?:\w+ed|been|gone)\b"
     r"|\bsince (?:the|we|i|it|last)\b"
 )
-_FAULTS = late(r"\b(?:bugs?|crash(?:es)?|leaks?|errors?|problems?|failures?|fails?|slow|wrong|broken)\b")
 _CLAUSE = late(r"\b(?:if|when|that|which|who|where|until|before|after)\b.*")
 """A subordinate clause: the tense of its verb says nothing about when the main clause holds."""
-_NOW = late(r"\b(?:currently|today|at present|at the moment|right now|so far)\b")
-_DECIDED = late(r"(?:\b(?:but|and) )?\bwe (?:said|agreed|decided) (?!to\b)")
 _SMALL_PART = late(r"[(,;]")
 
 
@@ -212,7 +209,7 @@ class Force(IntEnum):
 @lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
 def force_of(small: str) -> Force:
     """Return how surely a sentence asks for something by its own words."""
-    small = _DECIDED.sub("", spelled(small))
+    small = spelled(small)
     if QUESTION.search(small):
         asked = small.startswith(("why", "how", "what", "when", "which", "where", "should"))
         return Force.STRICT if not asked and _POLITE.search(small) and not _NOT_ASKED.search(small) else Force.NONE
@@ -237,7 +234,7 @@ def force_of(small: str) -> Force:
         return Force.NONE
     if (_NO_NOUN.match(small) or _ONLY.match(small)) and not states(_SMALL_PART.split(small)[0]):
         return Force.WISH
-    if _NOW.search(small) or _PAST.search(small):
+    if _PAST.search(small):
         return Force.NONE
     limited = _LIMIT.search(small) and not _CLAUSE.match(small) and not states(small)
     costs = COSTS.search(small) and (not states(small) or _AVAILABLE.search(small))
@@ -250,7 +247,7 @@ def describes(small: str) -> bool:
         return True
     if _STRICT.search(small) or _WISH.search(small):
         return bool(_NOT_ASKED.search(small)) and force_of(small) is Force.NONE
-    told = _NARRATED.match(small) or _EXISTING.match(small) or _PAST.search(_CLAUSE.sub("", small))
+    told = _NARRATED.match(small) or _PAST.search(_CLAUSE.sub("", small))
     return bool(told or _NOT_ASKED.search(small)) and not instructs(small)
 
 
@@ -313,9 +310,10 @@ def _is_imperative(small: str) -> bool:
     if second in {"and", "or"} and len(words) > 2 and words[2] in PLAIN_VERBS | NOUN_VERBS:
         second = words[3] if len(words) > 3 else ""
     again = first.startswith("re") and first[2:].lstrip("-") in PLAIN_VERBS | NOUN_VERBS
+    ends = len(first) > 5 and first.endswith(VERB_ENDINGS)
     if first in PLAIN_VERBS:
         return bool(second) and second not in AUXILIARIES and not _is_finite(first, words)
-    if (first in NOUN_VERBS or again) and second:
+    if (first in NOUN_VERBS or again or ends) and second:
         bare = small.split(maxsplit=2)[1]
         plural = second.endswith("s") and not second.endswith("ss") and len(words) > 2
         plain = len(words) > 3 and not _COMPOUND.match(second) and second not in NOUN_VERBS and second != "of"
@@ -533,4 +531,4 @@ def rules(small: str) -> bool:
 
 def names(small: str) -> bool:
     """Tell whether a line only names a thing: "Gift cards"."""
-    return 0 < len(small.split()) <= 5 and not (states(small) or _FAULTS.search(small) or _OVERVIEW.search(small))
+    return 0 < len(small.split()) <= 5 and not (states(small) or _OVERVIEW.search(small))
