@@ -23,19 +23,19 @@ PLAIN_VERBS = word_set(
 )
 """Base forms that are hardly used as nouns at the beginning of a sentence."""
 NOUN_VERBS = word_set(
-    "address aim alert align archive ask audit author back ban batch benchmark bill block budget build cache call cap",
-    "capture chain change charge check chunk clean clear clone close collect combine come comment compare compile",
-    "confirm connect contact control copy correct count cover cut cycle default defer delay deploy design detect",
-    "develop double draft draw drive drop dump edit email export factor fail fall file fill filter fix flag follow",
-    "force format forward frame freeze gate group guard guide hand highlight host import increase index invite issue",
-    "join label launch lead link list load lock log look mail map mark mask match merge mirror monitor mount move name",
-    "note offer open order outline override page pair patch pay phase pick pin place plan plug point poll post price",
-    "print process profile project prompt propose pull push query question queue quote raise range rank rate reach",
-    "recall recycle register release reply report request research reserve reset restart review reward round route",
-    "rule run save scale scan schedule scope score screen script search secure segment share shift ship shut sign",
-    "signal size slice source space stage state stream strip stub study style supply survey switch sync tag target",
-    "test time title total touch trace track train transfer transition transport trigger try type unit view wait walk",
-    "warn watch work zero",
+    "address aim alert align archive ask audit author back backport ban batch benchmark bill bind block budget build",
+    "bump bundle cache call cap capture chain change charge check chunk clean clear clone close collect combine come",
+    "comment compare compile confirm connect contact control copy correct count cover cut cycle default defer delay",
+    "deploy design detect develop double draft drain draw drive drop dump edit email embed escape export factor fail",
+    "fall file fill filter fix flag follow force format forward frame freeze gate group guard guide hand highlight",
+    "host import increase index inject invite issue join label launch lead lift link list load lock log look mail map",
+    "mark mask match merge mirror mock monitor mount move name note offer open order outline override own page pair",
+    "patch pay phase pick pin place plan plug point poll port post price print process profile project prompt propose",
+    "prune pull push query question queue quote raise range rank rate reach recall recycle register release reply",
+    "report request research reserve reset restart review reward round route rule run save scale scan schedule scope",
+    "score screen script seal search secure segment share shift ship shut sign signal size slice source space stage",
+    "state stream strip stub study style supply surface survey switch sync tag target test time title total touch",
+    "trace track train transfer transition transport trigger try tune type unit view wait walk warn watch work zero",
 )
 """Base forms that are nouns too: an instruction only before a word that begins an object."""
 VERB_ENDINGS = ("ise", "ize", "ify", "ate", "uce", "uct", "ude", "ish")
