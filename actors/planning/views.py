@@ -54,7 +54,9 @@ def record_text(event: PlanningEvent, state: State) -> str:
     """Return what happened, in one line that is not yet sanitised, from the state after it."""
     match event:
         case RunStarted():
-            return f"run {event.run} started, {counted(event.limits.calls, 'call')} at most"
+            model = state.config.model
+            said = f" with {model}, a template, not a plan for your problem" if model.startswith("template:") else ""
+            return f"run {event.run} started{said}, {counted(event.limits.calls, 'call')} at most"
         case ClassificationRequested():
             return f"{event.request_id} asked for: why was {event.node} rejected? {event.rule} would go far back"
         case FailureClassified():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.config.model_spec import Named, SimulatedSpec, TemplateSpec, parse_model_spec
+from actors.config.model_spec import Named, SimulatedSpec, parse_model_spec
 from actors.handlers.registry import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.run.kind import Setup
@@ -36,10 +36,7 @@ class Prepared:
     @property
     def notices(self) -> tuple[str, ...]:
         """Notices for the user before the run starts."""
-        workflow = self.request.pinned.workflow
-        fills = isinstance(self.choice.spec, TemplateSpec) and not workflow.plans_from_tools
-        remark = (f"{self.choice.text} is a template, not a plan for your problem",) if fills else ()
-        return (*remark, *self.request.notices)
+        return tuple(self.request.notices)
 
     def check_model(self) -> None:
         """Check that the model can be opened, and those that steps name. Raises `UsageProblem`."""

@@ -39,11 +39,13 @@ every token of the goal holds, and no step is ready
 
 Plan bug_fix_mean_in_calc_py_returns_a_wrong_value
    ✓ reproduce  Reproduce: mean() in calc.py returns a wrong value  (its check failed, as it must)
-   ✓ apply_fix  Fix the cause in calc.py
+   ✓ write_failing_test  Pin it with a test that fails  (its check failed, as it must)
+   ✓ apply_fix  Fix the cause
    ✓ verify_fix  See the reported case work
    ✓ run_regression  Run all tests
 
-   goal achieved: mean([2,4]) gives 3, not 6
+   goal achieved: mean() in calc.py returns a wrong value. The failure is mended, pinned by a test, and \
+nothing else has changed
 """
 
 

@@ -33,8 +33,8 @@ def test_a_plan_has_a_line_for_each_step(replan, planned):
 def test_the_short_plan_says_first_what_it_rests_on(replan, problem):
     """The plans of templates were shown without a word about templates and guessing, unless with --full."""
     first, blank, head = replan("run", problem, "-m", "template:bug", "--no-input").stdout.splitlines()[:3]
-    assert first.startswith("Template for a bug")
-    assert "The steps are built in" in first
+    assert first.startswith("A template, not a plan for your problem: ")
+    assert "the steps of `template:bug` are shipped" in first
     assert blank == ""
     assert head.startswith("Plan ")
 

@@ -55,8 +55,9 @@ def examples():
 
 
 def call(words, home, text=""):
-    """Call `replan`."""
-    return CliRunner().invoke(app, words, input=text, env={"REPLAN_HOME": str(home)})
+    """Call `replan` with a model that needs no server."""
+    model = "simulated:exact" if words[0] == "acquire" else "template:bug"
+    return CliRunner().invoke(app, words, input=text, env={"REPLAN_HOME": str(home), "REPLAN_MODEL": model})
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def test_its_files_are_read_by_the_commands_that_they_are_for(replan, home, tmp_
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
     assert (len(told["written"]), told["kept"], len(told["programs"])) == (3, [], len(files))
-    assert yaml.safe_load((home / "config.yaml").read_text()) == {"model": "template:bug"}
+    assert yaml.safe_load((home / "config.yaml").read_text()) == {"prices": {}}
     checks = json.loads(replan("doctor", "--json").stdout)["checks"]
     assert {check["name"]: check["ok"] for check in checks if check["name"] in ("config", "tools")} == {
         "config": True,

@@ -149,7 +149,11 @@ def schema(kind: str, *, as_json: bool) -> int:
     epilog=examples("replan workflow cost search", "replan workflow cost my_workflow.yaml -m gpt-5-mini --json")
 )
 @click.argument("name", shell_complete=complete_workflow)
-@click.option("-m", "--model", help="The model whose price counts; default: REPLAN_MODEL, else rules.")
+@click.option(
+    "-m",
+    "--model",
+    help="The model whose price counts; default: REPLAN_MODEL, else the `model` of config.yaml, else none.",
+)
 @plugins_option
 @json_option
 @common
@@ -180,10 +184,16 @@ def _pinned(invocation: Invocation, name: str, model: str | None) -> RunConfig:
     from actors.planning.prepare import RunOptions
     from replan.cli.plugins import registry_of
     from replan.runs.prepare import prepare
+    from replan.runs.token_goals import MODEL
+    from replan.setup.settings import NoModel
 
     with _naming_argument():
         plugins = registry_of(invocation)
-        prepared = prepare("any problem", RunOptions(workflow=name), model, registry=plugins, environment=os.environ)
+        given = RunOptions(workflow=name)
+        try:
+            prepared = prepare("any problem", given, model, registry=plugins, environment=os.environ)
+        except NoModel:
+            prepared = prepare("any problem", given, MODEL, registry=plugins, environment=os.environ)
     return prepared.request.pinned
 
 
