@@ -143,7 +143,7 @@ async def test_a_kept_profile_is_replaced_only_where_a_person_says_so(tmp_path, 
 async def test_a_model_without_proposals_and_unknown_names_are_said_on_the_form(tmp_path, docs):
     async with serving(tmp_path, docs, hosts=False) as web:
         for fields, said in (
-            ({"model": "exact"}, "proposes no profile"),
+            ({"model": "template:bug"}, "proposes no profile"),
             ({"documents": "/etc"}, "there is no folder of documents"),
             ({"goal": " "}, "goal"),
             ({"profile": "**"}, "there is no profile"),

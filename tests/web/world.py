@@ -105,7 +105,12 @@ async def served(
         for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
     }
     config = UserConfig.model_validate(
-        {"clients": {"models": models, **clients}, "webhooks": webhooks or {}, **(settings or {})}
+        {
+            "model": "template:bug",
+            "clients": {"models": models, **clients},
+            "webhooks": webhooks or {},
+            **(settings or {}),
+        }
     )
     stop, opened, is_open = Stop(handover=True), [], trio.Event()
     listening_port = port if proxy is None else free_port()
