@@ -10,7 +10,6 @@ A Postgres server is started in a temporary folder, with fsync and synchronous c
 - waiting: with 100,000 runs that wait, the list of the newest 200 of them, and the time from the commit of an answer
   to the next request at the model's server, of a host and of a worker that listen for notices.
 - memory: what a process needs that drives 1,000 runs at once.
-- archive: how many finished runs a second `replan archive` moves, and what a run takes in the database and in a file.
 
 The runs that fill a database are copies of one run's rows, made by SQL. Prints tables, writes results/postgres.json.
 """
@@ -18,7 +17,6 @@ The runs that fill a database are copies of one run's rows, made by SQL. Prints 
 import argparse
 import json
 import os
-import statistics
 import sys
 import tempfile
 import time
@@ -51,11 +49,8 @@ import bench_host
 
 from actors.planning.kind import CODEC
 from runtime.core.clock import SystemClock
-from runtime.journal.archive.reading import verify_archive
-from runtime.journal.archive.steps import archive_runs
-from runtime.journal.port import RunFilter, nobody
+from runtime.journal.port import RunFilter
 from runtime.open_journal import open_journal
-from runtime.open_offline import open_raw
 from tests.support.postgres import running_server
 
 PROCESSES = (1, 2, 4)
@@ -64,10 +59,9 @@ SIZES = (1_000, 10_000, 100_000)
 GOALS = {"times_dbos": 3.0, "growth": 1.1, "list_ms": 50, "wake_ms": 50}
 REAL = 60
 """The waiting runs that are no copies: those that are woken."""
-ARCHIVED = 200
 DRIVEN = 1_000
 """The concurrent runs of the process whose memory is measured."""
-PARTS = ("steps", "growth", "waiting", "archive", "memory")
+PARTS = ("steps", "growth", "waiting", "memory")
 
 
 def main():
@@ -99,7 +93,6 @@ def main():
             "steps": lambda: processes(server, options.runs, options.rounds, peers=peers),
             "growth": lambda: growth(server, sizes, options.runs, options.rounds),
             "waiting": lambda: waiting(server, options.largest),
-            "archive": lambda: archived(server),
             "memory": lambda: memory(server),
         }
         parts = {}
@@ -326,35 +319,6 @@ async def lists(url):
                     times[name].append((time.perf_counter() - before) * 1e3)
                 assert len(rows) >= min(which.limit, REAL)
     return times
-
-
-def archived(server):
-    """Return how many runs a second are archived, and the bytes of a run in the database and in its file."""
-    url, numbers = emptied(server, "archived"), Runs()
-    worker = contestant(server, "replan", 0)
-    empty = size_of(server, "archived")
-    together([worker], "replan", url, ARCHIVED, numbers)
-    worker.close()
-    server.execute("archived", "VACUUM FULL")
-    full = size_of(server, "archived")
-    families = [{f"run-{number:06}": None} for number in range(ARCHIVED)]
-    codecs = {"planning": CODEC}
-    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder, open_raw(url) as store:
-        before = time.perf_counter()
-        done = list(archive_runs(store, families, Path(folder) / "files", codecs, dead=nobody, release="benchmark"))
-        seconds = time.perf_counter() - before
-        assert not [each for each in done if each.problem]
-        before = time.perf_counter()
-        for each in done:
-            verify_archive(each.path, codecs)
-        verifying = time.perf_counter() - before
-    return {
-        "runs": ARCHIVED,
-        "per_second": round(ARCHIVED / seconds, 1),
-        "verified_per_second": round(ARCHIVED / verifying, 1),
-        "database_bytes": round((full - empty) / ARCHIVED),
-        "file_bytes": round(statistics.mean(each.size for each in done)),
-    }
 
 
 def memory(server):

@@ -1,6 +1,5 @@
 """The tables of bench_postgres.py, from its results."""
 
-from bench_steps import STEPS_MANY
 from common import spread_text, table, verdict
 
 
@@ -10,7 +9,6 @@ def tables(results):
         "steps": steps_tables,
         "growth": growth_tables,
         "waiting": waiting_tables,
-        "archive": archive_tables,
         "memory": memory_tables,
     }
     shown = [
@@ -110,17 +108,6 @@ def waiting_tables(results, part):
 def row(name, values, goal):
     """Return a row of a measurement with a goal."""
     return name, spread_text(values), verdict(values["median"], goal)
-
-
-def archive_tables(results, part):  # noqa: ARG001 -- as the others
-    """Return the table of the archive."""
-    rows = [
-        ("runs archived a second", part["per_second"]),
-        ("files verified a second", part["verified_per_second"]),
-        ("bytes of a run in the database", f"{part['database_bytes']:,}"),
-        ("bytes of its file", f"{part['file_bytes']:,}"),
-    ]
-    return f"Archiving {part['runs']} finished runs of {STEPS_MANY} steps:\n\n{table(('', 'measured'), rows)}"
 
 
 def memory_tables(results, part):  # noqa: ARG001 -- as the others

@@ -1,4 +1,4 @@
-"""Opens a journal by its URL for work that needs no event loop: to check, copy, archive or upgrade it."""
+"""Opens a journal by its URL for work that needs no event loop: to check, copy or upgrade it."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspec
 
 @contextmanager
 def open_raw(url: str, *, make: bool = False, use_another: str = USE_ANOTHER) -> Iterator[RawStore]:
-    """Open a journal to copy runs from or to, or to archive them; only with `make` a missing file is made.
+    """Open a journal to copy runs from or to; only with `make` a missing file is made.
 
     Raises as the journal's opening does, and `UsageProblem` for a missing file.
     """

@@ -12,7 +12,7 @@ _MESSAGES = "a webhook starts your own automation, which sends the message"
 
 RETIRED: Mapping[Written, Mapping[str, str]] = {
     "command": {
-        "archive": "`replan home copy` copies finished runs to another journal, and `replan home prune` deletes them",
+        "archive": "`replan home copy TARGET --older-than 30d --delete` moves old runs to another journal",
         "attest": "`replan home verify` checks the hash chain of the records",
         "blame": "Replan reads no traces of other agents",
         "delete": "use `replan home delete`",
@@ -20,7 +20,7 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
         "journal": "use `replan home verify`, `replan home copy` or `replan home upgrade`",
         "profile": "use `replan lab profile`",
         "prune": "use `replan home prune`",
-        "restore": "`replan home copy` copies runs between journals",
+        "restore": "`replan home copy SOURCE TARGET --run RUN` copies a run back",
         "tune": "`replan lab race` compares settings, and `replan lab profile` measures a model",
         "whatif": "use `replan lab whatif`",
     },

@@ -1,6 +1,5 @@
 """Options that several commands share, and the values that they are parsed into."""
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -182,22 +181,6 @@ class Duration(click.ParamType[float]):
             return float(str(seconds_of(str(value))))
         except ValueError as wrong:
             self.fail(str(wrong), param, ctx)
-
-
-class Size(click.ParamType[int]):
-    """A number of bytes such as `500MB`, `2GB` or `1.5GiB`."""
-
-    name = "size"
-    _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # noqa: RUF012
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number of bytes; a text that is no size ends the command with a usage error."""
-        if isinstance(value, int):
-            return value
-        matched = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([KMGT]B|[KMG]iB)", str(value).strip())
-        if matched is None:
-            self.fail(f"{value!r} is not a size such as 500MB or 2GiB", param, ctx)
-        return int(float(matched[1]) * self._UNITS[matched[2]])
 
 
 def examples(*lines: str) -> str:

@@ -7,7 +7,6 @@ journal, or with one that must be upgraded or repaired, is opened as for every o
 import os
 import time
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from actors.run.ids import is_child
@@ -46,38 +45,6 @@ def reading(invocation: Invocation, work: Work[T]) -> T:
     import trio
 
     return trio.run(_read, invocation, work)
-
-
-def reading_run(
-    invocation: Invocation, name: str | None, work: "Callable[[RunReader, str | None], Coroutine[Any, Any, T]]"
-) -> T:
-    """Return what a command reads of one run: of the home, or of an archive where the name is that of a file.
-
-    `work` gets the name of a run of the home, None for the newest, or the id of the run in the archive. Raises as
-    `reading` does.
-    """
-    place = None if name is None else archive_named(name)
-    if place is None:
-        return reading(invocation, lambda reader: work(reader, name))
-    from replan.runs.reader import LightRunReader
-    from replan.setup.kinds import Kinds
-    from runtime.journal.archive.reading import ArchiveReader
-    from runtime.journal.sqlite.reading import at_once
-
-    (path, run), kinds = place, Kinds()
-    archive = ArchiveReader(path, kinds.codecs)
-    return at_once(work(LightRunReader(archive, kinds), run or archive.contents.top))
-
-
-def archive_named(name: str) -> tuple[Path, str] | None:
-    """Return the file that a name refers to, and the run in it: `FILE` or `FILE#RUN`; None for the name of a run.
-
-    A run of the home may have a name that ends as a file's; then it is a file only where there is one.
-    """
-    file, _, run = name.partition("#")
-    if "/" in file or (file.endswith(".gz") and os.path.lexists(file)):
-        return Path(file), run
-    return None
 
 
 def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:

@@ -13,14 +13,14 @@ LABELS = (
     "finish.after",  # the last record is written, the lease is not released
 )
 
-ARCHIVE_LABELS = (
-    "archive.written",  # the file is durable under a preliminary name
-    "archive.verified",  # it was read back, and has no name yet
-    "archive.named",  # the files have their names, durably; the journal still has the runs
-    "archive.removing",  # the runs are deleted, and this is not committed
-    "archive.removed",  # the journal does not have the runs any more
+COPY_LABELS = (
+    "copy.marked",  # runs are marked as moved in the source, and are not in the target
+    "copy.added",  # they are in the target
+    "copy.verified",  # all of them was found in the target, and the source still has them
+    "copy.removing",  # they are deleted from the source, and this is not committed
+    "copy.removed",  # the source does not have them any more
 )
-"""The points of `replan archive`."""
+"""The points of `replan home copy`."""
 
 _hook: Callable[[str], None] | None = None
 

@@ -1,4 +1,4 @@
-"""Copying runs from one journal to another: what is copied of a run, and the order of the steps.
+"""Copying runs from one journal to another, and deleting them from the first: the order of the steps.
 
 Runs are copied some at a time, since a transaction waits for the disk: they are first marked as moved in their source,
 durably, so that nobody drives them there any more. Then they are read and added to the target in one transaction, with
@@ -8,15 +8,21 @@ runs again.
 A mark raises the epoch of a run, and a copy has the epoch of its source. So a target that has the last record of the
 source under the same or a later epoch has received the run before: `rules.receive` tells. Every other target that has
 a run of the name refuses the copy, and the source takes its mark back. So exactly one journal drives each run.
+
+Runs are deleted from the source only after all of them was read back from the target, in one transaction that finds
+their marks as they were.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from runtime.core.errors import JournalError, RunMoved
+from runtime.core.crash_points import reached
+from runtime.core.errors import Fenced, JournalDamaged, JournalError, RunMoved, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal import rules
+from runtime.journal.head import RunHead
 from runtime.journal.port import Dead
 from runtime.journal.raw import RawStore, RunCopy
 from runtime.journal.rules import RunOperation
@@ -47,6 +53,8 @@ AT_ONCE = 100
 """Runs that are marked, and added, in one transaction."""
 BYTES_AT_ONCE = 16 * 1024 * 1024
 """The bytes of runs that are read before they are added; a single run may have more."""
+DELETED_AT_ONCE = 500
+"""How many runs are deleted in one transaction, about: SQLite reads all records once before each."""
 
 
 def copy_runs(
@@ -56,14 +64,15 @@ def copy_runs(
     dead: Dead,
     spent: Callable[[RunCopy], Mapping[int, Amount]] = spent_last,
     *,
+    runs: Sequence[str] | None = None,
     at_once: int = AT_ONCE,
 ) -> Iterator[Copied]:
-    """Copy all runs that nobody drives, and yield the result for each. A run that cannot be copied stops no other.
+    """Copy runs that nobody drives, by default all, and yield the result for each.
 
-    `places` are those of the source and of the target, by which moved runs name them. `spent` returns what a run has
-    added to each day.
+    A run that cannot be copied stops no other. `places` are those of the source and of the target, by which moved runs
+    name them. `spent` returns what a run has added to each day.
     """
-    copying, runs = _Copying(source, target, places, spent), copyable(source)
+    copying, runs = _Copying(source, target, places, spent), copyable(source) if runs is None else runs
     for begin in range(0, len(runs), at_once):
         yield from copying.copy(runs[begin : begin + at_once], dead)
 
@@ -98,6 +107,7 @@ class _Copying(NamedTuple):
         try:
             marked = zip(runs, mark(self.source, runs, place, dead), strict=True)
             done |= {run: _failed(run, error) for run, error in marked if error is not None}
+            reached("copy.marked")
             while left := [run for run in runs if run not in done]:
                 done |= self._add(self._read(left, done))
         except JournalError as error:
@@ -122,6 +132,7 @@ class _Copying(NamedTuple):
         here, place = self.places
         try:
             results = self.target.add([(copy, self.spent(copy)) for copy in copies], here) if copies else []
+            reached("copy.added")
         except JournalError as error:
             if len(copies) == 1:
                 return {copy.head.run: _failed(copy.head.run, error) for copy in copies}
@@ -146,3 +157,78 @@ class _Copying(NamedTuple):
 
 def _failed(run: str, error: JournalError) -> Copied:
     return Copied(run, new=False, problem=str(error))
+
+
+_OF_A_RUN = (Fenced, JournalDamaged, RunNotFound)
+"""The errors that are about one run; any other one ends the command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The result of runs that are deleted together."""
+
+    runs: Sequence[str]
+    """Their ids."""
+    problem: str = ""
+    """Why they stay; empty where they were deleted."""
+
+
+def remove_copied(
+    source: RawStore, target: RawStore, place: str, families: Iterable[Sequence[str]]
+) -> Iterator[Removed]:
+    """Delete runs from the source that were copied to the target, and yield the result for each family.
+
+    A family is deleted as a whole, once the target was found to have all of it. `place` is the target's.
+    """
+    ready = list[list[RunHead]]()
+    for family in families:
+        try:
+            ready.append([_check_copy(source, target, place, run) for run in family])
+        except _OF_A_RUN as error:
+            yield Removed(family, str(error))
+        if sum(map(len, ready)) >= DELETED_AT_ONCE:
+            yield from _remove(source, place, ready)
+            ready.clear()
+    yield from _remove(source, place, ready)
+
+
+def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> RunHead:
+    """Return the row of a run in the source, if the target has all records, messages and texts of it.
+
+    The chains and seals of both are verified, and the texts of the target by their hashes. Raises `RunNotFound`,
+    `JournalDamaged`.
+    """
+    head, where = source.head(run), f"run {run!r} in {place}"
+    with source.look() as reader:
+        copy = reader.copy(run)
+    try:
+        with target.look() as reader:
+            kept = reader.copy(run)
+    except JournalDamaged as error:
+        raise JournalDamaged(f"{place}, {error.where}", error.cause) from error
+    records, messages = kept.records[: head.tip.seq], kept.inbox[: head.last_posted]
+    if (copy.records, copy.inbox) != (records, messages):
+        raise JournalDamaged(where, "its records or messages are not those of the source")
+    for digest in copy.texts:
+        text = kept.texts.get(digest)
+        if text is None or hashlib.sha256(text).digest() != digest:
+            raise JournalDamaged(where, f"its text {digest.hex()[:12]} is missing or does not match its hash")
+    return head
+
+
+def _remove(source: RawStore, place: str, families: Sequence[Sequence[RunHead]]) -> Iterator[Removed]:
+    """Delete families, together or else one by one, and yield the result for each."""
+    if not families:
+        return
+    reached("copy.verified")
+    try:
+        source.remove([head for family in families for head in family], place)
+    except _OF_A_RUN as error:
+        if len(families) > 1:
+            for family in families:
+                yield from _remove(source, place, [family])
+            return
+        yield Removed([head.run for head in families[0]], str(error))
+        return
+    reached("copy.removed")
+    yield from (Removed([head.run for head in family]) for family in families)

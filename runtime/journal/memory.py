@@ -18,13 +18,13 @@ from runtime.core.errors import RunExists, RunNotFound
 from runtime.core.events import Codec
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal import rules
-from runtime.journal.chain import Stored
+from runtime.journal.chain import Stored, Tip
 from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
 from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs, Formats, codecs_by_kind
 from runtime.journal.operations import Operations
 from runtime.journal.port import Dead, Deleted, HostRow, InboxItem, Journal
-from runtime.journal.raw import Part, StoreReader, part_of
+from runtime.journal.raw import Part, StoreReader
 from runtime.journal.rules import Change, Locked, RunOperation, may_hold, named_texts
 from runtime.journal.validation import check_text
 
@@ -143,14 +143,16 @@ class MemoryReader(StoreReader):
         """Implement `StoreReader.head`."""
         return self._store.held(run).head
 
-    def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
+    def part(self, head: RunHead, after: int) -> Part:
         """Implement `StoreReader.part`; each row is taken for an append."""
         stored = self._store.held(head.run).rows
-        return part_of(head, stored, frozenset(row.seq for row in stored), after, rows)
+        after = min(max(0, after), len(stored))
+        start = Tip(stored[after - 1].seq, stored[after - 1].hash) if after else head.start
+        return Part(start, [*stored[after:]], frozenset(row.seq for row in stored))
 
-    def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
+    def messages(self, run: str, after: int) -> list[InboxItem]:
         """Implement `StoreReader.messages`."""
-        return self._store.held(run).posted[max(0, after) :][:limit]
+        return self._store.held(run).posted[max(0, after) :]
 
     def text(self, digest: str) -> bytes | None:
         """Implement `StoreReader.text`."""

@@ -5,7 +5,7 @@ A store says how a snapshot is read (`_look`) and how a work is carried out in a
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from runtime.core.daily_budget import HOME, day_of
 from runtime.core.events import Codec, Record
@@ -31,7 +31,7 @@ from runtime.journal.port import (
     Totals,
     nobody,
 )
-from runtime.journal.raw import StoreReader
+from runtime.journal.raw import RawStore, StoreReader
 from runtime.journal.rules import RunOperation
 from runtime.journal.validation import check_known_run, check_new, check_size, check_text, encode_facts
 
@@ -96,6 +96,17 @@ class ReadOperations(Generic[E]):
         """Implement `Journal.hosts`."""
         present = await self._look(lambda reader: reader.hosts())
         return [row for row in present if not dead(row.owner)]
+
+
+class RawOperations(ReadOperations[Any]):
+    """The reading half of a journal, over a raw store; its methods wait for nothing."""
+
+    def __init__(self, store: RawStore, codecs: Codecs) -> None:
+        self._store, self._codecs = store, codecs
+
+    async def _look(self, read: Callable[[StoreReader], T]) -> T:
+        with self._store.look() as reader:
+            return read(reader)
 
 
 class Operations(ReadOperations[E]):

@@ -1,4 +1,4 @@
-"""What a journal stores, as it is stored: the port under reading, archiving, copying and verification.
+"""What a journal stores, as it is stored: the port under reading, copying and verification.
 
 A `StoreReader` is one snapshot of a store. It gives rows, records with their hashes, and messages, run by run or in
 parts; the chain, the texts and the events are verified here, for every store alike.
@@ -23,9 +23,6 @@ from runtime.journal.rules import RunOperation, named_texts
 
 TextOf = Callable[[str], bytes | None]
 """Returns the UTF-8 bytes of the text with a hash, given in hex."""
-
-PART = 256
-"""How many rows of records, or messages, are read at once from a run that may be large."""
 
 
 class Part(NamedTuple):
@@ -89,12 +86,12 @@ class StoreReader(ABC):
         return Totals(len(rows), sum(row.last_seq for row in rows), sum(row.owner is not None for row in rows))
 
     @abstractmethod
-    def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
-        """Return a run's records from the append on that has the record after `after`: all, or those of some rows."""
+    def part(self, head: RunHead, after: int) -> Part:
+        """Return a run's records from the append on that has the record after `after`."""
 
     @abstractmethod
-    def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
-        """Return the messages with an id above `after`, in order: all, or some.
+    def messages(self, run: str, after: int) -> list[InboxItem]:
+        """Return the messages with an id above `after`, in order.
 
         Raises `RunNotFound`, and `JournalDamaged` for one that does not match its seal.
         """
@@ -118,10 +115,6 @@ class StoreReader(ABC):
     def spent(self, tenant: str, day: int) -> Amount:
         """Return the total of a day, of a tenant or (`HOME`) of all runs."""
         return self.spending().get((tenant, day), ZERO)
-
-    def size(self, run: str) -> int:
-        """Return the bytes of a run's records and messages, and of the texts that it names. Raises `RunNotFound`."""
-        return self.copy(run).size
 
     def row(self, run: str) -> RunRow:
         """Implement `Journal.row`; the last thing that is read from a snapshot."""
@@ -173,13 +166,6 @@ class StoreReader(ABC):
         return found
 
 
-def part_of(head: RunHead, stored: Sequence[Stored], ends: frozenset[int], after: int, rows: int | None = None) -> Part:
-    """Return the part of a run's records that `StoreReader.part` asks for, from all of them."""
-    after = min(max(0, after), len(stored))
-    start = Tip(stored[after - 1].seq, stored[after - 1].hash) if after else head.start
-    return Part(start, [*stored[after:][:rows]], ends)
-
-
 def _matches(which: RunFilter, head: RunHead) -> bool:
     """Tell whether a run is among those that are listed."""
     summary, before = head.summary, which.waiting_since_before
@@ -195,8 +181,8 @@ def _matches(which: RunFilter, head: RunHead) -> bool:
 Refused = RunExists | RunMoved
 """Why a journal does not take a run."""
 
-Spent = Mapping[int, Amount] | None
-"""What a run has added to each day; None for a run that was in the journal before and has been counted there."""
+Spent = Mapping[int, Amount]
+"""What a run has added to each day."""
 
 
 class RawStore(ABC):
@@ -220,10 +206,10 @@ class RawStore(ABC):
         """
 
     @abstractmethod
-    def remove(self, heads: Sequence[RunHead], dead: Dead) -> Deleted:
-        """Delete runs in one transaction. Each must be as its head says, with nothing appended or posted since.
+    def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
+        """Delete runs in one transaction. Each must be marked as moved to a place, and as its head says.
 
-        Raises `RunNotFound`, `Held`, `RunMoved`, `SequenceConflict`; then none is deleted.
+        Raises `RunNotFound`, `Fenced`; then none is deleted.
         """
 
     def head(self, run: str) -> RunHead:

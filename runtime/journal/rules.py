@@ -221,10 +221,11 @@ def check_deletable(head: RunHead, last_seq: int, now: float, dead: Dead) -> Non
         raise SequenceConflict(head.run, last_seq, head.tip.seq)
 
 
-def check_unchanged(head: RunHead, read: RunHead) -> None:
-    """Raise `SequenceConflict` if something was appended or posted to a run since it was read."""
-    if (head.tip, head.last_posted) != (read.tip, read.last_posted):
-        raise SequenceConflict(head.run, read.tip.seq, head.tip.seq)
+def check_moved(head: RunHead, read: RunHead, place: str) -> None:
+    """Raise `Fenced` unless a run is marked as moved to a place, and is as it was when it was read."""
+    now = head.epoch, head.tip, head.last_posted
+    if place_moved_to(head.owner) != place or now != (read.epoch, read.tip, read.last_posted):
+        raise Fenced(head.run, read.epoch, head.epoch)
 
 
 def check_total(budget: HomeBudget, total: Amount, booking: Booking, now: float) -> None:

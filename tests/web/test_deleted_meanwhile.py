@@ -2,7 +2,7 @@
 
 import pytest
 
-from replan.runs.archiving import is_over
+from replan.runs.deletion import is_over
 from replan.runs.families import family_of
 from replan.runs.inbox import all_questions
 from replan.runs.run_ids import ALL

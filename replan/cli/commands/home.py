@@ -65,53 +65,53 @@ def verify(url: str | None, *, as_json: bool) -> int:
     return verify_journal(url, as_json=as_json)
 
 
-@click.command(epilog=examples("replan home copy sqlite:home/journal.sqlite3 postgresql://replan@db/replan"))
-@click.argument("source")
-@click.argument("target")
+_COPY = examples(
+    "replan home copy postgresql://replan@db/replan",
+    "replan home copy sqlite:old/journal.sqlite3 --older-than 30d --delete",
+    "replan home copy sqlite:old/journal.sqlite3 sqlite:home/journal.sqlite3 --run k7m2x9qa",
+)
+
+
+@click.command(epilog=_COPY, short_help="Copy runs to another journal, and delete them here.")
+@click.argument("urls", metavar="[SOURCE] TARGET", nargs=-1, required=True)
+@click.option("--older-than", type=Duration(), metavar="TIME", help="Only runs not changed for 12h, 30d.")
+@click.option("--ended", is_flag=True, help="Only runs that have ended, also those that could be reopened.")
+@click.option(
+    "--run",
+    "names",
+    multiple=True,
+    metavar="RUN",
+    shell_complete=complete_run,
+    help="Only this run; may be given several times.",
+)
+@click.option("--delete", is_flag=True, help="Delete from SOURCE what was found in TARGET afterwards.")
 @json_option
 @common
-def copy(source: str, target: str, *, as_json: bool) -> int:
-    """Copy all runs that nobody drives from SOURCE to TARGET, with their messages and today's spending.
+def copy(
+    urls: tuple[str, ...], *, older_than: float | None, ended: bool, names: tuple[str, ...], delete: bool, as_json: bool
+) -> int:
+    """Copy runs that nobody drives from SOURCE (by default, the journal in use) to TARGET, with today's spending.
 
-    Each run is marked as moved in SOURCE: it can be shown there, and nobody can drive it or post to it any more. The
-    command can be repeated. Exit 0: all runs are in TARGET; 8: some are driven or cannot be copied.
+    Each run is marked as moved in SOURCE: it can be shown there, and nobody can drive it or post to it any more.
+    Without an option, all runs are copied. The options choose among those that have ended, with the runs of their
+    steps; --older-than alone, only those that never go on. The command can be repeated, also after it was killed.
+    Exit 0: all are in TARGET; 8: some are driven or cannot be copied.
     """
-    from actors.values.format import counted
-    from replan.cli.terminal.console import notice, print_json
-    from replan.cli.terminal.plain import print_text
-    from replan.cli.terminal.ticker import Ticker
-    from replan.runs.verification import spent_by_day
-    from replan.setup.home_folder import USE_ANOTHER_HOME
-    from replan.setup.kinds import Kinds
-    from runtime.journal.copying import Copied, copy_runs, copyable
-    from runtime.open_offline import open_raw, shown_url
-    from runtime.process.identity import is_dead
+    from replan.cli.copying import copy_between
+    from replan.runs.deletion import RunChoice
+    from replan.setup.database import journal_url
 
-    place = shown_url(target)
-    if place == shown_url(source):
-        raise UsageProblem("the source and the target are the same journal", place=place)
-    copied, kinds = list[Copied](), Kinds()
-    with (
-        open_raw(source, use_another=USE_ANOTHER_HOME) as runs,
-        open_raw(target, make=True, use_another=USE_ANOTHER_HOME) as kept,
-        Ticker("runs") as ticker,
-    ):
-        total = len(copyable(runs))
-        for each in copy_runs(runs, kept, (shown_url(source), place), is_dead, lambda copy: spent_by_day(copy, kinds)):
-            copied.append(each)
-            ticker.tick(len(copied), total)
-            if each.problem:
-                notice(each.problem)
-    failed = [each for each in copied if each.problem]
-    if as_json:
-        rows = [{"run_id": each.run, "new": each.new, "problem": each.problem or None} for each in copied]
-        print_json({"target": place, "runs": rows})
-    else:
-        print_text("".join(f"{each.run}\n" for each in copied if each.new))
-    new = sum(each.new for each in copied)
-    there = len(copied) - new - len(failed)
-    notice(f"{counted(new, 'run')} copied to {place}, {there} there already, {len(failed)} not copied")
-    return Exit.NOT_FOUND if failed else Exit.OK
+    if len(urls) > 2:
+        raise UsageProblem("these are more than two journals", place="TARGET", hint="[SOURCE] TARGET")
+    if names and (ended or older_than is not None):
+        raise UsageProblem("--run names the runs already", place="--run", hint="leave --older-than and --ended out")
+    before = None if older_than is None else time.time() - older_than
+    choice = RunChoice(names, before, ended=ended)
+    if delete and choice == RunChoice():
+        hint = "--older-than 30d, --ended or --run RUN"
+        raise UsageProblem("nothing says which runs are to be deleted", place="--delete", hint=hint)
+    source = urls[0] if len(urls) == 2 else journal_url()
+    return copy_between(source, urls[-1], choice, delete=delete, as_json=as_json)
 
 
 @click.command(
@@ -166,7 +166,7 @@ async def _delete(invocation: Invocation, wanted: str, force: bool, keep_workspa
     from replan.cli.home import opened
     from replan.cli.reading import run_named
     from replan.cli.terminal.console import notice, print_json
-    from replan.runs.archiving import delete_run
+    from replan.runs.deletion import delete_run
 
     async with opened(invocation) as engine:
         run = await run_named(engine, wanted)
@@ -219,7 +219,7 @@ async def _prune(
     from replan.cli.home import opened
     from replan.cli.terminal.console import notice, print_json
     from replan.cli.terminal.plain import print_text
-    from replan.runs.archiving import prune
+    from replan.runs.deletion import prune
 
     async with opened(invocation) as engine:
         runs, left = await prune(engine, before, ended=ended, dry_run=dry_run, keep_workspace=keep_workspace)

@@ -122,10 +122,10 @@ def show(
     assert invocation is not None
     if prompt is not None:
         return _show_prompt(invocation, run_id, prompt, as_json=as_json)
-    from replan.cli.reading import archive_named, reading_run
+    from replan.cli.reading import reading
     from replan.cli.terminal.console import notice
 
-    shown = reading_run(invocation, run_id, _read_shown)
+    shown = reading(invocation, partial(_read_shown, name=run_id))
     row, loaded, status, result, top = shown.row, shown.loaded, shown.status, shown.result, shown.top
     run = row.run
     invocation.run = run
@@ -138,8 +138,6 @@ def show(
             _print_events(run, loaded, as_json=as_json)
         case "result":
             _print_result(result, loaded, top, shown.linked, as_json=as_json, full=invocation.full)
-            if run_id is not None and archive_named(run_id) is not None:
-                notice(f"archived: `{program()} restore {run_id.partition('#')[0]}` brings it back into the journal")
         case _:
             _print_document(result, loaded, view, top, as_json=as_json)
     return Exit.OK
@@ -236,13 +234,13 @@ _LOG = examples(
 def log(invocation: Invocation, run_id: str | None, *, last: bool, follow: bool, as_json: bool) -> int:
     """Print the records of a RUN, a line each."""
     require_one_run("log", run_id, last=last)
-    from replan.cli.reading import archive_named, reading_run
+    from replan.cli.reading import reading
 
-    if follow and (run_id is None or archive_named(run_id) is None):
+    if follow:
         import trio
 
         return trio.run(_follow, invocation, run_id, as_json)
-    kind, records = reading_run(invocation, run_id, _read_records)
+    kind, records = reading(invocation, partial(_read_records, name=run_id))
     RecordPrinter(kind, as_json=as_json).print(records)
     return Exit.OK
 
@@ -329,12 +327,12 @@ def export(
 ) -> int:
     """Write the proved plan of a RUN, or the report of an acquisition, in a form for others. A file is replaced."""
     require_one_run("export", run_id, last=last)
-    from replan.cli.reading import reading_run
+    from replan.cli.reading import reading
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import json_text, print_json, print_text
 
     form = form or _FORMS.get(Path(output).suffix.lower(), "markdown")
-    run, what, document = reading_run(invocation, run_id, partial(_document, form=form))
+    run, what, document = reading(invocation, partial(_document, name=run_id, form=form))
     content = document.content
     if content is None:
         text = json_text(document.json) + "\n" if document.text is None else document.text
@@ -384,12 +382,12 @@ def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_js
 
     It is 1 where they do not have the hash that was stored, as after a release that renders prompts differently.
     """
-    from replan.cli.reading import reading_run
+    from replan.cli.reading import reading
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import print_json, print_text
     from runtime.logs.terminal_text import clean
 
-    run, sent = reading_run(invocation, wanted, partial(_sent, node=node))
+    run, sent = reading(invocation, partial(_sent, name=wanted, node=node))
     if as_json:
         messages = [{"role": role, "content": text} for role, text in sent.messages]
         shown = {"request_id": sent.request_id, "prompt_hash": sent.prompt_hash, "verified": sent.verified}

@@ -27,7 +27,7 @@ from runtime.journal.postgres.raw import delete_runs
 from runtime.journal.postgres.reading import PostgresReader, retried
 from runtime.journal.postgres.transaction import snapshot
 from runtime.journal.raw import StoreReader
-from runtime.journal.rules import RunOperation, may_hold
+from runtime.journal.rules import RunOperation, check_deletable, may_hold
 from runtime.journal.thread import ConnectionThread, open_thread
 from runtime.journal.validation import check_text
 
@@ -225,7 +225,10 @@ class _PostgresJournal(Operations[E], PostgresCursors):
         return await self._writing.carry_out(work)
 
     async def _delete(self, runs: Mapping[str, int], dead: Dead) -> Deleted:
-        return await self._alone(lambda cursor, now: delete_runs(cursor, runs, now, dead))
+        def delete(cursor: Cursor, now: float) -> Deleted:
+            return delete_runs(cursor, runs, lambda head: check_deletable(head, runs[head.run], now, dead))
+
+        return await self._alone(delete)
 
     async def _alone(self, work: Callable[[Cursor, float], T]) -> T:
         return await self._writing.carry_out(Alone(work))

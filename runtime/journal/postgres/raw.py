@@ -1,6 +1,6 @@
-"""A Postgres journal outside of an event loop: to copy runs out of it and into it, to archive, delete and check."""
+"""A Postgres journal outside of an event loop: to copy runs out of it and into it, to delete and check."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from runtime.core.daily_budget import NO_LIMIT
 from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound
 from runtime.journal import rules
 from runtime.journal.head import COLUMNS, FIXED, RunHead, checked, read_head
-from runtime.journal.port import Dead, Deleted
+from runtime.journal.port import Deleted
 from runtime.journal.postgres import schema
 from runtime.journal.postgres.address import DatabaseAddress
 from runtime.journal.postgres.batch import StatementBatch
@@ -35,19 +35,23 @@ from runtime.journal.postgres.transaction import (
     written,
 )
 from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
-from runtime.journal.rules import RunOperation, check_deletable
+from runtime.journal.rules import RunOperation
 
 _OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
 """The tables with rows of a run, those that refer to others first."""
 
 
-def delete_runs(cursor: Cursor, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
-    """Delete runs. Raises as `Journal.delete` does, and the caller ends the transaction without a commit then."""
+def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead], None]) -> Deleted:
+    """Delete runs.
+
+    Raises `RunNotFound`, and what `check` raises for the row of one that must stay; the caller ends the transaction
+    without a commit then.
+    """
     held = locked(cursor, runs)
-    for run, last_seq in runs.items():
+    for run in runs:
         if run not in held:
             raise RunNotFound(run)
-        check_deletable(held[run], last_seq, now, dead)
+        check(held[run])
     numbers = [row.id for row in held.values()]
     named = cursor.execute("SELECT DISTINCT hash FROM replan.named_texts WHERE run = ANY(%s)", (numbers,)).fetchall()
     for table in _OF_A_RUN:
@@ -75,16 +79,6 @@ _SPEND = (
     "INSERT INTO replan.spending AS total VALUES (%s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE"
     " SET calls = total.calls + excluded.calls, micro_usd = total.micro_usd + excluded.micro_usd"
 )
-_COVER = (
-    "INSERT INTO replan.spending AS total SELECT %(tenant)s, day, sum(greatest(0, calls - calls_before)),"
-    " sum(greatest(0, micro_usd - micro_usd_before)) FROM replan.runs"
-    " WHERE day = %(day)s AND %(tenant)s IN ('', tenant) GROUP BY day"
-    " ON CONFLICT (tenant, day) DO UPDATE SET calls = greatest(total.calls, excluded.calls),"
-    " micro_usd = greatest(total.micro_usd, excluded.micro_usd)"
-)
-"""Raises the total of a day to what the runs that were booked on it last have added to it, where it is lower."""
-
-
 _RECEIVED = (
     f"SELECT (SELECT hash FROM replan.records WHERE records.run = runs.id AND records.seq = tip), {COLUMNS}"
     " FROM replan.runs JOIN unnest(%s::text[], %s::bigint[]) AS copied (name, tip) ON run = name"
@@ -117,9 +111,9 @@ class PostgresRaw(RawStore):
         """Implement `RawStore.add`."""
         return self._alone(lambda cursor, _: _add(cursor, copies, source))
 
-    def remove(self, heads: Sequence[RunHead], dead: Dead) -> Deleted:
+    def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
         """Implement `RawStore.remove`."""
-        return self._alone(lambda cursor, now: _remove(cursor, heads, now, dead))
+        return self._alone(lambda cursor, _: _remove(cursor, heads, place))
 
     def close(self) -> None:
         """Forget the writer, and close the connection."""
@@ -134,13 +128,10 @@ class PostgresRaw(RawStore):
         return result
 
 
-def _remove(cursor: Cursor, heads: Sequence[RunHead], now: float, dead: Dead) -> Deleted:
-    """Delete runs that are as their heads say; the lock of their rows lasts until the deletion."""
+def _remove(cursor: Cursor, heads: Sequence[RunHead], place: str) -> Deleted:
     read = {head.run: head for head in heads}
-    for run, head in locked(cursor, read).items():
-        rules.check_unchanged(head, read[run])
-    deleted = delete_runs(cursor, {head.run: head.tip.seq for head in heads}, now, dead)
-    reached("archive.removing")
+    deleted = delete_runs(cursor, read, lambda head: rules.check_moved(head, read[head.run], place))
+    reached("copy.removing")
     return deleted
 
 
@@ -185,9 +176,6 @@ def _add_new(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]]) -> None:
     batch.add_for(INSERT.format(table="asked"), asked, ASKED)
     for copy, spent in copies:
         for tenant in NO_LIMIT.of(copy.head.placement.tenant):
-            if spent is None:
-                batch.add(_COVER, {"tenant": tenant, "day": copy.head.account.day})
-                continue
             for day, amount in sorted(spent.items()):
                 batch.add(_SPEND, [tenant, day, amount.calls, amount.micro_usd])
     batch.run()

@@ -52,13 +52,6 @@ _RECORDS_OF = (
     f"SELECT run, seq, at, epoch, inbox, body, hash, last FROM replan.records WHERE run {_OF_RUNS} ORDER BY run, seq"
 )
 _MESSAGES_OF = f"SELECT run, id, key, body, at, seal FROM replan.inbox WHERE run {_OF_RUNS} ORDER BY run, id"
-_SIZE = (
-    "SELECT (SELECT coalesce(sum(octet_length(body)), 0) FROM replan.records WHERE records.run = runs.id)"
-    " + (SELECT coalesce(sum(octet_length(key) + octet_length(body)), 0) FROM replan.inbox WHERE inbox.run = runs.id)"
-    " + (SELECT coalesce(sum(octet_length(text)), 0) FROM replan.named_texts JOIN replan.texts USING (hash)"
-    " WHERE named_texts.run = runs.id) FROM replan.runs WHERE run = %s"
-)
-
 READ_AT_ONCE = 20
 """Runs that are read together, in few messages, for which others wait."""
 
@@ -128,16 +121,16 @@ class PostgresReader(StoreReader):
         (totals,) = self._cursor.execute(_TOTALS, {**asdict(which), "now": self.now})
         return Totals._make(totals)
 
-    def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
+    def part(self, head: RunHead, after: int) -> Part:
         """Implement `StoreReader.part`."""
         start = head.start
         for seq, digest in self._all(_BEFORE, head.id, after) if after > 0 else ():
             start = Tip(seq, bytes(digest))
-        return _part(start, self._all(f"{_RECORDS} LIMIT %s", head.id, start.seq, rows))
+        return _part(start, self._all(_RECORDS, head.id, start.seq))
 
-    def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
+    def messages(self, run: str, after: int) -> list[InboxItem]:
         """Implement `StoreReader.messages`."""
-        found = self._all(f"{_MESSAGES} LIMIT %s", run, after, limit)
+        found = self._all(_MESSAGES, run, after)
         if not found:
             self.head(run)
         return [message(run, row) for row in found]
@@ -195,11 +188,6 @@ class PostgresReader(StoreReader):
         for calls, micro_usd in self._all(statement, tenant, day):
             return Amount(calls=calls, micro_usd=micro_usd)
         return ZERO
-
-    def size(self, run: str) -> int:
-        """Implement `StoreReader.size`; 0 for a run that is not there."""
-        ((size,),) = self._all(_SIZE, run) or [(0,)]
-        return int(size)
 
     def copies(self, runs: Sequence[str]) -> Iterator[tuple[str, RunCopy | JournalError]]:
         """Implement `StoreReader.copies`, `READ_AT_ONCE` runs in one message and their texts in another."""

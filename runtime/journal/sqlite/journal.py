@@ -26,7 +26,7 @@ from runtime.journal.kinds import Codecs, Formats, codecs_by_kind
 from runtime.journal.operations import Operations
 from runtime.journal.port import Dead, Deleted, HostRow, Journal
 from runtime.journal.raw import StoreReader
-from runtime.journal.rules import Change, RunOperation, may_hold
+from runtime.journal.rules import Change, RunOperation, check_deletable, may_hold
 from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.failures import explain
@@ -270,8 +270,12 @@ class _SqliteJournal(Operations[E], SqliteCursors):
     async def _delete(self, runs: Mapping[str, int], dead: Dead) -> Deleted:
         surveyed = await self._reading.do(partial(in_one_snapshot, self._path, partial(survey, runs=runs)))
         now = self._clock.now()
+
+        def check(head: RunHead) -> None:
+            check_deletable(head, runs[head.run], now, dead)
+
         return await self._writing.do(
-            lambda connection: delete_runs(connection, runs, now, dead, surveyed, anchors=self._anchors)
+            lambda connection: delete_runs(connection, runs, check, surveyed, anchors=self._anchors)
         )
 
     async def _look(self, read: Callable[[StoreReader], T]) -> T:

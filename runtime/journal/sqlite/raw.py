@@ -1,6 +1,6 @@
-"""A SQLite file outside of an event loop: to copy runs out of it and into it, to archive, delete and check them."""
+"""A SQLite file outside of an event loop: to copy runs out of it and into it, to delete and check them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,9 @@ from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound, 
 from runtime.journal import folder, rules
 from runtime.journal.chain import Stored, Tip
 from runtime.journal.head import RunHead
-from runtime.journal.port import Dead, Deleted
+from runtime.journal.port import Deleted
 from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
-from runtime.journal.rules import RunOperation, check_deletable, named_texts
+from runtime.journal.rules import RunOperation, named_texts
 from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchor, Anchors, open_anchors
 from runtime.journal.sqlite.failures import explain
@@ -50,20 +50,19 @@ def survey(connection: apsw.Connection, runs: Collection[str]) -> Survey:
 
 def delete_runs(
     connection: apsw.Connection,
-    runs: Mapping[str, int],
-    now: float,
-    dead: Dead,
+    runs: Collection[str],
+    check: Callable[[RunHead], None],
     surveyed: Survey,
     *,
     anchors: Anchors,
 ) -> Deleted:
     """Delete runs, of which `surveyed` tells what a snapshot of this file says, in a transaction that has begun.
 
-    Raises as `Journal.delete` does, and then changes nothing.
+    Raises `RunNotFound`, and what `check` raises for the row of one that must stay; then nothing is changed.
     """
-    heads = [SqliteReader(connection, now).head(run) for run in runs]
+    heads = [SqliteReader(connection, 0.0).head(run) for run in runs]
     for head in heads:
-        check_deletable(head, runs[head.run], now, dead)
+        check(head)
     numbers = [head.id for head in heads]
     unused = surveyed.named - surveyed.kept
     if unused:
@@ -196,26 +195,25 @@ class SqliteRaw(RawStore):
         for end in sorted(copy.ends):
             writing.add_records(connection, head, copy.records[begin:end])
             begin = end
-        tenants = NO_LIMIT.of(head.placement.tenant)
-        if spent is None:
-            writing.cover(connection, tenants, head.account.day)
-            return head
-        for tenant in tenants:
+        for tenant in NO_LIMIT.of(head.placement.tenant):
             for day, amount in spent.items():
                 writing.spend(connection, tenant, day, amount)
         return head
 
-    def remove(self, heads: Sequence[RunHead], dead: Dead) -> Deleted:
+    def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
         """Implement `RawStore.remove`."""
-        runs = {head.run: head.tip.seq for head in heads}
+        read = {head.run: head for head in heads}
         with self.look():  # Other processes write meanwhile.
-            surveyed = survey(self._connection, runs)
+            surveyed = survey(self._connection, read)
         with transaction(self._connection):
-            reader = SqliteReader(self._connection, self._now)
-            for head in heads:
-                rules.check_unchanged(reader.head(head.run), head)
-            deleted = delete_runs(self._connection, runs, self._now, dead, surveyed, anchors=self._anchors)
-            reached("archive.removing")
+            deleted = delete_runs(
+                self._connection,
+                read,
+                lambda head: rules.check_moved(head, read[head.run], place),
+                surveyed,
+                anchors=self._anchors,
+            )
+            reached("copy.removing")
             return deleted
 
 

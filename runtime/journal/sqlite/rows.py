@@ -15,7 +15,6 @@ from runtime.journal.head import COLUMNS, LISTED, RunHead, checked, read_head
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
 from runtime.journal.raw import Part, StoreReader
-from runtime.journal.rules import named_texts
 
 BETWEEN = b"\n"
 """Separates two bodies. Stored JSON is a single line: a line feed in a text is written as `\\n`."""
@@ -76,7 +75,7 @@ ROWS = (
     " ORDER BY id DESC LIMIT :limit OFFSET :begin"
 )
 _TOTALS = f"SELECT count(*), coalesce(sum(last_seq), 0), count({_OWNER}) {_MATCHING}"
-_PART = "SELECT seq, at, epoch, inbox, body, hash FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
+_PART = "SELECT seq, at, epoch, inbox, body, hash FROM events WHERE run = ? AND seq > ? ORDER BY seq"
 _ENDS = "SELECT seq, hash FROM events WHERE run = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
 _MESSAGE = "SELECT id, key, body, at, seal FROM inbox WHERE run = ?"
 
@@ -134,19 +133,17 @@ class SqliteReader(StoreReader):
         (totals,) = self._connection.execute(_TOTALS, {**asdict(which), "now": self.now})
         return Totals._make(totals)
 
-    def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
+    def part(self, head: RunHead, after: int) -> Part:
         """Implement `StoreReader.part`."""
         start = head.start
         for place, digest in self._connection.execute(_ENDS, (head.id, after)) if after > 0 else ():
             start = Tip(place, digest)
-        limit = -1 if rows is None else rows
-        packed = list(map(Stored._make, self._connection.execute(_PART, (head.id, start.seq, limit))))
+        packed = list(map(Stored._make, self._connection.execute(_PART, (head.id, start.seq))))
         return Part(start, unpack(head.run, start, packed), frozenset(row.seq for row in packed))
 
-    def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
+    def messages(self, run: str, after: int) -> list[InboxItem]:
         """Implement `StoreReader.messages`."""
-        bindings = (self.head(run).id, after, -1 if limit is None else limit)
-        rows = self._connection.execute(f"{_MESSAGE} AND id > ? ORDER BY id LIMIT ?", bindings)
+        rows = self._connection.execute(f"{_MESSAGE} AND id > ? ORDER BY id", (self.head(run).id, after))
         return [_item(run, row) for row in rows]
 
     def message_under(self, head: RunHead, key: str) -> InboxItem | None:
@@ -198,19 +195,6 @@ class SqliteReader(StoreReader):
         for calls, micro_usd in self._connection.execute(statement, (tenant, day)):
             return Amount(calls=calls, micro_usd=micro_usd)
         return ZERO
-
-    def size(self, run: str) -> int:
-        """Implement `StoreReader.size`."""
-        connection, number, total, named = self._connection, self.head(run).id, 0, set[bytes]()
-        for (body,) in connection.execute("SELECT body FROM events WHERE run = ?", (number,)):
-            total += len(body)
-            named |= named_texts([bytes(body)])
-        for digest in named:
-            for (length,) in connection.execute("SELECT length(text) FROM texts WHERE hash = ?", (digest,)):
-                total += int(length)
-        statement = "SELECT coalesce(sum(length(key) + length(body)), 0) FROM inbox WHERE run = ?"
-        ((messages,),) = connection.execute(statement, (number,))
-        return total + int(messages)
 
     def has(self, head: RunHead, tip: Tip) -> bool:
         """Tell whether a run has a record at the end of an append."""

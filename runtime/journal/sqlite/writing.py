@@ -5,7 +5,7 @@ written where it changes.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import apsw
@@ -140,18 +140,6 @@ def spend(connection: apsw.Connection, tenant: str, day: int, change: Amount) ->
     total: Any
     (total,) = connection.execute(_SPEND, (tenant, day, change.calls, change.micro_usd)).fetchall()
     return Amount(calls=total[0], micro_usd=total[1])
-
-
-def cover(connection: apsw.Connection, tenants: Iterable[str], day: int) -> None:
-    """Raise totals of a day to what the runs that were booked on it last have added to it, where they are lower."""
-    for tenant in tenants:
-        connection.execute(
-            "INSERT INTO spending SELECT :tenant, day, sum(max(0, calls - calls_before)),"
-            " sum(max(0, micro_usd - micro_usd_before)) FROM runs WHERE day = :day AND :tenant IN ('', tenant)"
-            " GROUP BY day HAVING true ON CONFLICT (tenant, day) DO UPDATE"
-            " SET calls = max(calls, excluded.calls), micro_usd = max(micro_usd, excluded.micro_usd)",
-            {"day": day, "tenant": tenant},
-        )
 
 
 def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:

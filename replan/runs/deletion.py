@@ -1,6 +1,7 @@
-"""Choosing the runs to archive or to delete, with the runs of their steps: by name, by age, by count or by size."""
+"""Choosing the runs to copy or to delete, with the runs of their steps: by name or by age; and deleting them."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +15,10 @@ from actors.tools.fork_workspace import LeftFolder
 from actors.tools.worktrees import remove_worktrees
 from replan.runs.families import check_own, family_of, runs_above
 from replan.runs.fork_folders import clear_folders, made_folders
-from replan.runs.run_ids import ALL
+from replan.runs.run_ids import ALL, run_named
 from replan.setup.command_name import program
 from replan.setup.home_folder import locate_home
-from runtime.core.errors import UsageProblem
-from runtime.journal.archive.steps import Family
+from runtime.core.errors import RunMoved, UsageProblem
 from runtime.journal.head import place_moved_to
 from runtime.journal.port import Deleted, RunRow
 from runtime.process.identity import is_dead
@@ -96,68 +96,64 @@ def _remove_worktrees(home: Path, runs: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
-    """What stays in the journal; what any of the limits excludes is archived. At least one of them is set."""
+class RunChoice:
+    """Which of the runs that have ended are copied to another journal."""
 
+    names: tuple[str, ...] = ()
+    """Those with these ids, or unambiguous prefixes of them; empty for those that the next two choose."""
     before: float | None = None
-    """Runs that have not changed since this time (UTC seconds since 1970) are archived."""
-    runs_max: int | None = None
-    """As many runs stay, those of steps not counted: the oldest are archived until then."""
-    bytes_max: int | None = None
-    """So many bytes of records, messages and texts stay: the oldest runs are archived until then."""
+    """Those that have not changed since this time (UTC seconds since 1970); None for any time."""
     ended: bool = False
-    """Whether runs are archived too that have ended and could be reopened."""
+    """Whether those are chosen too that have ended and could be reopened."""
 
 
 @dataclass
 class Chosen:
-    """What is to be archived."""
+    """The runs that were chosen."""
 
-    families: list[Family] = field(default_factory=list)
-    """Runs with the runs of their steps; the run that changed least recently is first."""
+    families: list[Sequence[str]] = field(default_factory=list)
+    """Runs with the runs of their steps, in the order of their admission."""
     left: dict[str, str] = field(default_factory=dict)
-    """Runs that would be archived, but for a reason."""
+    """Runs that would be copied, but for a reason."""
 
 
-async def choose(reader: "RunReader", wish: Retention, size_of: Callable[[str], int]) -> Chosen:
-    """Choose the runs to archive; `size_of` returns a run's bytes. Nothing is changed.
+async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
+    """Choose runs to copy to a place, each with the runs of its steps. Nothing is changed.
 
-    Only runs that nobody drives are chosen, and only if they and the runs of their steps have finished.
+    Runs that an earlier copy has marked as moved to this place are chosen too. Raises `RunNotFound`, and `UsageProblem`
+    for a name that several runs have, or a step of another run.
     """
-    rows = {row.run: row for row in await reader.journal.runs(ALL)}
+    rows = {row.run: row for row in reversed(await reader.journal.runs(ALL))}
     above, chosen = runs_above(rows), Chosen()
-    over = [row for row in rows.values() if not is_child(row.run) and is_over(row, ended=wish.ended)]
-    over.sort(key=lambda row: row.updated)
-    too_many = _count(rows, wish)
-    too_large = sum(map(size_of, rows)) - wish.bytes_max if wish.bytes_max is not None else 0
-    for row in over:
-        old = wish.before is not None and row.updated < wish.before
-        if not (old or too_many > 0 or too_large > 0):
-            continue
-        if place_moved_to(row.owner) is not None:
-            continue  # It is in another journal, and stays listed here.
+    if choice.names:
+        tops = [rows[await run_named(reader.journal, name)] for name in dict.fromkeys(choice.names)]
+        for row in tops:
+            await check_own(reader, row.run, "home copy SOURCE TARGET --run RUN")
+    else:
+        before = math.inf if choice.before is None else choice.before
+        tops = [
+            row
+            for row in rows.values()
+            if not is_child(row.run)
+            and is_over(row, ended=choice.ended)
+            and row.updated < before
+            and place_moved_to(row.owner) in {None, place}
+        ]
+    for row in tops:
         family = await family_of(reader, row.run, rows, above)
-        obstacle = _obstacle(family, rows)
+        obstacle = next(filter(None, (_obstacle(rows[run], place) for run in family)), "")
         if obstacle:
             chosen.left[row.run] = obstacle
-            continue
-        chosen.families.append(family)
-        too_many -= 1
-        too_large -= sum(map(size_of, family)) if wish.bytes_max is not None else 0
+        else:
+            chosen.families.append([*family])
     return chosen
 
 
-def _count(rows: Mapping[str, RunRow], wish: Retention) -> int:
-    """Return by how many runs there are too many."""
-    return 0 if wish.runs_max is None else sum(not is_child(run) for run in rows) - wish.runs_max
-
-
-def _obstacle(family: Family, rows: Mapping[str, RunRow]) -> str:
-    """Return why a family is not archived; empty where it is."""
-    members: Sequence[RunRow] = [rows[run] for run in family]
-    for row in members:
-        if row.owner is not None and not is_dead(row.owner):
-            return f"run {row.run} is driven by another process"
-        if row.status != "finished":
-            return f"run {row.run}, a step of it, has not ended"
-    return ""
+def _obstacle(row: RunRow, place: str) -> str:
+    """Return why a run is not copied; empty where it is."""
+    moved = place_moved_to(row.owner)
+    if moved not in {None, place}:
+        return str(RunMoved(row.run, str(moved)))
+    if row.owner is not None and moved is None and not is_dead(row.owner):
+        return f"run {row.run} is driven by another process"
+    return "" if row.status == "finished" else f"run {row.run} has not ended"

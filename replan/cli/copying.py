@@ -1,0 +1,67 @@
+"""`home copy`: copies runs from one journal to another, deletes them from the first, and says what it did."""
+
+from functools import partial
+
+from actors.values.format import counted
+from replan.cli.exits import Exit
+from replan.cli.terminal.console import notice, print_json
+from replan.cli.terminal.plain import print_text
+from replan.cli.terminal.ticker import Ticker
+from replan.runs.deletion import Chosen, RunChoice, choose
+from replan.runs.reader import LightRunReader
+from replan.runs.verification import spent_by_day
+from replan.setup.home_folder import USE_ANOTHER_HOME
+from replan.setup.kinds import Kinds
+from runtime.core.errors import UsageProblem
+from runtime.journal.copying import Copied, copy_runs, copyable, remove_copied
+from runtime.journal.operations import RawOperations
+from runtime.journal.sqlite.reading import at_once
+from runtime.open_offline import open_raw, shown_url
+from runtime.process.identity import is_dead
+
+
+def copy_between(source: str, target: str, choice: RunChoice, *, delete: bool, as_json: bool) -> int:
+    """Copy runs between the journals with these URLs: those of a choice, or all for an empty one; `delete` needs one.
+
+    Raises `RunNotFound`, `UsageProblem`, and as the opening of journals does.
+    """
+    here, place, kinds = shown_url(source), shown_url(target), Kinds()
+    if place == here:
+        raise UsageProblem("the source and the target are the same journal", place=place)
+    copied, deleted = list[Copied](), set[str]()
+    with open_raw(source, use_another=USE_ANOTHER_HOME) as store:
+        runs, chosen = copyable(store), Chosen()
+        if choice != RunChoice():
+            reader = LightRunReader(RawOperations(store, kinds.codecs), kinds)
+            chosen = at_once(choose(reader, choice, place))
+            wanted = {run for family in chosen.families for run in family}
+            runs = [run for run in runs if run in wanted]
+        problems = dict(chosen.left)
+        with open_raw(target, make=True, use_another=USE_ANOTHER_HOME) as kept, Ticker("runs") as ticker:
+            spent = partial(spent_by_day, kinds=kinds)
+            for done in copy_runs(store, kept, (here, place), is_dead, spent, runs=runs):
+                copied.append(done)
+                ticker.tick(len(copied), len(runs))
+            problems |= {done.run: done.problem for done in copied if done.problem}
+            whole = [family for family in chosen.families if not problems.keys() & {*family}]
+            for removed in remove_copied(store, kept, place, whole) if delete else ():
+                if removed.problem:
+                    problems[removed.runs[0]] = removed.problem
+                else:
+                    deleted.update(removed.runs)
+    for run, problem in problems.items():
+        notice(problem if run in problem else f"run {run}: {problem}")
+    new = {done.run for done in copied if done.new}
+    if as_json:
+        rows = [
+            {"run_id": run, "new": run in new, "deleted": run in deleted, "problem": problems.get(run)}
+            for run in [*chosen.left, *(done.run for done in copied)]
+        ]
+        print_json({"target": place, "runs": rows})
+    else:
+        print_text("".join(f"{done.run}\n" for done in copied if done.run in new | deleted))
+    there = sum(not done.new and not done.problem for done in copied)
+    left = len(chosen.left) + sum(bool(done.problem) for done in copied)
+    summary = f"{counted(len(new), 'run')} copied to {place}, {there} there already, {left} not copied"
+    notice(f"{summary}, {len(deleted)} deleted here" if delete else summary)
+    return Exit.NOT_FOUND if problems else Exit.OK

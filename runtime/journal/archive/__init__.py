@@ -1,1 +1,0 @@
-"""Archives: finished runs in compressed files of their own, with their hash chains, out of the journal."""
