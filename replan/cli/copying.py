@@ -36,21 +36,22 @@ def copy_between(source: str, target: str, choice: RunChoice, *, delete: bool, a
             chosen = at_once(choose(reader, choice, place))
             wanted = {run for family in chosen.families for run in family}
             runs = [run for run in runs if run in wanted]
-        problems = dict(chosen.left)
+        stay = dict(chosen.left)
         with open_raw(target, make=True, use_another=USE_ANOTHER_HOME) as kept, Ticker("runs") as ticker:
             spent = partial(spent_by_day, kinds=kinds)
             for done in copy_runs(store, kept, (here, place), is_dead, spent, runs=runs):
                 copied.append(done)
                 ticker.tick(len(copied), len(runs))
-            problems |= {done.run: done.problem for done in copied if done.problem}
-            whole = [family for family in chosen.families if not problems.keys() & {*family}]
+            failed = {done.run: done.problem for done in copied if done.problem}
+            whole = [family for family in chosen.families if not failed.keys() & {*family}]
             for removed in remove_copied(store, kept, place, whole) if delete else ():
                 if removed.problem:
-                    problems[removed.runs[0]] = removed.problem
+                    stay[removed.runs[0]] = removed.problem
                 else:
                     deleted.update(removed.runs)
-    for run, problem in problems.items():
-        notice(problem if run in problem else f"run {run}: {problem}")
+    for problem in (*(f"run {run} stays in {here}: {why}" for run, why in stay.items()), *failed.values()):
+        notice(problem)
+    problems = stay | failed
     new = {done.run for done in copied if done.new}
     if as_json:
         rows = [
@@ -61,7 +62,7 @@ def copy_between(source: str, target: str, choice: RunChoice, *, delete: bool, a
     else:
         print_text("".join(f"{done.run}\n" for done in copied if done.run in new | deleted))
     there = sum(not done.new and not done.problem for done in copied)
-    left = len(chosen.left) + sum(bool(done.problem) for done in copied)
+    left = len(chosen.left) + len(failed)
     summary = f"{counted(len(new), 'run')} copied to {place}, {there} there already, {left} not copied"
     notice(f"{summary}, {len(deleted)} deleted here" if delete else summary)
     return Exit.NOT_FOUND if problems else Exit.OK

@@ -81,8 +81,9 @@ def test_a_folder_in_which_another_run_waits_is_kept(replan, fork, tmp_path):
     assert folder.is_dir()
 
 
-def test_prune_removes_folders_archive_leaves_them_and_a_restored_fork_still_has_its_own(
+def test_prune_removes_folders_a_move_leaves_them_and_a_fork_that_came_back_still_has_its_own(
     replan,
+    home,
     fork,
     aged,  # noqa: F811
     tmp_path,
@@ -91,10 +92,10 @@ def test_prune_removes_folders_archive_leaves_them_and_a_restored_fork_still_has
     aged(2)
     assert replan("home", "prune", "--older-than", "1d", "--dry-run").exit_code == 0
     assert folder.is_dir()
-    archived = replan("archive", "--older-than", "1d", "--to", tmp_path / "archive", "--json")
-    assert run in archived.stdout
+    journals = [f"sqlite:{place / 'journal.sqlite3'}" for place in (home, tmp_path / "old")]
+    assert run in replan("home", "copy", *journals, "--older-than", "1d", "--delete").stdout
     assert folder.is_dir(), "the run may come back"
-    assert replan("restore", tmp_path / "archive" / f"{run}.replan.gz").exit_code == 0
+    assert run in replan("home", "copy", *reversed(journals), "--ended", "--delete").stdout
     shown = json.loads(replan("home", "prune", "--older-than", "1d", "--json").stdout)
     assert [each["folder"] for each in shown["folders"]] == [str(folder)]
     assert (folder.exists(), work.exists()) == (False, True)

@@ -69,14 +69,6 @@ def test_a_run_that_is_parked_is_forked_and_stays_parked(replan, planned, script
     assert json.loads(replan("show", run, "--json").stdout)["status"] == "parked"
 
 
-def test_an_archived_run_is_forked_only_once_it_is_restored(replan, planned, tmp_path):
-    run = planned()
-    assert replan("archive", "--keep", "0", "--to", tmp_path / "archive").exit_code == 0
-    assert run in refused(replan, run, "--at", 1, code=8)
-    assert replan("restore", tmp_path / "archive" / f"{run}.replan.gz").exit_code == 0
-    assert forked(replan, run, "--at", 1)["outcome"] == "success"
-
-
 def test_a_run_that_was_moved_is_refused_with_the_place_where_it_is(replan, home, planned, tmp_path):
     replan("run", "-", "-m", "template:bug", "--no-input", input="Make it better, please.")
     run, addresses = run_id(replan), [f"sqlite:{each / 'journal.sqlite3'}" for each in (home, tmp_path / "other")]

@@ -25,13 +25,12 @@ STANDS_FOR = {
     "-m qwen3:8b": "-m template:bug",
     "*.yaml": "strict.yaml",
     "plans/*.json": "plan.json",
-    "archive/*": "archive/k7m2x9qa",
     "../main": str(ROOT),
 }
 """What stands for a model of a provider, and for what a shell would expand."""
 ONLY_READ = (
     r"host|worker|serve|mcp|telemetry|doctor .*--online",  # a server, or one to reach
-    r"home (copy|upgrade)",  # a database
+    r"home (copy|upgrade) .*postgresql:",  # a database
     r"undo|cancel .*--undo",  # an execution, whose undo tests/cli/test_undo.py runs
     r"acquire .* -o fleet.yaml",  # a language model, which tests/cli/test_propose_profile.py stands in for
     r"run --tools|do --goal",  # tools that declare steps, which tests/cli/test_run_goal.py has
@@ -65,7 +64,7 @@ def place(tmp_path_factory):
     """Make a folder with the files that examples name, and homes with a waiting, a reviewed and a finished run."""
     top = tmp_path_factory.mktemp("examples")
     work = top / "work"
-    for name in ("notes", "archive", "copy", "../shop", "results"):
+    for name in ("notes", "old", "copy", "../shop", "results"):
         (work / name).mkdir(parents=True)
     for name, shipped in (("market", "market"), ("prices", "cloud")):
         shutil.copytree(ROOT / "docs" / "examples" / shipped, work / name)
@@ -102,10 +101,8 @@ def place(tmp_path_factory):
         call(["init", str(work)], home)
         (home / "tools.yaml").write_text((home / "tools.yaml").read_text().replace("  person:", "  g: work\n  person:"))
         shutil.copy(home / "tools.yaml", work / "tools.yaml")
-    archived = top / "archived"
-    shutil.copytree(top / "home", archived)
-    call(["archive", "--keep", "0", "--to", str(work / "archive")], archived)
-    shutil.copy(top / "home" / "journal.sqlite3", work / "copy" / "journal.sqlite3")
+    for name in ("copy", "old"):
+        shutil.copy(top / "home" / "journal.sqlite3", work / name / "journal.sqlite3")
     return top, runs
 
 
@@ -116,8 +113,6 @@ def home_for(line, place, scratch):
     if re.search(r"replan (answer --last|answer .*/q3|tell|resume|cancel|questions)", line):
         about = "q1"
     shutil.copytree(top / f"home{about}", scratch / "home")
-    if "restore" in line:
-        shutil.rmtree(scratch / "home")
     if "revoke" in line:
         call(["token", "add", "ci"], scratch / "home")
     return scratch / "home", runs[about]

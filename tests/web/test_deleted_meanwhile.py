@@ -47,7 +47,7 @@ async def test_the_questions_of_the_others_are_listed(tmp_path, deleting):
     assert asked.problems == ()
 
 
-async def test_the_others_are_listed_and_archived(tmp_path, deleting):
+async def test_the_others_are_listed_and_can_be_pruned(tmp_path, deleting):
     async with served(tmp_path) as web:
         gone, stays = await web.start(), await web.start("plans")
         await web.settled(gone, "waiting")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     cls=HomeGroup,
     epilog=examples(
         "replan home verify",
-        "replan home copy sqlite:home/journal.sqlite3 postgresql://replan@db/replan",
+        "replan home copy postgresql://replan@db/replan",
         "replan home upgrade postgresql://owner@db/replan --app replan_app",
     ),
 )

@@ -1,11 +1,12 @@
-"""`kill -9` at every labelled point of `replan archive`: no run is lost, and the same command finishes it."""
+"""`kill -9` at every labelled point of `replan home copy --delete`: no run is lost, and the same command finishes it."""
 
 import signal
+from dataclasses import replace
 
 import pytest
 
 from replan.cli.exits import Exit
-from runtime.core.crash_points import ARCHIVE_LABELS
+from runtime.core.crash_points import COPY_LABELS
 from tests.long.crash.cli_case import Case
 from tests.long.crash.test_kill import HAPPY, SCRIPT
 from tests.support.answers import by_step
@@ -21,30 +22,28 @@ def case(tmp_path, commands):
         yield case
 
 
-def runs_of(case):
-    return [row["run_id"] for row in case.replan("runs", "--json")[1]["runs"]]
+@pytest.fixture
+def old(case):
+    """The home that the runs are moved to."""
+    folder = case.folder / "old"
+    folder.mkdir()
+    return replace(case, folder=folder)
 
 
-@pytest.mark.parametrize(
-    ("label", "nth"), [*((label, 1) for label in ARCHIVE_LABELS), ("archive.written", 2), ("archive.verified", 2)]
-)
-def test_a_kill_at_every_point_loses_no_run(label, nth, case):
-    into, runs = case.folder / "archive", runs_of(case)
-    before = {run: case.replan("show", run, "--events", "--json")[1]["events"] for run in runs}
-    command = ("archive", "--keep", "0", "--to", str(into), "--json")
-    code, _ = case.replan(*command, kill={"label": label, "nth": nth})
+def events_of(case):
+    """Return the records of each run that a journal has."""
+    runs = [row["run_id"] for row in case.replan("runs", "--json")[1]["runs"]] if case.journal.exists() else []
+    return {run: case.replan("show", run, "--events", "--json")[1]["events"] for run in runs}
+
+
+@pytest.mark.parametrize("label", COPY_LABELS)
+def test_a_kill_at_every_point_loses_no_run(label, case, old):
+    before, command = events_of(case), ("home", "copy", f"sqlite:{old.journal}", "--ended", "--delete", "--json")
+    code, _ = case.replan(*command, kill={"label": label, "nth": 1})
     assert code == -signal.SIGKILL
-    assert case.replan("home", "verify", "--json")[1]["ok"]
-    kept = runs_of(case)
-    assert set(kept) == (set() if label == "archive.removed" else set(runs))
-    for run in kept:
-        assert case.replan("show", run, "--events", "--json")[1]["events"] == before[run]
-    code, shown = case.replan(*command)
-    assert (code, shown["left"]) == (Exit.OK, [])
-    assert runs_of(case) == []
-    assert sorted(file.name for file in into.iterdir()) == sorted([".lock", *(f"{run}.replan.gz" for run in runs)])
-    for run in runs:
-        assert case.replan("show", str(into / f"{run}.replan.gz"), "--events", "--json")[1]["events"] == before[run]
-    assert case.replan("restore", *map(str, into.glob("*.gz")), "--json")[0] == Exit.OK
-    assert sorted(runs_of(case)) == sorted(runs)
-    assert case.replan("home", "verify", "--json")[1]["ok"]
+    assert events_of(case) == ({} if label == "copy.removed" else before)
+    assert events_of(old) == ({} if label == "copy.marked" else before)
+    code, _ = case.replan(*command)
+    assert (code, events_of(case), events_of(old)) == (Exit.OK, {}, before)
+    for home in (case, old):
+        assert home.replan("home", "verify", "--json")[1]["ok"]
