@@ -99,8 +99,6 @@ def test_arguments_and_files_that_have_what_a_terminal_obeys(call, files, tmp_pa
     ]
     (tmp_path / "evil.yaml").write_text(json.dumps({"tools": {EVIL: {"command": [EVIL]}}, EVIL: 1}))
     refused.append(("execute", "plan.json", "--tools", "evil.yaml", "--workspace", "work"))
-    (tmp_path / "bad.replan.gz").write_bytes(EVIL.encode())
-    refused += [("restore", "bad.replan.gz"), ("show", "bad.replan.gz")]
     for words in refused:
         assert call(*words).exit_code in (2, 8), words
     assert call("check", "-", input=EVIL).exit_code in (2, 3)
