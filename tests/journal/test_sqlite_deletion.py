@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from runtime.core.clock import SystemClock
-from runtime.journal.port import NEW, Fact, nobody
+from runtime.journal.port import NEW, Fact
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.journal.sqlite.raw import delete_runs, open_writer, survey, transaction
 from tests.contracts.toy_events import CODEC, Noted
@@ -53,7 +53,7 @@ def rows_under_lock(path):
             surveyed = survey(connection, ["a"])
         with transaction(connection):
             connection.trace_v2(apsw.SQLITE_TRACE_ROW, lambda _: next(rows))
-            deleted = delete_runs(connection, {"a": 2}, 0.0, nobody, surveyed, anchors=noted)
+            deleted = delete_runs(connection, ["a"], lambda _: None, surveyed, anchors=noted)
             connection.trace_v2(0, None)
         assert (deleted.runs, deleted.texts) == (1, 2)
     return next(rows)
@@ -80,7 +80,7 @@ async def test_a_text_that_another_run_names_after_the_survey_stays(path, where)
             else:
                 await journal.append("other-3", after=1, epoch=1, facts=facts(SHARED), summary=NEW)
         with transaction(connection):
-            deleted = delete_runs(connection, {"a": 2}, 0.0, nobody, surveyed, anchors=noted)
+            deleted = delete_runs(connection, ["a"], lambda _: None, surveyed, anchors=noted)
     assert deleted.texts == 1
     assert SHARED in texts(path)
     assert OWN not in texts(path)
@@ -98,7 +98,7 @@ async def test_a_text_stays_that_a_run_names_under_the_number_of_one_that_was_de
             connection.execute("UPDATE events SET body = ?, hash = ? WHERE run = 2", (body, bytes(32)))
             connection.execute("UPDATE runs SET last_hash = ? WHERE id = 2", (bytes(32),))
         with transaction(connection):
-            deleted = delete_runs(connection, {"a": 2}, 0.0, nobody, surveyed, anchors=noted)
+            deleted = delete_runs(connection, ["a"], lambda _: None, surveyed, anchors=noted)
     assert deleted.texts == 0
     assert {SHARED, OWN} <= texts(path)
 

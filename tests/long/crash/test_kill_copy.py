@@ -1,4 +1,4 @@
-"""`kill -9` at every labelled point of `replan home copy --delete`: no run is lost, and the same command finishes it."""
+"""`kill -9` at every labelled point of `home copy --delete`: no run is lost, and the same command finishes it."""
 
 import signal
 from dataclasses import replace
