@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from actors.demands.table import DemandTable, Proof
     from actors.execution.result import ExecutionResult
     from actors.planning.result import Result
-    from actors.planning.tree_attempts import AttemptTree, TreeAttempt
+    from actors.planning.story import AttemptTree, TreeAttempt
     from actors.plans.plan import Plan, Step
     from actors.plans.proved_plan import ProvedPlan
     from actors.run.open_question import OpenQuestion
@@ -116,7 +116,7 @@ _HOMES = {
     "AcquisitionResult": "replan.api.acquire",
     "AnswerReceipt": "replan.runs.inbox",
     "Artifact": "actors.values.artifacts",
-    "AttemptTree": "actors.planning.tree_attempts",
+    "AttemptTree": "actors.planning.story",
     "Context": "actors.values.artifacts",
     "DemandTable": "actors.demands.table",
     "Done": "replan.api.executing",
@@ -136,7 +136,7 @@ _HOMES = {
     "RunResult": "actors.run.result",
     "RunSummary": "replan.api.stored",
     "Step": "actors.plans.plan",
-    "TreeAttempt": "actors.planning.tree_attempts",
+    "TreeAttempt": "actors.planning.story",
     "UsageProblem": "runtime.core.errors",
     "Verdict": "actors.values.findings",
     "aacquire": "replan.api.acquire",

@@ -9,7 +9,7 @@ from actors.execution.config import ExecutionConfig, ReadyPlan, ready_plan
 from actors.execution.story import conclusion_of, demands_of
 from actors.plans.contingency import contingent_steps
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO, Step
-from actors.plans.plan_lines import one_of
+from actors.plans.plan_text import GO_BACK, failure_text, field_line, one_of, plan_title, step_title
 from actors.plans.semantics import after_success, may_overlap, ready_steps
 from actors.tools.uses import use_text
 from actors.values.format import counted, shortened
@@ -17,6 +17,13 @@ from actors.values.lines import BLANK, Line, StyledSpan, indented, line
 
 TEXT_MAX = 100
 """Characters of a command or an instruction that the outline shows."""
+_ON_FAILURE = {
+    UNDO: "then everything is undone, and the run ends",
+    ESCALATE: "then the policy decides",
+    NEVER: "it cannot fail",
+    CONTINUE: "if it fails, the plan goes on",
+    GO_BACK: "if it fails, back to ",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +155,7 @@ def _numbers(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
 def outline_lines(outline: Outline) -> Iterator[Line]:
     """Yield the outline for people."""
     config, plan = outline.config, outline.plan.plan
-    yield line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold")
+    yield plan_title(plan)
     table = demands_of(config, plan)
     yield indented(conclusion_of(config, plan, config.assurance, table).text)
     yield indented(f"workspace {config.workspace}, tools {config.tools.source or 'none'}, model {config.model}")
@@ -166,39 +173,20 @@ def outline_lines(outline: Outline) -> Iterator[Line]:
 
 def _step_lines(entry: OutlinedStep, outline: Outline) -> Iterator[Line]:
     step = entry.step
-    number = f"{entry.turn}. " if entry.turn else "-  "
-    title = Line((StyledSpan(number), *line(step.step_id, "bold").spans), 3)
-    if step.name and step.name != step.step_id:
-        title += Line((StyledSpan("  "), *line(step.name).spans))
+    title = step_title(f"{entry.turn}. " if entry.turn else "-  ", step)
     beside = [other.step.step_id for other in outline.steps if other.turn == entry.turn and other is not entry]
     if entry.turn and beside:
         title += Line((StyledSpan("  "), *line(f"(beside {', '.join(beside)})", "dim").spans))
     if entry.approved:
         title += Line((StyledSpan("  "), StyledSpan("needs your approval", "yellow")))
     yield title
-    yield _field("runs", entry.executes)
+    yield field_line("runs", entry.executes, 6)
     if entry.checks:
-        yield _field("check", entry.checks)
+        yield field_line("check", entry.checks, 6)
     if step.outcomes:
-        yield _field("tells", one_of(step))
+        yield field_line("tells", one_of(step), 6)
     if not entry.turn or outline.plan.plan.has_outcomes:
-        yield _field("when", f"{', '.join(sorted(step.preconditions))}")
-    yield _field("tries", f"{counted(step.retry_budget, 'attempt')}; {_failure(step)}")
-
-
-def _failure(step: Step) -> str:
-    match step.on_failure:
-        case "escalate" | "never" | "continue" | "undo":
-            text = {
-                UNDO: "then everything is undone, and the run ends",
-                ESCALATE: "then the policy decides",
-                NEVER: "it cannot fail",
-                CONTINUE: "if it fails, the plan goes on",
-            }[step.on_failure]
-        case target:
-            text = f"if it fails, back to {target}"
-    return text + (f", with {', '.join(sorted(step.failure_effects))}" if step.failure_effects else "")
-
-
-def _field(name: str, text: str) -> Line:
-    return Line((StyledSpan("   "), StyledSpan(f"{name:<6}", "cyan"), *line(text).spans), 9)
+        yield field_line("when", ", ".join(sorted(step.preconditions)), 6)
+    left = f", with {', '.join(sorted(step.failure_effects))}" if step.failure_effects else ""
+    tries = f"{counted(step.retry_budget, 'attempt')}; {failure_text(step, _ON_FAILURE)}{left}"
+    yield field_line("tries", tries, 6)

@@ -7,6 +7,7 @@ from actors.execution.result import ExecutionResult
 from actors.execution.story import ShownGoal, ShownRevision, ShownStep, StepStatus
 from actors.execution.undo import effect_text
 from actors.plans.formatting import printable
+from actors.plans.plan_text import field_line
 from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, used
 from actors.values.flow import Checklist, ChecklistItem, NodeState
@@ -122,7 +123,7 @@ def step_facts(step: ShownStep) -> Iterator[str]:
 def _tokens(name: str, tokens: tuple[str, ...]) -> Line:
     text = ", ".join(tokens[:TOKENS_MAX]) or "nothing"
     more = f" and {len(tokens) - TOKENS_MAX} more" if len(tokens) > TOKENS_MAX else ""
-    return Line((StyledSpan("   "), StyledSpan(f"{name:<6}", "cyan"), *line(f"{text}{more}").spans), 9)
+    return field_line(name, f"{text}{more}", 6)
 
 
 def _next(result: ExecutionResult, program: str) -> list[Line]:

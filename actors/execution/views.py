@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from actors.demands.table import table_lines, table_texts
 from actors.execution.events import (
     AttemptDecided,
     EffectSettled,
@@ -30,9 +29,7 @@ from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of,
 from actors.execution.state import AttemptPhase, State
 from actors.execution.story import shown_revisions
 from actors.execution.undo import ShownEffect, effect_text
-from actors.plans.markdown import plan_checklist, plan_markdown
-from actors.plans.plan_flow import plan_flow, plan_mermaid
-from actors.plans.plan_lines import plan_lines
+from actors.plans.plan_flow import plan_flow
 from actors.policy.table import BacktrackLevel
 from actors.run import records
 from actors.run.rebuilt_prompt import rebuilt_prompt
@@ -44,7 +41,7 @@ from actors.tools.agent_work import AgentWork, shown_paths
 from actors.values.findings import Finding
 from actors.values.flow import Flow
 from actors.values.format import counted, money, shortened
-from actors.values.lines import BLANK, Line, LineTree, line
+from actors.values.lines import Line, LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import MICRO
@@ -267,50 +264,21 @@ def _progress(state: State, now: float) -> Line:
 
 
 def _flow(_: State, result: ExecutionResult) -> Flow | None:
-    return (
-        None
-        if result.plan_json is None
-        else plan_flow(
-            result.plan_json, step_states(result), {step.step: step.outcome for step in result.steps if step.outcome}
-        )
-    )
+    if result.plan_json is None:
+        return None
+    outcomes = {step.step: step.outcome for step in result.steps if step.outcome}
+    return plan_flow(result.plan_json, step_states(result), outcomes)
 
 
-def _plan(_: Any, result: ExecutionResult, program: str) -> RunDocument:
-    value = _begun(result, "plan", program)
-    demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]
-    return RunDocument((*plan_lines(value), *demands), value)
+def _document(view: str, _: State, result: ExecutionResult, program: str) -> RunDocument:
+    """Return a document about the current plan. Raises `UsageProblem` for a run that has not begun."""
+    from actors.planning.result_lines import option_of, plan_document  # noqa: PLC0415 -- most commands show none
 
-
-def _mermaid(_: Any, result: ExecutionResult, program: str) -> RunDocument:
-    return RunDocument(text=plan_mermaid(_begun(result, "mermaid", program), program))
-
-
-def _markdown(_: Any, result: ExecutionResult, program: str) -> RunDocument:
-    return RunDocument(text=plan_markdown(_begun(result, "format markdown", program), _note(result), _demands(result)))
-
-
-def _checklist(_: Any, result: ExecutionResult, program: str) -> RunDocument:
-    return RunDocument(
-        text=plan_checklist(_begun(result, "format github-checklist", program), _note(result), _demands(result))
-    )
-
-
-def _note(result: ExecutionResult) -> str:
-    """Return what run executes the plan, for a reader who has only the document."""
-    return f"Revision {result.revision}, executed by run {result.run_id}."
-
-
-def _demands(result: ExecutionResult) -> tuple[str, ...]:
-    return () if result.demands is None else table_texts(result.demands)
-
-
-def _begun(result: ExecutionResult, view: str, program: str) -> Any:
-    """Return the plan of the current revision. Raises `UsageProblem` for a run that has not begun."""
-    if result.plan_json is not None:
-        return result.plan_json
-    hint = f"`{program} show {result.run_id}` says how far it got"
-    raise UsageProblem(f"run {result.run_id} has not begun", place=f"--{view}", hint=hint)
+    if result.plan_json is None:
+        hint = f"`{program} show {result.run_id}` says how far it got"
+        raise UsageProblem(f"run {result.run_id} has not begun", place=option_of(view), hint=hint)
+    note = f"Revision {result.revision}, executed by run {result.run_id}."
+    return plan_document(view, result, result.plan_json, note, program)
 
 
 def _asked(state: State) -> AskedFor:
@@ -331,7 +299,7 @@ VIEWS: Views[State, ExecutionEvent] = Views(
     news_text=news_text,
     progress=_progress,
     prompt=partial(rebuilt_prompt, ExecutionMachine()),
-    documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
+    documents={view: partial(_document, view) for view in ("plan", "mermaid", "markdown", "github-checklist")},
     tracing=Tracing(_attempt_of, _facts, _attempts_ended),
 )
 """How executions are shown to people and as JSON."""

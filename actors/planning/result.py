@@ -15,7 +15,7 @@ from actors.guards.requirements_covered import with_stated
 from actors.planning.events import NeededAnswer
 from actors.planning.planning_questions import question_of
 from actors.planning.state import Node, State
-from actors.planning.tree_attempts import AttemptTree, TreeAttempt, tree_of
+from actors.planning.story import AttemptTree, TreeAttempt, tree_of
 from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields

@@ -1,18 +1,33 @@
-"""The result of a planning run for people: the proved plan, or why there is none, and the next step. Pure."""
+"""What a planning run shows for people: its result with the next step, its search tree, its documents. Pure.
+
+Most commands only read records; `views` imports this module when one shows more.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from actors.demands.table import table_lines, table_texts
 from actors.guards.plan_settings import GUARD_CATALOG
-from actors.planning.events import ONLY_FORWARD
+from actors.planning.events import ONLY_FORWARD, FailureClassified, PlanningEvent
 from actors.planning.result import Result
-from actors.plans.plan_lines import plan_lines, value_lines
-from actors.plans.plan_summary import plan_summary
+from actors.planning.state import State
+from actors.planning.story import AttemptView, BranchStory, attempts, branch_stories, roots
+from actors.plans.plan_flow import plan_flow, plan_mermaid
+from actors.plans.plan_text import plan_checklist, plan_lines, plan_markdown, plan_summary, value_lines
+from actors.policy.belief_choice import Weighing, counted_calls
+from actors.policy.decision import Decision
 from actors.run.advice import advice
 from actors.run.ending import EARLY
-from actors.run.result import heading, message_lines, question_lines, used
+from actors.run.result import RunResult, heading, message_lines, question_lines, used
+from actors.run.views import RunDocument, Tree
 from actors.run.words import in_words
 from actors.values.findings import Code, Finding, finding_line
-from actors.values.lines import BLANK, Line, StyledSpan, indented, line
+from actors.values.flow import Flow
+from actors.values.format import counted, spent
+from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, indented, line
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Record
+from runtime.core.ledger import ZERO
 
 UNANSWERED = "answer in the problem what was asked, and run it again"
 """The advice where a question has no answer and the run takes none any more."""
@@ -171,3 +186,194 @@ def _path(result: Result) -> list[Line]:
 def _conclusion(result: Result) -> Line:
     """Return what may be said of the plan: proved, or why not."""
     return line(f"{result.conclusion.text}.", "green" if result.proved or result.demands is None else "yellow")
+
+
+TREE_FINDINGS_MAX = 3
+"""Findings that the tree shows under one attempt; the rest are counted."""
+
+_TREE_STYLES: Mapping[str, Style] = {"accepted": "green", "rejected": "red", "superseded": "dim", "pending": "yellow"}
+_STATUS_WORDS = {"superseded": "accepted", "pending": "under way"}
+
+
+def search_tree(title: str, views: list[AttemptView], *, brief: bool = False) -> LineTree:
+    """Return the attempts as a tree of lines; `brief` leaves out the warnings and the reasons of the rules."""
+    return LineTree(line(title, "bold"), tuple(_subtree(branch, brief=brief) for branch in roots(views)))
+
+
+def _subtree(branch: tuple[AttemptView, list[Any]], *, brief: bool) -> LineTree:
+    attempt, children = branch
+    explanation = [LineTree(text) for text in _explanation(attempt, brief=brief)]
+    below = (*explanation, *(_subtree(child, brief=brief) for child in children))
+    return LineTree(_label(attempt), below, key=attempt.node.node)
+
+
+def _label(attempt: AttemptView) -> Line:
+    node = attempt.node
+    spans = [*line(node.node).spans, StyledSpan(f"  {_status_word(attempt)}", _TREE_STYLES[node.status])]
+    if node.verdict is not None:
+        score = "" if node.verdict.passed else f", score {node.verdict.score:.2f}"
+        spans += [StyledSpan(" "), *line(f"by {node.verdict.judges}{score}", "dim").spans]
+    if attempt.child is not None:
+        spans += [StyledSpan(", "), StyledSpan(f"run {attempt.child}", "dim", attempt.child)]
+    if node.status == "superseded" and node.verdict is not None:
+        spans.append(StyledSpan(", made void later", "dim"))
+    if attempt.used.tokens or attempt.used.calls > 1:
+        cost = spent(attempt.used, known=attempt.cost_known).removeprefix("1 call, ")
+        spans.append(StyledSpan(f" ({cost})", "dim"))
+    if attempt.unknown != ZERO:
+        cost = spent(attempt.unknown, known=attempt.cost_known)
+        spans.append(StyledSpan(f" (charged as unknown: {cost})", "yellow"))
+    if node.repeats is not None:
+        spans += [StyledSpan(" "), *line(f"repeats {node.repeats}", "yellow").spans]
+    return Line(tuple(spans))
+
+
+def _status_word(attempt: AttemptView) -> str:
+    node = attempt.node
+    if node.status == "pending" and attempt.over:
+        return "without a verdict"
+    if attempt.reviewed:
+        return "left to a person's review"
+    if node.status == "pending" and attempt.rests:
+        return "interrupted" if node.artifact is None else "not judged yet"
+    if node.status == "superseded" and node.verdict is None:
+        return "withdrawn"
+    return _STATUS_WORDS.get(node.status, node.status)
+
+
+def _explanation(attempt: AttemptView, *, brief: bool) -> list[Line]:
+    findings = [finding for finding in attempt.findings if finding.severity == "error" or not brief]
+    lines = [
+        line(finding_line(finding), "red" if finding.severity == "error" else "yellow")
+        for finding in findings[:TREE_FINDINGS_MAX]
+    ]
+    if len(findings) > TREE_FINDINGS_MAX:
+        lines.append(line(f"and {counted(len(findings) - TREE_FINDINGS_MAX, 'more finding')}", "dim"))
+    if attempt.node.decision is not None:
+        lines += [line(text, "cyan") for text in _decision_lines(attempt, brief=brief)]
+    return lines
+
+
+def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
+    decision, node = attempt.node.decision, attempt.node
+    assert decision is not None
+    target = f" to {', '.join(decision.targets)}" if attempt.went_back and decision.level != "clarify" else ""
+    cause = f" because of {decision.code}" if decision.code else ""
+    lines = [f"=> {decision.level}{target}{cause}, by rule {decision.rule}"]
+    if brief:
+        return lines
+    if node.classification is not None:
+        lines.insert(0, _classified(node.classification, decision))
+    if attempt.why:
+        lines[-1] += f": {attempt.why}"
+    if decision.weighing is not None:
+        lines.append(_weighed(decision.weighing))
+    if decision.wanted is not None:
+        lines.append(f"the rule wanted {', '.join(decision.wanted)}; its visits are used up")
+    if node.cleared:
+        lines.append(
+            f"cleared {', '.join(node.cleared)}; thrown away: {spent(attempt.wasted, known=attempt.cost_known)}"
+        )
+    return lines
+
+
+def _classified(classification: FailureClassified, decision: Decision) -> str:
+    """Return what the classifier answered, and whether the decision used it."""
+    if classification.cause is None:
+        return "a model was asked for the cause and gave no code; the table decides"
+    use = "which selects the rule" if decision.classified else "so the table decides"
+    return f"a model was asked for the cause: {classification.cause}, {use}"
+
+
+def _weighed(weighing: Weighing) -> str:
+    """Return where the belief saw the mistake before and after the rejection, and the value of the two best moves."""
+    places = ", ".join(f"{place.step} {place.before:.0%} -> {place.after:.0%}" for place in weighing.places)
+    moves = [
+        f"{' '.join((one.move, *one.targets))} {one.value:.2%} ({one.chance:.1%} in {counted_calls(one.calls)})"
+        for one in weighing.options
+    ]
+    chosen = f"success per call: {', next best '.join(moves)}" if moves else "no move is left"
+    return f"the mistake lies in {places}; {chosen}"
+
+
+def _branch_line(story: BranchStory) -> Line:
+    base = "" if story.parent is None else f" on branch {story.parent}"
+    kept = f" with {', '.join(story.kept)}" if story.kept else ""
+    text = line(f"branch {story.branch}{base}{kept}", "bold") + Line((StyledSpan(": "),))
+    text += line(f"{story.opened}; {counted(story.calls, 'call')}")
+    if story.won:
+        return text + Line((StyledSpan("; "), StyledSpan("brought the plan", "green")))
+    if story.cause:
+        return text + Line((StyledSpan("; "),)) + line(f"pruned ({story.cause}): {story.pruned}", "yellow")
+    return text
+
+
+def tree(title: str, state: State, written: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool) -> Tree:
+    """Return the attempts of a run as a tree, and the stories of its branches."""
+    if brief:  # A live view is drawn often, and shows nothing that only the records tell.
+        return Tree(search_tree(title, attempts(state, interrupted=interrupted, live=not interrupted), brief=True))
+    attempt_views = attempts(state, written, interrupted=interrupted)
+    stories = branch_stories(state, written)
+
+    def to_json() -> dict[str, Any]:
+        nodes, branches = [attempt.to_json() for attempt in attempt_views], [story.to_json() for story in stories]
+        return {"nodes": nodes, "branches": branches}
+
+    return Tree(search_tree(title, attempt_views), tuple(map(_branch_line, stories)), to_json)
+
+
+def flow(result: Result) -> Flow | None:
+    """Return the graph of the proved plan."""
+    return None if result.plan_json is None else plan_flow(result.plan_json)
+
+
+def document(view: str, state: State, result: Result, program: str) -> RunDocument:
+    """Return a document of a run by the name of its view. Raises `UsageProblem` that says why there is none."""
+    if view != "yaml":
+        note = f"Run {result.run_id}: {result.conclusion.text}."
+        return plan_document(view, result, _proved(state, result, view, program), note, program)
+    if not (text := yaml_text(result)):
+        hint = f"`{program} show {result.run_id}` shows where it stands"
+        raise UsageProblem("the run has no accepted JSON artifact", place=option_of(view), hint=hint)
+    return RunDocument(text=text)
+
+
+def plan_document(view: str, result: RunResult, plan: Any, note: str, program: str) -> RunDocument:
+    """Return a plan with what it does about the demands on it; `note` says where it is from, for a reader of Markdown.
+
+    `view` is `plan`, `mermaid`, `markdown` or `github-checklist`. Raises `UsageProblem` for what is no plan.
+    """
+    if view == "plan":
+        demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]
+        return RunDocument((*plan_lines(plan), *demands), plan)
+    if view == "mermaid":
+        return RunDocument(text=plan_mermaid(plan, program))
+    written = plan_markdown if view == "markdown" else plan_checklist
+    return RunDocument(text=written(plan, note, () if result.demands is None else table_texts(result.demands)))
+
+
+def option_of(view: str) -> str:
+    """Return the option of `show` and `export` that asks for a document."""
+    return f"--{view}" if view in ("plan", "mermaid") else f"--format {view}"
+
+
+def yaml_text(result: Result) -> str:
+    """Return the accepted artifact of the last step, such as a proposed profile, as YAML; empty where there is none."""
+    last = next((step for step in result.path if step.last), None)
+    if not result.succeeded or last is None or isinstance(last.value, str):
+        return ""
+    import yaml  # noqa: PLC0415 - most commands do without
+
+    return yaml.safe_dump(last.value, sort_keys=False, allow_unicode=True, width=110)
+
+
+def _proved(state: State, result: Result, view: str, program: str) -> Any:
+    """Return the proved plan. Raises `UsageProblem` that says why there is none."""
+    run = result.run_id
+    if result.plan_json is not None:
+        return result.plan_json
+    if "plan" not in state.config.roles.values():
+        cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
+        raise UsageProblem(cause, place=option_of(view), hint=f"`{program} show {run}` shows what it makes")
+    hint = f"`{program} show {run}` says how far it got"
+    raise UsageProblem(f"run {run} has no proved plan", place=option_of(view), hint=hint)

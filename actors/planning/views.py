@@ -181,21 +181,21 @@ def _brief_lines(result: "Result", program: str) -> list[Line]:
 def _tree(
     title: str, state: State, written: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
-    from actors.planning.result_views import tree  # noqa: PLC0415 -- as above
+    from actors.planning.result_lines import tree  # noqa: PLC0415 -- as above
 
     return tree(title, state, written, interrupted=interrupted, brief=brief)
 
 
 def _flow(_: State, result: "Result") -> Flow | None:
-    from actors.planning.result_views import flow  # noqa: PLC0415 -- as above
+    from actors.planning.result_lines import flow  # noqa: PLC0415 -- as above
 
     return flow(result)
 
 
 def _document(name: str, state: State, result: "Result", program: str) -> RunDocument:
-    from actors.planning.result_views import DOCUMENTS  # noqa: PLC0415 -- as above
+    from actors.planning.result_lines import document  # noqa: PLC0415 -- as above
 
-    return DOCUMENTS[name](state, result, program)
+    return document(name, state, result, program)
 
 
 def _progress(state: State, now: float) -> Line:

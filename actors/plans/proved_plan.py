@@ -29,7 +29,7 @@ class ProvedPlan(Plan):
         return f"<ProvedPlan {self.plan_id}: {counted(len(self.steps), 'step')}>"
 
     def _repr_html_(self) -> str:
-        from actors.plans.plan_lines import plan_lines  # noqa: PLC0415 -- most callers take the plan as data
+        from actors.plans.plan_text import plan_lines  # noqa: PLC0415 -- most callers take the plan as data
 
         note = [line(f"{self.conclusion}.", "bold"), *map(line, self.demands)] if self.conclusion else []
         return html_of([*plan_lines(self.source), BLANK, *note])
@@ -46,7 +46,7 @@ class ProvedPlan(Plan):
 
         Raises `UsageProblem` for an object that only a guard of the user's own takes for a plan.
         """
-        from actors.plans.markdown import plan_markdown  # noqa: PLC0415 -- most callers take the plan as data
+        from actors.plans.plan_text import plan_markdown  # noqa: PLC0415 -- most callers take the plan as data
 
         try:
             return plan_markdown(dict(self.source), f"{self.conclusion}." if self.conclusion else "", self.demands)

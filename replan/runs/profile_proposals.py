@@ -86,7 +86,7 @@ def proposed_profile(result: RunResult) -> Profile | None:
 def profile_text(result: RunResult) -> str:
     """Return the accepted profile as YAML, with a comment that names the run."""
     from actors.planning.result import Result  # noqa: PLC0415 - only planning runs have it
-    from actors.planning.result_views import yaml_text  # noqa: PLC0415 - as above
+    from actors.planning.result_lines import yaml_text  # noqa: PLC0415 - as above
 
     assert isinstance(result, Result)
     head = f"# Proposed by run {result.run_id}. Edit it as you like: it is checked whenever it is used.\n"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from actors.plans.markdown import escaped, plan_checklist, plan_markdown
+from actors.plans.plan_text import escaped, plan_checklist, plan_markdown
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, LOST, PLAN, RECON, STRATEGY, distinct
 from tests.cli.test_bad_input import assert_refused

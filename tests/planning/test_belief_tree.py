@@ -1,7 +1,7 @@
 """The tree says in one line what a belief policy went by, and `--json` has the same as numbers."""
 
-from actors.planning.attempts import attempts
-from actors.planning.search_tree import search_tree
+from actors.planning.result_lines import search_tree
+from actors.planning.story import attempts
 from tests.support.worlds import World, passed, pinned, rejected
 
 CHAIN = {

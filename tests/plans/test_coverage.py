@@ -4,7 +4,7 @@ import pytest
 
 from actors.plans.coverage import GOALS_MAX, RequirementStanding, checked
 from actors.plans.plan import plan_to_json
-from actors.plans.plan_lines import plan_lines
+from actors.plans.plan_text import plan_lines
 from actors.plans.reader import read_plan
 from actors.values.requirements import requirement_id
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import replan
-from actors.plans.markdown import plan_markdown
 from actors.plans.plan import Plan
-from actors.plans.plan_summary import plan_summary
+from actors.plans.plan_text import plan_markdown, plan_summary
 from actors.plans.proved_plan import proved_plan
 from tests.cli.samples import LOST, PLAN
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.plan_flow import plan_mermaid
+from actors.plans.plan_text import plan_checklist, plan_markdown
 
 TEXTS = (
     "<img src=x onerror=alert(1)><script>alert(1)</script>",

@@ -1,0 +1,273 @@
+"""A plan as text: lines for people, in full or in short; Markdown to read; a checklist for an issue. Pure.
+
+Texts of models are escaped.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from actors.plans.contingency import contingent_steps
+from actors.plans.graph import order_of
+from actors.plans.plan import CONTINUE, ESCALATE, IRREVERSIBLE, NEVER, NOTHING, UNDO, Invariant, Plan, Step
+from actors.plans.reader import read_plan
+from actors.values.format import counted
+from actors.values.lines import BLANK, Line, StyledSpan, indented, line
+from runtime.core.errors import UsageProblem
+from runtime.logs.terminal_text import clean
+
+GO_BACK = ""
+"""The key of the words before the name of the step that a failure goes back to."""
+_UNDO_WORDS = {NOTHING: "it changes nothing", IRREVERSIBLE: "it cannot be undone"}
+_ON_FAILURE = {CONTINUE: "go on without it", UNDO: "undo everything and end", GO_BACK: "go back to "}
+_IN_LINES = {**_ON_FAILURE, ESCALATE: "hand over to a person or the replanner", NEVER: "cannot fail"}
+_IN_MARKDOWN = {**_ON_FAILURE, ESCALATE: "a person takes over", NEVER: "it cannot fail"}
+_IN_SUMMARY = {
+    ESCALATE: "",  # as for most steps
+    NEVER: "cannot fail",
+    CONTINUE: "if it fails: go on",
+    UNDO: "if it fails: undo all",
+    GO_BACK: "if it fails: back to ",
+}
+_IN_CHECKLIST = {
+    ESCALATE: "",
+    NEVER: "",
+    CONTINUE: "; if it fails: go on without it",
+    UNDO: "; if it fails: undo everything",
+    GO_BACK: "; if it fails: back to ",
+}
+_CONTINGENT = Line((StyledSpan("  (only after a failure)", "yellow"),))
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
+_LEADING = re.compile(r"^([-+=]|\d+[.)])")
+
+
+def failure_text(step: Step, words: Mapping[str, str], named: Callable[[str], str] = str) -> str:
+    """Return what a failure of a step leads to: the words for its `on_failure`, with the step that it goes back to.
+
+    `words` has a text for each word of `on_failure`, and for `GO_BACK`; `named` shows the id of a step.
+    """
+    back = step.goes_back_to
+    return words[step.on_failure] if back is None else words[GO_BACK] + named(back)
+
+
+def plan_lines(value: Any) -> list[Line]:
+    """Return the plan, a line at a time; what is not a plan of this kind is shown as JSON."""
+    if (ordered := _ordered(value)) is None:
+        return value_lines(value)
+    plan, steps = ordered
+    later = contingent_steps(plan)
+    lines = [*_head(plan), field_line("start", _names(plan.initial_state)), field_line("goal", _names(plan.goal_state))]
+    for number, step in enumerate(steps, 1):
+        lines += [BLANK, *_step(number, step, contingent=step.step_id in later)]
+    if plan.invariants:
+        lines += [BLANK, line("Always", "bold")]
+    return [*lines, *(indented(_rule(invariant, "while", _names)) for invariant in plan.invariants)]
+
+
+def plan_summary(value: Any) -> list[Line]:
+    """Return the plan with a line for each step, in order; what is not a plan of this kind is shown as JSON."""
+    if (ordered := _ordered(value)) is None:
+        return value_lines(value)
+    plan, steps = ordered
+    later, width = contingent_steps(plan), len(str(len(steps)))
+    rows = (_row(f"{number:>{width}}. ", step, step.step_id in later) for number, step in enumerate(steps, 1))
+    return [*_head(plan), *rows]
+
+
+def value_lines(value: Any) -> list[Line]:
+    """Return an artifact's JSON value, a line at a time; a text as it is."""
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return [Line((StyledSpan(row),)) for row in clean(text).rstrip("\n").split("\n")]
+
+
+def plan_title(plan: Plan) -> Line:
+    """Return the name of a plan, and its goal in words."""
+    return line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold")
+
+
+def step_title(number: str, step: Step) -> Line:
+    """Return the number, the id and the name of a step."""
+    title = Line((StyledSpan(number), *line(step.step_id, "bold").spans), len(number))
+    if step.name and step.name != step.step_id:
+        title += Line((StyledSpan("  "), *line(step.name).spans))
+    return title
+
+
+def field_line(name: str, text: str, width: int = 7) -> Line:
+    """Return a field of what stands above, with its name in a column of a width."""
+    return Line((StyledSpan("   "), StyledSpan(f"{name:<{width}}", "cyan"), *line(text).spans), 3 + width)
+
+
+def _head(plan: Plan) -> list[Line]:
+    return [*([line(plan.basis, "yellow"), BLANK] if plan.basis else []), plan_title(plan)]
+
+
+def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
+    yield step_title(f"{number}. ", step) + (_CONTINGENT if contingent else BLANK)
+    if step.description and step.description != step.name:
+        yield indented(step.description, "dim")
+    for name, tokens in (
+        ("after", step.dependencies),
+        ("needs", step.preconditions),
+        ("makes", step.effects),
+        ("ends", step.delete_effects),
+    ):
+        if tokens:
+            yield field_line(name, _names(tokens))
+    for outcome in step.outcomes:
+        ended = f", ending {_names(outcome.delete_effects)}" if outcome.delete_effects else ""
+        yield field_line("either", f"{outcome.name}: {_names(outcome.effects)}{ended}")
+    yield field_line("guard", f"{f'{step.guard}, ' if step.guard else ''}{_tries(step)}")
+    yield field_line("fails", failure_text(step, _IN_LINES) + _left(step, _names))
+    if step.undo:
+        yield field_line("undo", _UNDO_WORDS.get(step.undo, step.undo))
+
+
+def _row(number: str, step: Step, contingent: bool) -> Line:
+    """Return a step in one line; it does not say where a person takes over after a failure, as for most steps."""
+    row = step_title(number, step)
+    if step.guard:
+        row += Line((StyledSpan("  "), *line(f"[{step.guard}]", "cyan").spans))
+    row += _CONTINGENT if contingent else BLANK
+    if step.outcomes:
+        row += Line((StyledSpan("  "), *line(f"tells {one_of(step)}").spans))
+    if failure := failure_text(step, _IN_SUMMARY):
+        row += Line((StyledSpan("  "), *line(failure, "dim").spans))
+    return row
+
+
+def one_of(step: Step) -> str:
+    """Return the names of a step's outcomes, as in `red, green or black`."""
+    *names, last = [outcome.name for outcome in step.outcomes]
+    return f"{', '.join(names)} or {last}" if names else last
+
+
+def _tries(step: Step) -> str:
+    return f"{counted(step.retry_budget, 'attempt')}{', may run again' if step.repeatable else ''}"
+
+
+def _left(step: Step, shown: Callable[[Iterable[str]], str]) -> str:
+    left = f", leaving {shown(step.failure_effects)}" if step.failure_effects else ""
+    return left + (f", ending {shown(step.failure_delete_effects)}" if step.failure_delete_effects else "")
+
+
+def _rule(invariant: Invariant, when: str, shown: Callable[[Iterable[str]], str]) -> str:
+    rules = [f"{shown(invariant.must)} must hold"] if invariant.must else []
+    rules += [f"never {shown(invariant.must_not)}"] if invariant.must_not else []
+    return f"{f'{when} {shown(invariant.when)}: ' if invariant.when else ''}{'; '.join(rules)}"
+
+
+def _names(tokens: Iterable[str]) -> str:
+    return ", ".join(sorted(tokens)) or "nothing"
+
+
+def _ordered(value: Any) -> tuple[Plan, tuple[Step, ...]] | None:
+    """Return a plan with its steps in order; None for what is no plan, or has no order."""
+    plan, _ = read_plan(value)
+    order = None if plan is None else order_of(plan, as_listed=True)
+    return None if plan is None or order is None else (plan, tuple(order.steps))
+
+
+def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
+    """Return a plan as a document; its basis and `note` stand below its title, what it does about `demands` at its end.
+
+    Raises `UsageProblem` for what is no plan.
+    """
+    plan, steps = _written(value)
+    lines = [f"# {escaped(plan.goal or plan.plan_id)}", ""]
+    lines += _remarks(plan, note)
+    lines += [f"- Start: {_codes(plan.initial_state)}", f"- Goal: {_codes(plan.goal_state)}"]
+    later = contingent_steps(plan)
+    for number, step in enumerate(steps, 1):
+        only = " (only after a failure)" if step.step_id in later else ""
+        lines += ["", f"## {number}. {escaped(step.name or step.step_id)}{only}", ""]
+        if step.description and step.description != step.name:
+            lines += [escaped(step.description), ""]
+        lines += [f"- {name}: {text}" for name, text in _facts(step)]
+    if plan.invariants:
+        lines += ["", "## Always", "", *(f"- {_rule(invariant, 'While', _codes)}" for invariant in plan.invariants)]
+    if demands:
+        lines += ["", "## Demands of the text", "", *(f"- {escaped(text)}" for text in demands)]
+    return "\n".join(lines) + "\n"
+
+
+def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
+    """Return a plan as a task list of GitHub: the steps to do, then those that only a failure makes necessary.
+
+    Its basis and `note` stand below its title, and what it does about `demands` at its end.
+    Raises `UsageProblem` for what is no plan.
+    """
+    plan, steps = _written(value)
+    later = contingent_steps(plan)
+    lines = [f"## {_for_github(escaped(plan.goal or plan.plan_id))}", ""]
+    lines += map(_for_github, _remarks(plan, note))
+    nominal = [step for step in steps if step.step_id not in later]
+    names = {step.step_id: step.name or step.step_id for step in steps}
+    lines += [_task(step, names) for step in nominal]
+    if len(nominal) < len(steps):
+        lines += ["", "Only after a failure:", ""]
+        lines += [_task(step, names) for step in steps if step.step_id in later]
+    if demands:
+        lines += ["", "Demands of the text:", "", *(f"- {_for_github(escaped(text))}" for text in demands)]
+    return "\n".join(lines) + "\n"
+
+
+def _remarks(plan: Plan, note: str) -> list[str]:
+    """Return what stands below the title: what the plan was made from, where it says so, and a note."""
+    return [part for text in (plan.basis, note) if text for part in (escaped(text), "")]
+
+
+def _task(step: Step, names: Mapping[str, str]) -> str:
+    def quoted(name: str) -> str:
+        return f'"{_for_github(escaped(names.get(name, name)))}"'
+
+    checked = f" (checked by {_code(step.guard)})" if step.guard else ""
+    either = f"; it tells {escaped(one_of(step))}" if step.outcomes else ""
+    failure = failure_text(step, _IN_CHECKLIST, quoted)
+    return f"- [ ] {_for_github(escaped(names[step.step_id]))}{checked}{_for_github(either)}{failure}"
+
+
+def _facts(step: Step) -> Iterator[tuple[str, str]]:
+    yield "Id", _code(step.step_id)
+    for name, values in (
+        ("After", step.dependencies),
+        ("Needs", step.preconditions),
+        ("Makes", step.effects),
+        ("Ends", step.delete_effects),
+    ):
+        if values:
+            yield name, _codes(values)
+    for outcome in step.outcomes:
+        ended = f", ending {_codes(outcome.delete_effects)}" if outcome.delete_effects else ""
+        yield "Either", f"{_code(outcome.name)}, making {_codes(outcome.effects)}{ended}"
+    yield "Guard", f"{_code(step.guard)}, {_tries(step)}"
+    yield "If it fails", failure_text(step, _IN_MARKDOWN, _code) + _left(step, _codes)
+    if step.undo:
+        yield "Undone by", _UNDO_WORDS.get(step.undo) or _code(step.undo)
+
+
+def escaped(text: str) -> str:
+    """Return one line of text that Markdown shows as it is."""
+    shown = _SPECIAL.sub(r"\\\1", clean(text, one_line=True).strip())
+    return _LEADING.sub(lambda match: f"{match[1][:-1]}\\{match[1][-1]}", shown)
+
+
+def _for_github(text: str) -> str:
+    """Return escaped text in which no name is mentioned: GitHub would notify its owner."""
+    return text.replace("@", "@<!-- -->")
+
+
+def _codes(values: Iterable[str]) -> str:
+    return ", ".join(_code(value) for value in sorted(values)) or "nothing"
+
+
+def _code(value: str) -> str:
+    return f"`{clean(value, one_line=True).replace('`', '')}`"
+
+
+def _written(value: Any) -> tuple[Plan, tuple[Step, ...]]:
+    """Return a plan with its steps in order. Raises `UsageProblem` for what is no plan."""
+    if (ordered := _ordered(value)) is None:
+        raise UsageProblem("this is not a plan that can be written so", hint="--format json writes it as it is")
+    return ordered
