@@ -1,4 +1,4 @@
-"""`home verify` and `home verify`: computes again what follows from the records, and reports what differs."""
+"""`home verify`: computes again what follows from the records, and reports what differs."""
 
 import os
 
