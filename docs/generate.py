@@ -261,7 +261,7 @@ def main() -> None:
         if new != old:
             page.write_text(new, encoding="utf-8")
             print(f"changed {page.relative_to(ROOT)}")
-    for name, text in http_api.DOCUMENTS.items():
+    for name, text in (*http_api.DOCUMENTS.items(), *events.DOCUMENTS.items()):
         if not (DOCS / name).exists() or (DOCS / name).read_text(encoding="utf-8") != text():
             (DOCS / name).write_text(text(), encoding="utf-8")
             print(f"changed docs/{name}")

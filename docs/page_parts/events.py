@@ -1,7 +1,7 @@
 """The lists of all events: what several have in common once, then those of every run, then those of each kind."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import get_args
 
 from actors.acquisition.events import EVENTS as ACQUISITION
@@ -14,7 +14,6 @@ from actors.run.ending import RunFinished
 from actors.run.evolve import RunEvent
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started, TimedEvent
-from page_parts.markdown import code
 from runtime.core.events import Event
 
 SHARED: Mapping[type[Event], str] = {
@@ -35,24 +34,24 @@ GROUPS: Mapping[str, Sequence[type[Event]]] = {
 }
 
 
+FILE = "reference/events.json"
+"""The file with the meaning of every field, in the documentation's folder."""
+
+
 def shared_fields() -> str:
-    """Return the fields that several events have: by the word that stands for them, and those of one meaning."""
-    classes = [f"- *{word}*{_shared(owner)}: {_fields(owner, _own(owner))}" for owner, word in SHARED.items()]
-    single = [f"- `{name}`: {meaning}" for name, meaning in _repeated()]
-    return "\n".join((*classes, *single))
+    """Return the words that stand for fields of several events, each with these fields."""
+    return "\n".join(f"- *{word}*{_shared(owner)}: {_names(owner, _own(owner))}" for owner, word in SHARED.items())
 
 
-@cache
-def _repeated() -> list[tuple[str, str]]:
-    """Return the fields that several events have with the same meaning, outside of the shared classes."""
-    seen: dict[tuple[str, str], set[str]] = {}
-    for event in (each for members in GROUPS.values() for each in members):
-        described = field_docs(event)
-        for name in _own(event):
-            seen.setdefault((name, _line(described[name])), set()).add(str(event.model_fields["kind"].default))
-    counted = sorted(((len(kinds), field) for field, kinds in seen.items() if len(kinds) > 1), reverse=True)
-    common = {name: (name, meaning) for _, (name, meaning) in reversed(counted)}
-    return sorted(common.values())
+def meanings() -> str:
+    """Return every event with the meaning of each of its fields, as JSON, by the part of the program that has it."""
+    parts: dict[str, dict[str, dict[str, object]]] = {}
+    for title, members in GROUPS.items():
+        for event in members:
+            fields = {name: _line(text) for name, text in field_docs(event).items() if name in event.model_fields}
+            shown = {"means": _first_sentence(event), "fields": fields}
+            parts.setdefault(title, {})[str(event.model_fields["kind"].default)] = shown
+    return json.dumps(parts, indent=1, ensure_ascii=False) + "\n"
 
 
 def events() -> str:
@@ -65,7 +64,7 @@ def _group(members: Sequence[type[Event]], listed: dict[str, set[str]]) -> Itera
     for event in members:
         kind = str(event.model_fields["kind"].default)
         own = [name for name in _own(event) if name not in listed.get(kind, ())]
-        fields = _described(event, own)
+        fields = f" {_names(event, own)}" if own else ""
         if kind not in listed:
             yield f"- `{kind}`{_shared(event)}: {_first_sentence(event)}{fields}"
         elif own:
@@ -94,17 +93,9 @@ def _own(event: type[Event]) -> list[str]:
     return [name for name in event.model_fields if name != "kind" and name not in inherited]
 
 
-def _described(event: type[Event], names: Sequence[str]) -> str:
-    """Return the fields of an event: the names of those that are described above, then the others, each on a line."""
-    described = field_docs(event)
-    above = [name for name in names if (name, _line(described[name])) in _repeated()]
-    rest = [name for name in names if name not in above]
-    return (f" Has {code(above)}." if above else "") + (f" {_fields(event, rest)}" if rest else "")
-
-
-def _fields(event: type[Event], names: Sequence[str]) -> str:
-    described = field_docs(event)
-    return " ".join(f"`{name}`{' (text)' if name in event.texts else ''}: {_line(described[name])}" for name in names)
+def _names(event: type[Event], names: Sequence[str]) -> str:
+    """Return the names of fields; those of long texts, which are stored once for each content, are marked."""
+    return ", ".join(f"`{name}` (text)" if name in event.texts else f"`{name}`" for name in names) + "."
 
 
 def _first_sentence(event: type[Event]) -> str:
@@ -118,3 +109,4 @@ def _line(text: str) -> str:
 
 PARTS: Mapping[str, Callable[[], str]] = {"events": events, "shared-fields": shared_fields}
 """The parts of the page by name."""
+DOCUMENTS: Mapping[str, Callable[[], str]] = {FILE: meanings}

@@ -21,14 +21,16 @@ def asked() -> str:
     """Return one list of questions for each part that asks: first what its answers do, then the questions."""
     parts: dict[str, list[Drawn]] = {}
     for drawn in every_question():
-        parts.setdefault(_part(drawn), []).append(drawn)
+        if not drawn.part.startswith(PROFILE) or not drawn.when.startswith(
+            "`"
+        ):  # The fields of a profile are left out.
+            parts.setdefault(_part(drawn), []).append(drawn)
     return "\n\n".join(f"## {part}\n\n{_list(_once(listed))}" for part, listed in parts.items())
 
 
 def _part(drawn: Drawn) -> str:
-    """Return the heading: what is asked in every profile in the same situation has one of its own."""
-    of_any = drawn.part.startswith(PROFILE) and not drawn.when.startswith("`")
-    return "Acquisition, every profile" if of_any else drawn.part
+    """Return the heading, which is one for all profiles."""
+    return "Acquisition" if drawn.part.startswith(PROFILE) else drawn.part
 
 
 def _once(listed: Sequence[Drawn]) -> list[Drawn]:
