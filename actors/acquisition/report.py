@@ -2,11 +2,66 @@
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from actors.acquisition.changes import ValueChange
+from actors.acquisition.observation import composed_text, passage_of, quote_places
 from actors.acquisition.result import VIA, AcquisitionResult, FilledField, amount, period_text, value_text
+from actors.acquisition.search_output import passages_of
 from actors.acquisition.values import FieldValue
+from actors.run.tools import ToolFinished
+from actors.run.views import ShownPassage
+from runtime.core.events import Record
 from runtime.logs.terminal_text import clean
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """One difference between two runs."""
+
+    since: str
+    """The id of the earlier run."""
+    path: str
+    """The field, or the result."""
+    text: str
+    """What differs, in one line."""
+
+
+def changes_since(earlier: AcquisitionResult, result: AcquisitionResult) -> tuple[ValueChange, ...]:
+    """Return what differs in a result from an earlier one, fields first; fields of other profiles count too."""
+    rows = [*_fields(earlier, result), *_results(earlier, result)]
+    return tuple(ValueChange(earlier.run_id, path, text) for path, text in rows)
+
+
+def _fields(earlier: AcquisitionResult, result: AcquisitionResult) -> Iterator[tuple[str, str]]:
+    before = {each.path: each.value for each in earlier.fields}
+    after = {each.path: each.value for each in result.fields}
+    for path in dict.fromkeys((*after, *before)):
+        old, new = before.get(path), after.get(path)
+        if _shown(old) != _shown(new):
+            yield path, f"{path}: {_shown(old) or 'no value'} -> {_shown(new) or 'no value'}{_from(new)}"
+        elif old is not None and new is not None and (old.source, old.place) != (new.source, new.place):
+            yield path, f"{path}: the same value stands in {new.where}, before in {old.where}"
+
+
+def _from(value: FieldValue | None) -> str:
+    return f" ({value.where})" if value is not None and value.via == "search" else ""
+
+
+def _shown(value: FieldValue | None) -> str:
+    return "" if value is None else value_text(value)
+
+
+def _results(earlier: AcquisitionResult, result: AcquisitionResult) -> Iterator[tuple[str, str]]:
+    before, after = (
+        {step.name: amount(step.value, step.low, step.high, step.unit) for step in each.calculation.steps}
+        for each in (earlier, result)
+    )
+    for name in dict.fromkeys((*after, *before)):
+        old, new = before.get(name, "not calculated"), after.get(name, "not calculated")
+        if old != new:
+            yield name, f"{name}: {old} -> {new}"
+
 
 COLUMNS = (
     *("field", "label", "counts", "value", "low", "high", "unit", "period", "via", "source", "place", "quote"),
@@ -155,3 +210,37 @@ def _text(text: str) -> str:
 
 def _cell(text: str) -> str:
     return clean(text, one_line=True).replace("|", "\\|")
+
+
+def quoted_fields(result: AcquisitionResult) -> list[tuple[str, str]]:
+    """Return the paths of the fields whose values documents state, each with its source and place."""
+    return [(each.path, each.value.where) for each in result.fields if each.value and each.value.via == "search"]
+
+
+def quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResult, path: str) -> ShownPassage | None:
+    """Return the passage that states the value of a field; None where no recorded search brought it."""
+    value = next((each.value for each in result.fields if each.path == path), None)
+    if value is None or value.via != "search":
+        return None
+    found = [
+        passage
+        for record in reversed(records)
+        if isinstance(record.event, ToolFinished)
+        for passage in passages_of(record.event)
+        if passage.source == value.source
+    ]
+    if (passage := passage_of(found, value.source, value.quote)) is None:
+        return None
+    text = composed_text(passage.text)
+    spans = quote_places(text, value.quote)
+    # The same words may stand twice: those at the value's place count.
+    begin, end = next(
+        (each for each in spans if not value.place or _covers(passage.places, each, value.place)), spans[0]
+    )
+    return ShownPassage(passage.title, value.where, text[:begin], text[begin:end], text[end:])
+
+
+def _covers(places: Sequence[tuple[int, str]], span: tuple[int, int], place: str) -> bool:
+    """Tell whether a place of a passage begins within a span, or holds its beginning."""
+    inside = {name for start, name in places if span[0] <= start < span[1]}
+    return place in inside | {name for start, name in places if start <= span[0]}

@@ -199,13 +199,13 @@ def _graph(state: State, _: AcquisitionResult, __: str) -> RunDocument:
 
 
 def _sources(result: AcquisitionResult) -> Sequence[tuple[str, str]]:
-    from actors.acquisition.quoted_passage import quoted_fields  # noqa: PLC0415 -- as above
+    from actors.acquisition.report import quoted_fields  # noqa: PLC0415 -- as above
 
     return quoted_fields(result)
 
 
 def _passage(written: Sequence[Record[Any]], result: AcquisitionResult, path: str) -> ShownPassage | None:
-    from actors.acquisition.quoted_passage import quoted_passage  # noqa: PLC0415 -- as above
+    from actors.acquisition.report import quoted_passage  # noqa: PLC0415 -- as above
 
     return quoted_passage(written, result, path)
 

@@ -1,38 +1,290 @@
 """The result of an execution: its goals, its steps, the revisions of its plan, and the tokens that hold. Pure."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from actors.demands.table import DemandTable
-from actors.execution.config import ExecutionConfig
+from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, demand_table
+from actors.demands.user_texts import user_texts
+from actors.execution.config import ExecutionConfig, ReadyPlan
+from actors.execution.events import StepOutcome
 from actors.execution.forbidden import not_comparable
-from actors.execution.goals import GoalStatus
-from actors.execution.state import State
-from actors.execution.story import (
-    RunPhase,
-    ShownGoal,
-    ShownRevision,
-    ShownStep,
-    conclusion_of,
-    demands_of,
-    run_phase,
-    shown_goals,
-    shown_revisions,
-    shown_steps,
-)
+from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
+from actors.execution.state import AttemptPhase, Revision, State
 from actors.execution.undo import ShownEffect, effect_text, shown_effects
 from actors.plans.constraints import with_constraints
+from actors.plans.contingency import contingent_steps
 from actors.plans.formatting import printable
-from actors.plans.plan import Plan
+from actors.plans.plan import RESERVED_OUTCOMES, Plan, Step
 from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
+from actors.tools.uses import ToolUse
 from actors.values.findings import Finding
 from actors.values.format import counted
 from actors.values.requirements import Requirement, requirement_to_json
+
+RunPhase = Literal["planning", "executing", "validating", "replanning", "asking", "undoing"]
+"""The phase of an execution (S118)."""
+
+
+class StepStatus(StrEnum):
+    """The status of a step, as people see it."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    WAITING = "waiting"  # for a person, or for the end of a back-off
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNKNOWN = "unknown"  # nobody knows what its tool has done
+    NOT_NEEDED = "not_needed"  # the run is over, and its tokens never held
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step of a plan, as views show it."""
+
+    step: str
+    """Its id in the plan."""
+    name: str
+    """Its title."""
+    status: StepStatus
+    """Its status."""
+    phase: str
+    """The phase of the attempt that is at work; empty for none."""
+    attempts: int
+    """The attempts of its last visit."""
+    retry_budget: int
+    """The attempts that a visit may have."""
+    visits: int
+    """Its visits in this revision."""
+    seconds: float | None
+    """How long its last visit took, in seconds; None while it is at work or has not begun."""
+    contingent: bool
+    """Whether it runs only after a failure."""
+    findings: tuple[Finding, ...]
+    """Why its last visit, or its last attempt, failed."""
+    check_must_fail: bool = False
+    """Whether its check passes by a failure, as a test before the fix."""
+    outcome: str = ""
+    """The outcome that its last success had; empty where it has none."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the step as plain data."""
+        return {
+            "step": self.step,
+            "name": self.name,
+            "status": str(self.status),
+            "phase": self.phase or None,
+            "attempts": self.attempts,
+            "retry_budget": self.retry_budget,
+            "visits": self.visits,
+            "seconds": self.seconds,
+            "contingent": self.contingent,
+            **({"outcome": self.outcome} if self.outcome else {}),
+            "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGoal:
+    """A goal, as views show it."""
+
+    id: str
+    """The id of its requirement, or `goal`."""
+    text: str
+    """What is demanded."""
+    status: GoalStatus
+    """Its status."""
+    tokens: tuple[str, ...]
+    """The tokens that hold once it is achieved, sorted."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the goal as plain data."""
+        return {"id": self.id, "text": self.text, "status": str(self.status), "tokens": list(self.tokens)}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRevision:
+    """A revision of the plan, as views show it."""
+
+    number: int
+    """Its number, from 1."""
+    plan_id: str
+    """The name of its plan."""
+    trace: tuple[str, ...]
+    """The outcomes of its steps, in order."""
+    ended_by: str
+    """What made a new plan necessary; empty for the last revision."""
+    level: str
+    """How far back the replan after it went; empty for the last revision."""
+    steps: tuple[ShownStep, ...]
+    """Its steps."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the revision as plain data."""
+        return {
+            "revision": self.number,
+            "plan_id": self.plan_id,
+            "trace": list(self.trace),
+            "ended_by": self.ended_by or None,
+            "level": self.level or None,
+        }
+
+
+def shown_goals(state: State) -> tuple[ShownGoal, ...]:
+    """Return the goals of the current plan with their statuses, and those of earlier revisions that it has no more."""
+    goals = goals_of(state.plan.plan)
+    status_of = statuses(goals, state.plan.program, state.now, state.tokens)
+    now = tuple(ShownGoal(goal.id, goal.text, status_of[goal.id], tuple(sorted(goal.tokens))) for goal in goals)
+    return now + tuple(
+        ShownGoal(goal.id, goal.text, status, tuple(sorted(goal.tokens)))
+        for goal, status in left_goals(state.goals, goals, state.tokens)
+    )
+
+
+def shown_steps(state: State) -> tuple[ShownStep, ...]:
+    """Return the steps of the current plan, in the order of its dependencies."""
+    later, over = contingent_steps(state.plan.plan), state.run.finished is not None
+    outcomes = outcomes_in(state.trace)
+    steps = [
+        replace(_shown(state, step.step_id, step.step_id in later, over=over), outcome=outcomes.get(step.step_id, ""))
+        for step in state.plan.program.steps
+    ]
+    order = {step: number for number, step in enumerate(state.results)}
+    return tuple(sorted(steps, key=lambda step: _turn(order, step)))
+
+
+def _turn(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
+    """Return where a step stands in the story: what has ended in its order, then what is at work, then the rest."""
+    is_over = shown_step.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
+    if is_over and shown_step.step in order:
+        return 0, order[shown_step.step]
+    return (1 if shown_step.status in (StepStatus.RUNNING, StepStatus.WAITING) else 2), 0
+
+
+def _shown(state: State, step: str, contingent: bool, *, over: bool) -> ShownStep:
+    plan, name = state.plan.by_id[step], state.plan.names[step]
+    attempt, result = state.active.get(name), state.results.get(step)
+    pending = state.now.pending >> state.plan.index[step] & 1
+    status, phase, findings = StepStatus.PENDING, "", () if result is None else result.findings
+    if attempt is not None:
+        is_asked = attempt.unsure or any(q.node.startswith(f"{name}/") for q in state.run.open_questions.values())
+        status = StepStatus.WAITING if is_asked or attempt.rest_seconds else StepStatus.RUNNING
+        phase, findings = str(attempt.phase or ""), attempt.findings
+    elif result is not None and (result.outcome is StepOutcome.UNKNOWN or not pending or state.plan.program.repeats):
+        status = _STATUS[result.outcome]
+    elif over:
+        status = StepStatus.NOT_NEEDED if result is None else _STATUS[result.outcome]
+    return ShownStep(
+        step=step,
+        name=plan.name or step,
+        status=status,
+        phase=phase,
+        attempts=attempt.number if attempt is not None else 0 if result is None else result.attempts,
+        retry_budget=plan.retry_budget,
+        visits=state.visits.get(name, 0),
+        seconds=None if attempt is not None or result is None else result.seconds,
+        contingent=contingent,
+        findings=findings,
+        check_must_fail=_must_fail(state, plan),
+    )
+
+
+def _must_fail(state: State, step: Step) -> bool:
+    use = state.config.tools.guard_use(step)
+    return isinstance(use, ToolUse) and use.expect == "failure"
+
+
+_STATUS = {
+    StepOutcome.OK: StepStatus.SUCCEEDED,
+    StepOutcome.FAIL: StepStatus.FAILED,
+    StepOutcome.UNKNOWN: StepStatus.UNKNOWN,
+}
+
+
+def outcomes_in(trace: Iterable[str]) -> dict[str, str]:
+    """Return the outcomes with which steps succeeded last in a trace, by step."""
+    last = dict[str, str]()
+    for item in trace:
+        step, _, outcome = item.rpartition(":")
+        last[step] = "" if outcome in RESERVED_OUTCOMES else outcome
+    return {step: outcome for step, outcome in last.items() if outcome}
+
+
+def shown_revisions(state: State) -> tuple[ShownRevision, ...]:
+    """Return all revisions, the current one last."""
+    earlier = [_earlier(revision) for revision in state.earlier]
+    now = ShownRevision(state.revision, state.plan.plan.plan_id, state.trace, "", "", shown_steps(state))
+    return (*earlier, now)
+
+
+def _earlier(revision: Revision) -> ShownRevision:
+    order = {step: number for number, step in enumerate(revision.results)}
+    steps = tuple(sorted(_past_steps(revision.plan, revision), key=lambda step: _turn(order, step)))
+    plan_id = revision.plan.plan.plan_id
+    return ShownRevision(revision.number, plan_id, revision.trace, revision.why, str(revision.level), steps)
+
+
+def _past_steps(plan: ReadyPlan, revision: Revision) -> Iterator[ShownStep]:
+    later, outcomes = contingent_steps(plan.plan), outcomes_in(revision.trace)
+    for step in plan.program.steps:
+        result = revision.results.get(step.step_id)
+        yield ShownStep(
+            step=step.step_id,
+            name=step.name or step.step_id,
+            status=StepStatus.NOT_NEEDED if result is None else _STATUS[result.outcome],
+            phase="",
+            attempts=0 if result is None else result.attempts,
+            retry_budget=step.retry_budget,
+            visits=0 if result is None else result.visits,
+            seconds=None if result is None else result.seconds,
+            contingent=step.step_id in later,
+            findings=() if result is None else result.findings,
+            outcome=outcomes.get(step.step_id, ""),
+        )
+
+
+def run_phase(state: State) -> RunPhase:
+    """Return the phase that the execution is in, or was in last."""
+    if state.replan is not None and state.replan.node and not state.replan.plan:
+        return "planning"
+    if state.proving:
+        return "validating"
+    checks = (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE)
+    if state.run.open_questions and not state.run.tools:
+        return "asking"
+    if state.undoing is not None:
+        return "undoing"
+    if state.draining and state.ending is None:
+        return "replanning"
+    if state.active and all(attempt.phase in checks for attempt in state.active.values()):
+        return "validating"
+    return "executing"
+
+
+COMPARED_BY = "the execution"
+"""What compares the files that a requirement protects, after each step."""
+
+
+def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -> DemandTable | None:
+    """Return the table; `later` is what the user has told the execution. None where nobody has said anything."""
+    if not (config.problem.strip() or later or plan.requirements):
+        return None
+    texts = user_texts(config.problem, later)
+    return demand_table(texts, plan, paths_compared_by=COMPARED_BY if config.snapshots else "")
+
+
+def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:
+    """Return what may be said of a plan that is executed; a plan without any text is as its guard says.
+
+    A plan that states its basis comes from a template, whichever run or file brought it.
+    """
+    proof = Proof(config.level.removeprefix("plan_"), assurance or "")
+    return conclusion(proof, table if table is not None else DemandTable(), reads_text=not plan.basis)
 
 
 class GoalJson(TypedDict):

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from actors.execution.goals import GoalStatus
-from actors.execution.result import ExecutionResult
-from actors.execution.story import ShownGoal, ShownRevision, ShownStep, StepStatus
+from actors.execution.result import ExecutionResult, ShownGoal, ShownRevision, ShownStep, StepStatus
 from actors.execution.undo import effect_text
 from actors.plans.formatting import printable
 from actors.plans.plan_text import field_line

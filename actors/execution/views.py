@@ -24,10 +24,9 @@ from actors.execution.events import (
 )
 from actors.execution.ids import attempt_node, parse_node, tool_node
 from actors.execution.machine import ExecutionMachine
-from actors.execution.result import ExecutionResult, result_of
+from actors.execution.result import ExecutionResult, result_of, shown_revisions
 from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of, result_lines, step_lines, step_states
 from actors.execution.state import AttemptPhase, State
-from actors.execution.story import shown_revisions
 from actors.execution.undo import ShownEffect, effect_text
 from actors.plans.plan_flow import plan_flow
 from actors.policy.table import BacktrackLevel

@@ -14,8 +14,8 @@ from replan.runs.shown import ShownRun, read_shown
 from replan.service.checking import PlanToCheck, Standard, judged
 from replan.service.requests import ProgramRequest
 from replan.setup.command_name import program
-from replan.views.budget import budget_bars
 from replan.views.errors import line_of_error
+from replan.views.run_page import budget_bars
 
 QUESTIONS_MAX = 200
 """Questions of one answer."""

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from replan.runs.inbox import check_receipt, questions_of, split
 from replan.service.access import Principal
 from replan.views.errors import line_of_error
-from replan.views.question_forms import answer_of_form, shown_form
+from replan.views.run_page import answer_of_form, shown_form
 from replan.web.linked_questions import open_question
 from replan.web.rendering import render
 from replan.web.requests import FormFields, problem, status_of_error

@@ -10,8 +10,8 @@ from replan.runs.inbox import all_questions, check_receipt, questions_of
 from replan.runs.run_ids import ALL
 from replan.service.access import Principal
 from replan.views.errors import line_of_error
-from replan.views.question_forms import answer_of_form, shown_form
 from replan.views.rows import row_to_json
+from replan.views.run_page import answer_of_form, shown_form
 from replan.web.requests import FormFields, back_to, page
 from replan.web.runs_page import page_number
 from replan.web.site import Site

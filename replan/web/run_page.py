@@ -20,13 +20,10 @@ from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on, status_of
 from replan.service.access import Principal
 from replan.setup.command_name import program
-from replan.views.budget import budget_bars
-from replan.views.demand_rows import demand_rows
 from replan.views.errors import line_of_error
-from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page
-from replan.views.said import said, starter
+from replan.views.run_page import budget_bars, demand_rows, said, shown_form, starter
 from replan.views.timeline import Timeline, TimelineBar, at_time, seconds_text
 from replan.web.record_pages import FORMS, row_number
 from replan.web.rendering import PageInParts

@@ -7,8 +7,7 @@ import openpyxl
 import pytest
 
 import replan
-from actors.acquisition.changes import changes_since
-from actors.acquisition.report import COLUMNS, csv_text, markdown, table
+from actors.acquisition.report import COLUMNS, changes_since, csv_text, markdown, table
 from actors.acquisition.report_xlsx import workbook
 from tests.acquisition.stage import profile_file
 

@@ -1,8 +1,7 @@
 """An execution says of each demand what its current plan does about it, also of what was told to it on the way."""
 
 from actors.demands.table import standing_text
-from actors.execution.result import result_of
-from actors.execution.story import conclusion_of
+from actors.execution.result import conclusion_of, result_of
 from actors.run.result import RunView
 from tests.execution.stage import Stage, plan, step
 from tests.execution.test_prohibitions import AVOIDED, KEPT, TOOLS, guarded

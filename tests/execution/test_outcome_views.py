@@ -4,9 +4,8 @@ import pytest
 
 from actors.execution.outline import outline_lines, outline_of
 from actors.execution.replan_rules import given_facts
-from actors.execution.result import result_of
+from actors.execution.result import outcomes_in, result_of, shown_steps
 from actors.execution.result_lines import checklist_of, step_lines
-from actors.execution.story import outcomes_in, shown_steps
 from actors.execution.views import VIEWS
 from actors.plans.reader import read_plan
 from actors.run.result import RunView

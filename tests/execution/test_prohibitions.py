@@ -6,8 +6,7 @@ import pytest
 
 from actors.execution.forbidden import forbidden_uses
 from actors.execution.replan_rules import given_facts, guard_of, prove
-from actors.execution.result import result_of
-from actors.execution.story import shown_goals, shown_steps
+from actors.execution.result import result_of, shown_goals, shown_steps
 from actors.plans.reader import read_draft
 from actors.run.machine import MODEL
 from actors.run.result import RunView

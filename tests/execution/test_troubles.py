@@ -6,7 +6,7 @@ from actors.execution import faults
 from actors.execution.forbidden import changed_paths
 from actors.execution.goals import Goal, goals_of, statuses
 from actors.execution.replan_rules import given_facts
-from actors.execution.story import run_phase
+from actors.execution.result import run_phase
 from actors.plans.reader import read_plan
 from actors.run.settings import SettingsChanged
 from actors.values.requirements import requirement_id

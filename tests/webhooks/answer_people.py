@@ -11,7 +11,7 @@ import trio
 
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from replan.runs.inbox import questions_of
-from replan.views.question_forms import version_of
+from replan.views.run_page import version_of
 from replan.webhooks.answer_links import AnswerLink, signed_link
 from runtime.core.errors import ReplanError
 

@@ -30,7 +30,7 @@ from runtime.core.errors import UsageProblem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from actors.acquisition.changes import ValueChange
+    from actors.acquisition.report import ValueChange
     from actors.acquisition.result import AcquisitionResult
     from actors.run.result import RunResult
     from replan.runs.reader import RunReader
@@ -235,7 +235,7 @@ def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
 
 def _ended(invocation: Invocation, report: str | None, earlier: AcquisitionResult | None, result: RunResult) -> None:
     """Show what has changed since an earlier run, and write the report."""
-    from actors.acquisition.changes import changes_since
+    from actors.acquisition.report import changes_since
     from actors.acquisition.result import AcquisitionResult
     from actors.values.lines import BLANK, indented, line
     from replan.cli.terminal.console import notice, show

@@ -217,7 +217,7 @@ class _OneByOne:
             case "jsonl":
                 print_json(report, indent=None)
             case "github":
-                from replan.views.check_formats import github_lines
+                from replan.views.check_report import github_lines
 
                 print_text("".join(f"{row}\n" for row in github_lines(report, text)))
             case _:
@@ -251,7 +251,7 @@ class _Sarif:
 
     def __init__(self) -> None:
         from replan.setup.version import release
-        from replan.views.check_formats import sarif_head
+        from replan.views.check_report import sarif_head
 
         self._before = sarif_head(release())
 
@@ -259,7 +259,7 @@ class _Sarif:
         from replan.cli.terminal.plain import print_json, print_text
 
         del guards
-        from replan.views.check_formats import sarif_results
+        from replan.views.check_report import sarif_results
 
         for result in sarif_results(report, text):
             print_text(self._before + "\n")
@@ -268,7 +268,7 @@ class _Sarif:
 
     def end(self) -> None:
         from replan.cli.terminal.plain import print_text
-        from replan.views.check_formats import SARIF_TAIL
+        from replan.views.check_report import SARIF_TAIL
 
         print_text((self._before if self._before != "," else "") + SARIF_TAIL)
 
@@ -278,7 +278,7 @@ class _Junit:
 
     def __init__(self) -> None:
         from replan.cli.terminal.plain import print_text
-        from replan.views.check_formats import JUNIT_HEAD
+        from replan.views.check_report import JUNIT_HEAD
 
         print_text(JUNIT_HEAD)
 
@@ -286,13 +286,13 @@ class _Junit:
         from replan.cli.terminal.plain import print_text
 
         del guards
-        from replan.views.check_formats import junit_case
+        from replan.views.check_report import junit_case
 
         print_text(junit_case(report, text))
 
     def end(self) -> None:
         from replan.cli.terminal.plain import print_text
-        from replan.views.check_formats import JUNIT_TAIL
+        from replan.views.check_report import JUNIT_TAIL
 
         print_text(JUNIT_TAIL)
 

@@ -1,0 +1,245 @@
+"""What the page of a run shows beside its records: what was said, the budget, the demands, forms for answers. Pure."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from actors.acquisition.profile import outline_lines, profile_of
+from actors.demands.table import DemandStanding, DemandTable, standing_text
+from actors.guards.review import APPROVE, REJECT
+from actors.guards.review import SCHEMA as REVIEW
+from actors.run.open_question import reminder_lines
+from actors.run.questions import WAYS, Status, Via
+from actors.run.state import RunState
+from actors.run.words import in_words, question_in_words, reason_in_words
+from actors.values.answers import AnswerForm, answer_form, expected_answer, options_of
+from actors.values.format import counted, money
+from actors.values.lines import Line
+from runtime.core.ledger import MICRO, Amount
+from runtime.logs.terminal_text import clean
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message or answer."""
+
+    kind: str
+    """`note`, `requirement`, `answer` or `declined`."""
+    text: str
+    """What was said; empty for a declined question."""
+    question: str = ""
+    """The question, in words; empty for a message that nobody has asked for."""
+    seen: bool = True
+    """Whether a prompt with the message has gone out, or a record has the answer."""
+    who: str = "you"
+    """Who answered or declined: a named person, a program, or whoever uses the page."""
+    way: str = ""
+    """The way of an answer or a decline, in words with a blank before them; empty where it is not known."""
+
+
+_SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python": "a program"}
+
+
+def said(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
+    """Return what was said to a run, the oldest first: its state as recorded, and with what its inbox has besides."""
+    found = [(each.place, Said(each.kind, each.text, seen=each.seen)) for each in with_inbox.messages]
+    for name, question in with_inbox.questions.items():
+        seen = name in recorded.questions and recorded.questions[name].status is question.status
+        text = question_in_words(question.request.text)
+        who, way = question.person or _SAID_BY.get(question.via, "you"), WAYS[question.via]
+        if question.status is Status.ANSWERED:
+            found.append((question.place, Said("answer", question.answer, text, seen=seen, who=who, way=way)))
+        elif question.status is Status.DECLINED:
+            found.append((question.place, Said("declined", "", text, seen=seen, who=who, way=way)))
+    return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+
+
+def starter(by: str) -> str:
+    """Return who has started a run in words, from what its first event says; empty where that says nobody."""
+    kind, _, name = by.partition(":")
+    match kind:
+        case "cli":
+            return "the command line"
+        case "python":
+            return "a Python program"
+        case "browser":
+            return "the web page"
+        case "mcp":
+            return "an MCP client"
+        case "token":
+            return f"the program with the token {name}"
+        case _:
+            return name or by
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One limit and what counts against it, in the unit of the limit."""
+
+    name: str
+    """The name of the limit: `calls`, `tokens`, `cost` or `active time`."""
+    spent: float
+    """What settled requests have used."""
+    unknown: float
+    """The charge for requests whose real cost is not known."""
+    reserved: float
+    """What open requests may use at most."""
+    limit: float | None
+    """The limit; None for none."""
+    text: str
+    """The same in words."""
+
+    def share(self, part: float) -> float:
+        """Return a part of the bar's length, from 0 to 100; without a limit the whole bar is what is committed."""
+        whole = self.limit or (self.spent + self.unknown + self.reserved)
+        return round(100 * min(1.0, part / whole), 2) if whole > 0 else 0.0
+
+    @property
+    def parts(self) -> tuple[tuple[str, float, float], ...]:
+        """The parts of the bar: what each is, where it begins, and its length, in hundredths of the bar."""
+        begin, found = 0.0, []
+        for name, value in (("spent", self.spent), ("unknown", self.unknown), ("reserved", self.reserved)):
+            length = min(self.share(value), 100 - begin)
+            if length > 0:
+                found.append((name, begin, length))
+            begin += length
+        return tuple(found)
+
+
+def budget_bars(common: RunState[Any], *, price_known: bool) -> list[Bar]:
+    """Return the bars of a run; that of money only where the price is known."""
+    ledger, limits = common.ledger, common.ledger.limits
+    open_amount = sum(ledger.reserved.values(), Amount())
+    spent, unknown = ledger.spent, ledger.unknown
+    bars = [
+        _bar("calls", spent.calls, unknown.calls, open_amount.calls, limits.calls),
+        _bar("tokens", spent.tokens, unknown.tokens, open_amount.tokens, limits.tokens),
+    ]
+    if price_known:
+        cap = None if limits.micro_usd is None else limits.micro_usd / MICRO
+        usd = (spent.micro_usd / MICRO, unknown.micro_usd / MICRO, open_amount.micro_usd / MICRO)
+        text = _text([money(part) for part in usd], money(cap) if cap else "")
+        bars.append(Bar("cost", usd[0], usd[1], usd[2], cap, text))
+    active = f"{ledger.active:.0f} s"
+    cap = limits.active_seconds
+    text = f"{active} of {cap:,.0f} s" if cap else f"{active}, no limit"
+    return [*bars, Bar("active time", ledger.active, 0.0, 0.0, cap, text)]
+
+
+def _bar(name: str, spent: int, unknown: int, reserved: int, limit: int | None) -> Bar:
+    text = _text(
+        [f"{part:,}" for part in (spent, unknown, reserved)], counted(limit, name.removesuffix("s")) if limit else ""
+    )
+    return Bar(name, spent, unknown, reserved, limit, text)
+
+
+def _text(parts: list[str], limit: str) -> str:
+    spent, unknown, reserved = parts
+    more = [f"{part} {name}" for part, name in ((unknown, "unknown"), (reserved, "reserved")) if part.strip("$0.,")]
+    return f"{', '.join([f'{spent} spent', *more])}{f' of {limit}' if limit else ', no limit'}"
+
+
+@dataclass(frozen=True, slots=True)
+class DemandRow:
+    """One demand."""
+
+    quote: str
+    """The words of the user."""
+    kind: str
+    """What it is, in words."""
+    source: str
+    """Where the words stand: `problem`, `user` or `answer`."""
+    standing: str
+    """What the plan does about it, in words."""
+    missing: bool
+    """Whether it is in no step."""
+
+
+def demand_rows(table: DemandTable) -> list[DemandRow]:
+    """Return the rows of a page, those that the plan ignores first."""
+    return [
+        DemandRow(
+            clean(row.quote, one_line=True),
+            row.kind.replace("_", " "),
+            row.source,
+            clean(f"{standing_text(row)}{f'; assumed: {row.assumed}' if row.assumed else ''}", one_line=True),
+            row.standing is DemandStanding.IN_NO_STEP,
+        )
+        for row in table.worst_first
+    ]
+
+
+Form = AnswerForm | Literal["review"]
+"""The form in which a question is answered on a page."""
+
+
+def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a question with its form: `form`, `picks`, `hint`, `reminders`, `version`.
+
+    `picks` says what each choice does, `outline` has the lines of a profile that is to be reviewed. Its texts name
+    steps in words, as `question_parts` does.
+    """
+    schema = question["answer_schema"]
+    any_text = question_form(question) == "text" and "description" not in schema
+    options = form_choices(question)
+    hint = "" if any_text or options else expected_answer(schema)
+    does = [question_in_words(choice["does"]) for choice in question["choices"]]
+    worded = {name: question_in_words(str(question[name])) for name in ("text", "about", "otherwise")}
+    worded["why"] = reason_in_words(question["why"])
+    if "node" in question:
+        worded["reviewed"] = in_words(question["node"])
+    picks = list(zip(options, does, strict=True))
+    outline = _outline(str(question.get("artifact", "")))
+    form = {"form": question_form(question), "picks": picks, "hint": hint, "outline": outline}
+    return {**question, **worded, **form, "reminders": reminder_lines(question), "version": version_of(question)}
+
+
+def _outline(artifact: str) -> list[Line]:
+    """Return what a profile under review says, for people; none for any other artifact."""
+    try:
+        profile = profile_of(json.loads(artifact))
+    except (ValueError, RecursionError):
+        return []
+    return [] if profile is None else list(outline_lines(profile))
+
+
+def version_of(question: Mapping[str, Any]) -> str:
+    """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused.
+
+    A deadline that has moved does not make a question another one, nor does a reminder.
+    """
+    asked = {name: value for name, value in question.items() if name not in ("until", "asked_people", "follows")}
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def question_form(question: Mapping[str, Any]) -> Form:
+    """Return the form in which a question is answered on a page."""
+    schema = question["answer_schema"]
+    return "review" if schema == REVIEW else answer_form(schema)
+
+
+def form_choices(question: Mapping[str, Any]) -> list[str]:
+    """Return the answers that a form offers beside each other; empty where the answer is typed."""
+    match question_form(question):
+        case "choice":
+            return options_of(question["answer_schema"])
+        case "yes_no":
+            return ["yes", "no"]
+        case "review":
+            return [APPROVE, REJECT.removesuffix(":")]
+        case _:
+            return [choice["value"] for choice in question["choices"]]
+
+
+def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
+    """Return the answer of a form: the choice that was picked, or the text; for a rejection the reason is the text.
+
+    Where choices are only offered, a text that was typed counts.
+    """
+    if question_form(question) == "review" and picked != APPROVE:
+        return f"{REJECT} {typed}"
+    if question_form(question) in ("choice", "yes_no"):
+        return picked
+    return typed if typed.strip() or not picked else picked
