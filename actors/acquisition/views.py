@@ -21,10 +21,10 @@ from actors.acquisition.table import graph_for
 from actors.run import records
 from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.traced import Marked, Traced, Tracing
-from actors.run.views import AskedFor, RunDocument, ShownPassage, Tree, Views, budget_line
+from actors.run.views import AskedFor, RunDocument, ShownPassage, Tree, Views
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from actors.values.format import counted
-from actors.values.lines import Line, LineTree, line
+from actors.values.lines import LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 
@@ -144,7 +144,7 @@ def news_text(event: AcquisitionEvent, state: State) -> str:
             kept = event.node == "retry_gate" and event.outcome == "kept"
             return "" if event.node not in _TOLD or kept else f"{event.node}: {event.reason}"
         case _:
-            return "" if records.is_silent(event) else records.short_text(event) or record_text(event, state)
+            return records.news_text(event, state, record_text)
 
 
 def _facts(event: AcquisitionEvent) -> Sequence[Traced]:
@@ -157,15 +157,6 @@ def _facts(event: AcquisitionEvent) -> Sequence[Traced]:
 def log_fields(event: AcquisitionEvent, state: State) -> Mapping[str, str | int]:
     """Return the fields of log lines about an event; for a move in the graph, the step is the node's name."""
     return {"step": event.node, "node": event.node} if isinstance(event, Routed) else records.log_fields(event, state)
-
-
-def _lines(result: Any, program: str) -> list[Line]:
-    return outcome_lines(result, program)
-
-
-def _progress(state: State, now: float) -> Line:
-    known = state.config.price is not None
-    return budget_line(state, now, price_known=known, working=bool(state.run.calls.open or state.run.tools))
 
 
 def _report(_: State, result: AcquisitionResult, __: str) -> RunDocument:
@@ -190,12 +181,8 @@ def _xlsx(_: State, result: AcquisitionResult, __: str) -> RunDocument:
 
 
 def _graph(state: State, _: AcquisitionResult, __: str) -> RunDocument:
-    from actors.acquisition.table import graph_for  # noqa: PLC0415 -- as above
-    from actors.acquisition.views import graph_mermaid  # noqa: PLC0415 -- as above
-
-    return RunDocument(
-        text=graph_mermaid(graph_for(state.config.profile), [(each.node, each.to) for each in state.path])
-    )
+    hops = [(visited.node, visited.to) for visited in state.path]
+    return RunDocument(text=graph_mermaid(graph_for(state.config.profile), hops))
 
 
 def _sources(result: AcquisitionResult) -> Sequence[tuple[str, str]]:
@@ -217,14 +204,13 @@ def _asked(state: State) -> AskedFor:
 VIEWS: Views[State, AcquisitionEvent] = Views(
     asked=_asked,
     result=result_of,
-    result_lines=_lines,
+    result_lines=outcome_lines,
     tree=path_tree,
     tree_title="Passes",
     flow=path_flow,
     flow_title="Path",
     record_text=record_text,
     news_text=news_text,
-    progress=_progress,
     sources=_sources,
     passage=_passage,
     prompt=partial(rebuilt_prompt, AcquisitionMachine()),

@@ -35,12 +35,12 @@ from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.records import node_of_event
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested, ToolStarted
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
-from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
+from actors.run.views import AskedFor, RunDocument, Tree, Views
 from actors.tools.agent_work import AgentWork, shown_paths
 from actors.values.findings import Finding
 from actors.values.flow import Flow
 from actors.values.format import counted, money, shortened
-from actors.values.lines import Line, LineTree, line
+from actors.values.lines import LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import MICRO
@@ -113,7 +113,7 @@ def news_text(event: ExecutionEvent, state: State) -> str:
     if isinstance(event, FileRequested):
         parsed = parse_node(event.node)
         return f"{parsed.name}: a model is asked for the file" if parsed is not None else ""
-    return "" if records.is_silent(event) else records.short_text(event) or record_text(event, state)
+    return records.news_text(event, state, record_text)
 
 
 def _finished_text(event: ToolFinished) -> str:
@@ -256,12 +256,6 @@ def _tree(
     return Tree(LineTree(line(title, "bold"), trees), to_json=to_json)
 
 
-def _progress(state: State, now: float) -> Line:
-    price_known = state.config.price is not None
-    working = bool(state.run.calls.open or state.run.tools)
-    return budget_line(state, now, price_known=price_known, working=working)
-
-
 def _flow(_: State, result: ExecutionResult) -> Flow | None:
     if result.plan_json is None:
         return None
@@ -296,7 +290,6 @@ VIEWS: Views[State, ExecutionEvent] = Views(
     checklist=checklist_of,
     record_text=record_text,
     news_text=news_text,
-    progress=_progress,
     prompt=partial(rebuilt_prompt, ExecutionMachine()),
     documents={view: partial(_document, view) for view in ("plan", "mermaid", "markdown", "github-checklist")},
     tracing=Tracing(_attempt_of, _facts, _attempts_ended),

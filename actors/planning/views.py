@@ -47,7 +47,7 @@ def news_text(event: PlanningEvent, state: State) -> str:
             return record_text(event, state)
         case Decided() if event.decision.level not in REPLANS:
             return ""  # The next lines show it.
-    return "" if records.is_silent(event) else records.short_text(event) or record_text(event, state)
+    return records.news_text(event, state, record_text)
 
 
 def record_text(event: PlanningEvent, state: State) -> str:

@@ -1,7 +1,7 @@
 """Records of any run as text for people, and as plain data. Pure."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
@@ -185,12 +185,19 @@ def changes_text(event: SettingsChanged) -> str:
     return " and ".join(parts)
 
 
-def news_text(event: Any, state: Any) -> str:
-    """Return the line that progress shows for an event; empty for one that it leaves out."""
-    return "" if is_silent(event) else short_text(event) or record_text(event, state)
+def news_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = None) -> str:
+    """Return the line that progress shows for an event; empty for one that it leaves out.
+
+    `text` is how the kind shows an event in one line; None for `record_text`.
+    """
+    if _is_silent(event):
+        return ""
+    if isinstance(event, RunFinished):  # The result says the rest.
+        return f"finished: {event.outcome}"
+    return (text or record_text)(event, state)
 
 
-def is_silent(event: Any) -> bool:
+def _is_silent(event: Any) -> bool:
     """Tell whether progress leaves an event of any kind out: it follows from others, or is told elsewhere."""
     match event:
         case Replied() | Settled() | WaitEnded():
@@ -203,11 +210,6 @@ def is_silent(event: Any) -> bool:
             return bool(why)  # Whoever follows the run gets this with what to do.
         case _:
             return False
-
-
-def short_text(event: Any) -> str:
-    """Return the line of progress for an event whose result says the rest; empty for all others."""
-    return f"finished: {event.outcome}" if isinstance(event, RunFinished) else ""
 
 
 _DERIVED = ("request_id", "node", "step")

@@ -92,10 +92,6 @@ def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bo
     return Tree(LineTree(line(title, "bold"), rows), to_json=to_json)
 
 
-def _progress(state: Any, now: float) -> Line:
-    return budget_line(state, now)
-
-
 def _nothing(_: Any, __: Any) -> Flow | None:
     return None
 
@@ -104,8 +100,14 @@ def _no_checklist(_: Any) -> Checklist | None:
     return None
 
 
-def budget_line(state: Any, now: float, *, price_known: bool = True, working: bool = False) -> Line:
-    """Return how much of each limit is used; `working` says that time counts as active since the last event."""
+def budget_line(state: Any, now: float, *, price_known: bool | None = None, working: bool | None = None) -> Line:
+    """Return how much of each limit is used.
+
+    `price_known` says whether costs can be told (None: where the model of the run has a price), `working` that time
+    counts as active since the last event (None: where a call of a model or a tool is open).
+    """
+    price_known = state.config.price is not None if price_known is None else price_known
+    working = bool(state.run.calls.open or state.run.tools) if working is None else working
     ledger, limits = state.run.ledger, state.run.ledger.limits
     used = ledger.spent + ledger.unknown
     # Calls in flight count too, since the user waits for them.
@@ -181,7 +183,7 @@ class Views(Generic[S, E]):
     """The same for a live view; empty for an event that it leaves out."""
     record_fields: Callable[[E], Mapping[str, Any]] = records.record_fields
     """An event as plain data, without its time."""
-    progress: Callable[[S, float], Line] = _progress
+    progress: Callable[[S, float], Line] = budget_line
     """One line about how far a begun run is, at a time in UTC seconds."""
     documents: Mapping[str, Callable[[Any, Any, str], RunDocument]] = field(default_factory=dict)
     """The documents that a run may have, by the name of their view, such as `plan`.
