@@ -8,12 +8,10 @@ from typing import Any, Unpack
 
 from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition
 from actors.acquisition.result import AcquisitionResult
-from actors.guards.port import AnyGuard
-from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from replan.api.driving import beside_the_loop, driven
-from replan.api.loops import blocking, named_limits, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
+from replan.api.loops import blocking, named_keywords, same_parameters
+from replan.api.options import MEMORY, Driving, Memory, StartKeywords, driving
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
@@ -28,21 +26,15 @@ _KEYWORDS = {"--model": "model", "GOAL": "goal", "PROFILE": "profile"}
 """The Python keyword for each name of the command line that an error may contain."""
 
 
-@named_limits
+@named_keywords
 async def aacquire(
     profile: str | Path,
     goal: str,
     *,
     docs: Path | str | None = None,
     given: Mapping[str, str] | None = None,
-    model: str | None = None,
-    guards: Mapping[str, AnyGuard] | None = None,
-    generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
-    ask: Ask | None = None,
-    tenant: str = "",
-    priority: int = 0,
-    **limits: Unpack[RunLimits],
+    **options: Unpack[StartKeywords],
 ) -> AcquisitionResult:
     """Fill the schema of a profile and return the result, in trio or in asyncio.
 
@@ -54,11 +46,10 @@ async def aacquire(
     Whether all values were found is a value (`result.succeeded`), not an error. Cancelling it parks the run, which can
     be resumed where it has a home. Raises `UsageProblem`, whose place is the keyword, before anything is written.
     """
-    check_types(model=model)
+    how, limits = driving(home, options)
     wish = AcquisitionInput(os.fspath(profile), goal, given=given or {}, limits=limits)
-    how = driving(guards, generators, home, ask, placed(tenant, priority))
     folder = None if docs is None else os.fspath(docs)
-    request = await beside_the_loop(partial(_prepared, wish, folder, model, how))
+    request = await beside_the_loop(partial(_prepared, wish, folder, how))
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)  # Here: a host lacks the passed function.
@@ -75,13 +66,13 @@ def acquire(profile: str | Path, goal: str, **options: Any) -> AcquisitionResult
     return blocking("acquire", partial(aacquire, profile, goal, **options))
 
 
-def _prepared(wish: AcquisitionInput, docs: str | None, model: str | None, how: Driving) -> PreparedAcquisition:
+def _prepared(wish: AcquisitionInput, docs: str | None, how: Driving) -> PreparedAcquisition:
     """Prepare a run. Raises `UsageProblem`, whose place is the keyword."""
     try:
         prepared = prepare_to_acquire(
             wish,
             docs,
-            model,
+            how.model,
             registry=registry(how.guards, how.generators),
             environment=how.environment,
             config=UserConfig() if how.home is MEMORY else None,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from replan.api.loops import blocking, in_any_loop
+from replan.api.loops import blocking, in_any_loop, same_parameters
 from replan.api.options import Home, environment_of, placed
 from replan.runs.home import open_home
 from replan.runs.models import check_model
@@ -49,8 +49,7 @@ async def aadmit(
     return await in_any_loop(work)
 
 
-def admit(
-    kind: str, task: Any, *, model: str | None = None, home: Home = None, tenant: str = "", priority: int = 0
-) -> str:
+@same_parameters(aadmit)
+def admit(kind: str, task: Any, **options: Any) -> str:
     """Record the start of a run of a kind, as `aadmit` does, outside of a trio or asyncio program."""
-    return blocking("admit", partial(aadmit, kind, task, model=model, home=home, tenant=tenant, priority=priority))
+    return blocking("admit", partial(aadmit, kind, task, **options))

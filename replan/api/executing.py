@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from actors.execution.result import ExecutionResult
-from actors.guards.port import AnyGuard
 from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.plans.plan import Plan, plan_to_json
 from actors.plans.proved_plan import ProvedPlan
-from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
 from replan.api.driving import beside_the_loop, driven
 from replan.api.handle import Run
-from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
+from replan.api.loops import blocking, in_any_loop, named_keywords, same_parameters
+from replan.api.options import MEMORY, Driving, Home, Memory, StartKeywords, check_types, driving
 from replan.api.runs import KEYWORDS, attached_to, goal_given, prepared_for_goal, prepared_run
 from replan.runs.executing import (
     Approval,
@@ -66,7 +64,7 @@ class Done:
         return self.execution is not None and self.execution.succeeded
 
 
-@named_limits
+@named_keywords
 def start_execution(
     plan: AnyPlan,
     *,
@@ -76,14 +74,8 @@ def start_execution(
     level: str | None = None,
     r_max: int | None = None,
     workflow: str | Path | None = None,
-    model: str | None = None,
-    guards: Mapping[str, AnyGuard] | None = None,
-    generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
-    ask: Ask | None = None,
-    tenant: str = "",
-    priority: int = 0,
-    **limits: Unpack[RunLimits],
+    **options: Unpack[StartKeywords],
 ) -> AbstractAsyncContextManager[Run[ExecutionResult]]:
     """Start the execution of a plan, and yield it while it is driven, as `start` does for a planning run.
 
@@ -96,10 +88,11 @@ def start_execution(
 
     Raises `UsageProblem`, whose place is the keyword or the file, on entering the block and before anything is written.
     """
-    check_types(model=model, tools=tools, workspace=workspace)
+    check_types(tools=tools, workspace=workspace)
     if workflow is not None:
         check_types(workflow=workflow)
-    options = ExecutionOptions(
+    how, limits = driving(home, options)
+    execution = ExecutionOptions(
         tools=None if tools is None else os.fspath(tools),
         workspace=os.fspath(workspace),
         approval=approve,
@@ -108,7 +101,7 @@ def start_execution(
         workflow=None if workflow is None else os.fspath(workflow),
         limits=limits,
     )
-    return _start(plan, options, model, driving(guards, generators, home, ask, placed(tenant, priority)))
+    return _start(plan, execution, how)
 
 
 @same_parameters(start_execution)
@@ -128,7 +121,7 @@ def execute(plan: AnyPlan, **options: Any) -> ExecutionResult:
     return blocking("execute", partial(aexecute, plan, **options))
 
 
-@named_limits
+@named_keywords
 async def ado(
     problem: str = "",
     *,
@@ -139,17 +132,11 @@ async def ado(
     approve: Approval = "risky",
     workflow: str | Path = "search",
     search: str | None = None,
-    model: str | None = None,
     strict: bool = False,
     attach: Sequence[Path | str] = (),
     repo: Path | str | None = None,
-    guards: Mapping[str, AnyGuard] | None = None,
-    generators: Mapping[str, Generate] | None = None,
-    home: Path | str | None = None,
-    ask: Ask | None = None,
-    tenant: str = "",
-    priority: int = 0,
-    **limits: Unpack[RunLimits],
+    home: Home = None,
+    **options: Unpack[StartKeywords],
 ) -> Done:
     """Plan a problem with the names of a tools file, and execute the plan: two runs of a home, in trio or in asyncio.
 
@@ -157,18 +144,18 @@ async def ado(
     runs. Where no plan was found, or planning waits for a person, nothing is executed. Raises `UsageProblem` as both
     do.
     """
-    check_types(model=model, workflow=workflow, tools=tools, workspace=workspace)
+    check_types(workflow=workflow, tools=tools, workspace=workspace)
+    how, limits = driving(home, options)
     named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict})
     planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     path = None if tools is None else os.fspath(tools)
-    options = ExecutionOptions(tools=path, workspace=os.fspath(workspace), approval=approve, limits=limits)
-    how = driving(guards, generators, home, ask, placed(tenant, priority))
+    executing = ExecutionOptions(tools=path, workspace=os.fspath(workspace), approval=approve, limits=limits)
     attachments = partial(attached_to, attach, repo, problem)
-    prepared = partial(prepared_run, problem, planning, model, attachments, how)
+    prepared = partial(prepared_run, problem, planning, attachments, how)
     if named is not None:
-        prepared = partial(prepared_for_goal, named, planning, model, how)
-    request = await beside_the_loop(partial(_planned, prepared, options, how, named))
-    await _ensure_unused(options, how)
+        prepared = partial(prepared_for_goal, named, planning, how)
+    request = await beside_the_loop(partial(_planned, prepared, executing, how, named))
+    await _ensure_unused(executing, how)
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)
@@ -177,7 +164,7 @@ async def ado(
         result: Result = await run.result()
     if result.plan is None:
         return Done(result)
-    async with _start(result.run_id, options, model, how) as execution:
+    async with _start(result.run_id, executing, how) as execution:
         return Done(result, await execution.result())
 
 
@@ -188,11 +175,9 @@ def do(problem: str = "", **options: Any) -> Done:
 
 
 @asynccontextmanager
-async def _start(
-    plan: AnyPlan, options: ExecutionOptions, model: str | None, how: Driving
-) -> AsyncIterator[Run[ExecutionResult]]:
+async def _start(plan: AnyPlan, options: ExecutionOptions, how: Driving) -> AsyncIterator[Run[ExecutionResult]]:
     source = await _source(plan, how)
-    prepared = await beside_the_loop(partial(_prepared, source, options, model, how))
+    prepared = await beside_the_loop(partial(_prepared, source, options, how))
     await _ensure_unused(options, how)
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
@@ -241,13 +226,13 @@ def _of_result(result: Result) -> PlanToExecute:
     return PlanToExecute(result.plan_json, "plan", level=level, plan_of=result.run_id)
 
 
-def _prepared(source: PlanToExecute, options: ExecutionOptions, model: str | None, how: Driving) -> PreparedToExecute:
+def _prepared(source: PlanToExecute, options: ExecutionOptions, how: Driving) -> PreparedToExecute:
     """Prepare an execution. Raises `UsageProblem`, whose place is the keyword or the file."""
     try:
         prepared = prepare_to_execute(
             source,
             options,
-            model,
+            how.model,
             registry=registry(how.guards, how.generators),
             environment=how.environment,
             config=UserConfig() if how.home is MEMORY else None,

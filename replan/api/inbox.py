@@ -5,7 +5,7 @@ from typing import Any, Literal, Unpack
 
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
-from replan.api.loops import blocking, named_limits, same_parameters
+from replan.api.loops import blocking, named_keywords, same_parameters
 from replan.api.options import Home, at_home
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
@@ -59,7 +59,7 @@ def decline(question: str, *, home: Home = None) -> AnswerReceipt:
 __all__ = ["alimits", "limits"]
 
 
-@named_limits
+@named_keywords
 async def alimits(
     run: str, *, model: str | None = None, strict: bool = False, home: Home = None, **limits: Unpack[RunLimits]
 ) -> RunResult:

@@ -4,11 +4,11 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any, Literal, ParamSpec, TypeVar, get_type_hints
+from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
 import trio
 
-from actors.run.limits import LIMITS, RunLimits
+from actors.run.limits import LIMITS
 from runtime.core.errors import UsageProblem
 
 P = ParamSpec("P")
@@ -54,21 +54,30 @@ def blocking(name: str, work: Callable[[], Awaitable[T]]) -> T:
     return trio.run(work)
 
 
-def named_limits(function: Callable[P, T]) -> Callable[P, T]:
-    """Give a function whose last parameter is `**limits` a signature that names each; it refuses any other keyword."""
+def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
+    """Give a function whose last parameter is `**options: Unpack[T]` a signature that names each key of `T`.
+
+    Limits stand last. The default of a switch, a number or a text is its empty value, of anything else None. The
+    function refuses any other keyword.
+    """
     signature = inspect.signature(function)
-    *parameters, _ = signature.parameters.values()
+    *parameters, packed = signature.parameters.values()
+    (keys,) = get_args(packed.annotation)
     named = [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=False if kind is bool else None, annotation=kind
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=kind() if kind in (bool, int, str) else None,
+            annotation=kind,
         )
-        for name, kind in get_type_hints(RunLimits).items()
+        for name, kind in sorted(get_type_hints(keys).items(), key=lambda item: item[0] in LIMITS)
     ]
+    known = {parameter.name for parameter in (*parameters, *named)}
 
     @wraps(function)
     def checked(*arguments: P.args, **keywords: P.kwargs) -> T:
         for name in keywords:
-            if name not in LIMITS and name not in signature.parameters:
+            if name not in known:
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
         return function(*arguments, **keywords)
 

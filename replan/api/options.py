@@ -6,10 +6,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypedDict, TypeVar, cast
 
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
+from actors.run.limits import LIMITS, RunLimits
 from actors.run.open_question import OpenQuestion
 from replan.api.loops import in_any_loop
 from replan.runs.engine import Engine
@@ -48,7 +49,7 @@ async def at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
     return await in_any_loop(opened)
 
 
-__all__ = ["MEMORY", "Ask", "Driving", "Generate", "Memory", "check_types"]
+__all__ = ["MEMORY", "Ask", "Driving", "Generate", "Memory"]
 
 
 class Memory(Enum):
@@ -79,10 +80,39 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 """The types that keywords take beside None; limits and `search` are checked when the run is prepared."""
 
 
+class FunctionKeywords(TypedDict, total=False):
+    """The functions of the user that a run calls."""
+
+    guards: Mapping[str, AnyGuard] | None
+    """Guards by the name that the workflow uses, in addition to the installed ones."""
+    generators: Mapping[str, Generate] | None
+    """Generators, by name likewise."""
+    ask: Ask | None
+    """Answers the run's questions; None leaves them open, so that the run ends with the status `waiting`."""
+
+
+class DriveKeywords(FunctionKeywords, RunLimits, total=False):
+    """The keywords of every function that drives a run, limits included."""
+
+    model: str | None
+    """The model, as after `--model`."""
+
+
+class StartKeywords(DriveKeywords, total=False):
+    """The keywords of every function that starts a run and drives it."""
+
+    tenant: str
+    """Whom the run is accounted to."""
+    priority: int
+    """How urgent it is, from -100 to 100."""
+
+
 @dataclass(frozen=True, slots=True)
 class Driving:
-    """The keywords of every function that drives a run here."""
+    """The keywords of every function that drives a run here, checked."""
 
+    model: str | None = None
+    """The model, as after `--model`; None for the one that is configured."""
     guards: Mapping[str, AnyGuard] = field(default_factory=dict)
     """Guards that are passed in, by name."""
     generators: Mapping[str, Generate] = field(default_factory=dict)
@@ -114,18 +144,17 @@ class Driving:
             yield replace(engine, placement=self.placement, by="python")
 
 
-def driving(
-    guards: Mapping[str, AnyGuard] | None,
-    generators: Mapping[str, Generate] | None,
-    home: Path | str | Memory | None,
-    ask: Ask | None,
-    placement: Placement = ORDINARY,
-) -> Driving:
-    """Return the keywords, checked. Raises `UsageProblem` that names the keyword."""
-    check_types(guards=guards, generators=generators, home=home)
+def driving(home: Path | str | Memory | None, keywords: StartKeywords | DriveKeywords) -> tuple[Driving, RunLimits]:
+    """Return the keywords, checked, and the limits among them. Raises `UsageProblem` that names the keyword."""
+    given: Mapping[str, Any] = keywords
+    model, guards, generators = given.get("model"), given.get("guards"), given.get("generators")
+    check_types(model=model, guards=guards, generators=generators, home=home)
+    ask = given.get("ask")
     if ask is not None and not callable(ask):
         raise UsageProblem(f"should be a function, not {type(ask).__name__}", place="ask")
-    return Driving(guards or {}, generators or {}, home, ask, placement)
+    placement = placed(given.get("tenant", ""), given.get("priority", 0))
+    limits = cast("RunLimits", {name: value for name, value in given.items() if name in LIMITS})
+    return Driving(model, guards or {}, generators or {}, home, ask, placement), limits
 
 
 def placed(tenant: str, priority: int) -> Placement:

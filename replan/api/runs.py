@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
-from actors.guards.port import AnyGuard
 from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.run.limits import RunLimits
@@ -17,8 +16,19 @@ from actors.values.attachments import Attachment
 from actors.values.given import PddlTexts
 from replan.api.driving import beside_the_loop, driven
 from replan.api.handle import Run
-from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Generate, Home, Memory, at_home, check_types, driving, placed
+from replan.api.loops import blocking, in_any_loop, named_keywords, same_parameters
+from replan.api.options import (
+    MEMORY,
+    DriveKeywords,
+    Driving,
+    FunctionKeywords,
+    Home,
+    Memory,
+    StartKeywords,
+    at_home,
+    check_types,
+    driving,
+)
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
 from replan.runs.executing import planned_with
@@ -43,7 +53,7 @@ KEYWORDS = {"--model": "model", "PROBLEM": "problem", "--attach": "attach", "--r
 """The Python keyword for each name of the command line that an error may contain."""
 
 
-@named_limits
+@named_keywords
 def start(
     problem: str = "",
     *,
@@ -53,17 +63,11 @@ def start(
     pddl: tuple[str, str] | None = None,
     workflow: str | Path = "search",
     search: str | None = None,
-    model: str | None = None,
     strict: bool = False,
     attach: Sequence[Path | str] = (),
     repo: Path | str | None = None,
-    guards: Mapping[str, AnyGuard] | None = None,
-    generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
-    ask: Ask | None = None,
-    tenant: str = "",
-    priority: int = 0,
-    **limits: Unpack[RunLimits],
+    **options: Unpack[StartKeywords],
 ) -> AbstractAsyncContextManager[Run[Result]]:
     """Start a run, and yield it while it is driven: `async with replan.start(problem) as run`, in trio or in asyncio.
 
@@ -92,15 +96,15 @@ def start(
 
     Raises `UsageProblem`, whose place is the keyword, on entering the block and before anything is written.
     """
-    check_types(workflow=workflow, model=model, tools=tools)
+    check_types(workflow=workflow, tools=tools)
+    how, limits = driving(home, options)
     named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict, "pddl": pddl})
-    options = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
+    planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     attachments = partial(attached_to, attach, repo, problem)
-    how = driving(guards, generators, home, ask, placed(tenant, priority))
     path = None if tools is None else os.fspath(tools)
     if pddl is not None:
-        return _start(partial(_prepared_for_pddl, problem, pddl, options, model, attachments=attachments), how)
-    return _start(partial(_prepared_for, problem, options, model, attachments, tools=path, goal=named), how)
+        return _start(partial(_prepared_for_pddl, problem, pddl, planning, attachments), how)
+    return _start(partial(_prepared_for, problem, planning, attachments, tools=path, goal=named), how)
 
 
 @same_parameters(start)
@@ -124,17 +128,13 @@ def solve(problem: str = "", **options: Any) -> Result:
     return blocking("solve", partial(asolve, problem, **options))
 
 
-@named_limits
+@named_keywords
 def drive(
     run: str,
     *,
-    model: str | None = None,
     strict: bool = False,
-    guards: Mapping[str, AnyGuard] | None = None,
-    generators: Mapping[str, Generate] | None = None,
     home: Home = None,
-    ask: Ask | None = None,
-    **limits: Unpack[RunLimits],
+    **options: Unpack[DriveKeywords],
 ) -> AbstractAsyncContextManager[Run[RunResult]]:
     """Resume a run of a home, and yield it while it is driven, as `start` does for a new run.
 
@@ -146,8 +146,8 @@ def drive(
     Entering the block raises `RunNotFound`, and `UsageProblem` for a keyword. `result()` raises `Held` where another
     process drives the run, `JournalDamaged`, and `UsageProblem` for a run that lacks a plug-in or is a step of another.
     """
-    check_types(model=model)
-    return _drive(run, Changes(limits, model, strict), driving(guards, generators, home, ask))
+    how, limits = driving(home, options)
+    return _drive(run, Changes(limits, how.model, strict), how)
 
 
 @same_parameters(drive)
@@ -167,14 +167,8 @@ def resume(run: str, **options: Any) -> RunResult:
     return blocking("resume", partial(aresume, run, **options))
 
 
-async def aundo(
-    run: str,
-    *,
-    guards: Mapping[str, AnyGuard] | None = None,
-    generators: Mapping[str, Generate] | None = None,
-    home: Home = None,
-    ask: Ask | None = None,
-) -> RunResult:
+@named_keywords
+async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeywords]) -> RunResult:
     """Undo what an execution did, the last call first, also after its end, and return its result.
 
     Its outcome is `undone` once nothing is left; where an undo fails, or nobody knows what a call did, `ask` is asked.
@@ -186,7 +180,7 @@ async def aundo(
         await engine.undo(await run_named(engine.journal, run))
 
     await at_home(home, post)
-    return await aresume(run, guards=guards, generators=generators, home=home, ask=ask)
+    return await aresume(run, home=home, **functions)
 
 
 @same_parameters(aundo)
@@ -195,7 +189,7 @@ def undo(run: str, **options: Any) -> RunResult:
     return blocking("undo", partial(aundo, run, **options))
 
 
-@named_limits
+@named_keywords
 async def afork(
     run: str,
     *,
@@ -298,7 +292,6 @@ def goal_given(
 def _prepared_for(
     problem: str,
     options: RunOptions,
-    model: str | None,
     attachments: Callable[[], tuple[Attachment, ...]],
     how: Driving,
     *,
@@ -307,21 +300,19 @@ def _prepared_for(
 ) -> RunRequest:
     """Prepare a run for a problem or a goal, and for the tools of a file. Raises `UsageProblem`."""
     if goal is None and tools is None:
-        return prepared_run(problem, options, model, attachments, how)
+        return prepared_run(problem, options, attachments, how)
     found, _ = tools_to_plan_with(tools, how.environment)
     if goal is None:
-        return planned_with(prepared_run(problem, options, model, attachments, how), found, None)
-    return planned_with(prepared_for_goal(goal, options, model, how), found, goal)
+        return planned_with(prepared_run(problem, options, attachments, how), found, None)
+    return planned_with(prepared_for_goal(goal, options, how), found, goal)
 
 
 def _prepared_for_pddl(
     problem: str,
     pddl: tuple[str, str],
     options: RunOptions,
-    model: str | None,
-    how: Driving,
-    *,
     attachments: Callable[[], tuple[Attachment, ...]],
+    how: Driving,
 ) -> RunRequest:
     """Prepare a run for a planning task in PDDL: the texts of its domain and its problem. Raises `UsageProblem`."""
     given: object = pddl  # whatever a caller passes
@@ -332,20 +323,19 @@ def _prepared_for_pddl(
     if options.workflow == RunOptions().workflow:
         options = replace(options, workflow=workflow_for_pddl())
     texts = PddlTexts(domain=pddl[0], problem=pddl[1])
-    return prepared_run(pddl_task(texts), options, model, attachments, how, pddl=texts)
+    return prepared_run(pddl_task(texts), options, attachments, how, pddl=texts)
 
 
-def prepared_for_goal(goal: TokenGoal, options: RunOptions, model: str | None, how: Driving) -> RunRequest:
+def prepared_for_goal(goal: TokenGoal, options: RunOptions, how: Driving) -> RunRequest:
     """Prepare a run for a goal, without its tools. Raises `UsageProblem`, whose place is the keyword."""
     if options.workflow == RunOptions().workflow:
         options = replace(options, workflow=workflow_for_goal())
-    return prepared_run(goal.problem, options, model or MODEL, tuple, how)
+    return prepared_run(goal.problem, options, tuple, replace(how, model=how.model or MODEL))
 
 
 def prepared_run(
     problem: str,
     options: RunOptions,
-    model: str | None,
     attachments: Callable[[], tuple[Attachment, ...]],
     how: Driving,
     *,
@@ -356,7 +346,7 @@ def prepared_run(
         prepared = prepare(
             problem,
             options,
-            model,
+            how.model,
             registry=registry(how.guards, how.generators),
             environment=how.environment,
             config=UserConfig() if how.home is MEMORY else None,

@@ -13,7 +13,7 @@ from typing import Any
 
 from actors.run.result import RunResult
 from actors.values.format import moment
-from replan.api.loops import blocking
+from replan.api.loops import blocking, same_parameters
 from replan.api.options import Home, at_home
 from replan.runs.cancelling import cancel_run
 from replan.runs.deletion import delete_run
@@ -125,11 +125,10 @@ async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False
     await at_home(home, work)
 
 
-def runs(
-    *, status: Status | None = None, waiting_longer_than: float | None = None, home: Home = None
-) -> tuple[RunSummary, ...]:
+@same_parameters(aruns)
+def runs(**options: Any) -> tuple[RunSummary, ...]:
     """Return the runs of a home, as `aruns` does, outside of a trio or asyncio program."""
-    return blocking("runs", partial(aruns, status=status, waiting_longer_than=waiting_longer_than, home=home))
+    return blocking("runs", partial(aruns, **options))
 
 
 def show(run: str, *, home: Home = None) -> RunResult:
@@ -142,9 +141,10 @@ def cancel(run: str, *, home: Home = None) -> RunResult:
     return blocking("cancel", partial(acancel, run, home=home))
 
 
-def delete(run: str, *, force: bool = False, keep_workspace: bool = False, home: Home = None) -> None:
+@same_parameters(adelete)
+def delete(run: str, **options: Any) -> None:
     """Delete a run for good, as `adelete` does, outside of a trio or asyncio program."""
-    blocking("delete", partial(adelete, run, force=force, keep_workspace=keep_workspace, home=home))
+    blocking("delete", partial(adelete, run, **options))
 
 
 def _summary(row: RunRow, status: str) -> RunSummary:

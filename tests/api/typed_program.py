@@ -38,6 +38,8 @@ async def wrong() -> None:
     replan.solve("Fix it.", modle="template:bug")  # type: ignore[call-arg]
     await replan.asolve("Fix it.", modle="template:bug")  # type: ignore[call-arg]
     replan.start("Fix it.", max_calls="3")  # type: ignore[arg-type]
+    replan.execute("k7m2x9qa", tenant=3)  # type: ignore[arg-type]
+    await replan.aundo("k7m2x9qa", max_calls=3)  # type: ignore[call-arg]
     await replan.aresume("k7m2x9qa", problem="Fix it.")  # type: ignore[call-arg]
     plan: int = replan.solve("Fix it.").plan  # type: ignore[assignment]
     replan.runs(status="sleeping")  # type: ignore[arg-type]
