@@ -22,9 +22,9 @@ from actors.run.kind import Resources, Setup
 from actors.tools.specs import PythonSpec
 from actors.tools.uses import ToolSet, ToolUse
 from benchmarks.worker import serve
-from replan.setup.data_files import data_root
 from replan.setup.gc_tuning import tune
 from replan.setup.plugins import registry
+from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.drive.options import Admission, Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor

@@ -26,12 +26,11 @@ from actors.planning.machine import PlanningMachine
 from actors.run.kind import Resources
 from actors.values.findings import Finding, Verdict
 from benchmarks.worker import serve
-from replan.setup.data_files import data_root
 from replan.setup.gc_tuning import tune
+from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Limits, Usage
-from runtime.drive.changes import Polling, WakeSignal
-from runtime.drive.options import Admission, Ending, LeaseTerms
+from runtime.drive.options import Admission, Ending, LeaseTerms, Polling, WakeSignal
 from runtime.drive.supervisor import Supervisor
 from runtime.host.host import POLL_SECONDS
 from runtime.journal.sqlite.journal import open_sqlite

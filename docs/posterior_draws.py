@@ -7,7 +7,7 @@ from pathlib import Path
 
 from replan.experiments.calibration import load_calibration, recorded
 from replan.experiments.likelihood import odds_of, posterior_draws
-from replan.setup.data_files import data_root
+from replan.setup.version import data_root
 
 FOLDER = Path(__file__).parent / "experiments" / "full" / "profiles"
 ROW = "gpt4_blocksworld"

@@ -16,6 +16,7 @@ from unified_planning.model.problem_kind_versioning import LATEST_PROBLEM_KIND_V
 from unified_planning.plans import PlanKind
 
 from actors.guards.pddl_judgement import PddlJudgement, judge_actions
+from actors.pddl.action_list import ACTIONS_MAX
 from actors.pddl.domain import (
     EQUAL,
     OBJECT,
@@ -28,7 +29,6 @@ from actors.pddl.domain import (
     PddlProblem,
     PlanAction,
 )
-from actors.pddl.plan_reader import ACTIONS_MAX
 from actors.values.findings import Code
 from runtime.core.errors import UsageProblem
 

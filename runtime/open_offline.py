@@ -75,16 +75,16 @@ def upgrade(
     """
     path = _path(url)
     if path is None:
-        from runtime.journal.postgres import upgrading  # noqa: PLC0415 -- of an extra, after its check
+        from runtime.journal.postgres import raw  # noqa: PLC0415 -- of an extra, after its check
 
         if find_spec("procrastinate") is None:
-            return upgrading.upgrade(_address(url), roles)
+            return raw.upgrade(_address(url), roles)
         from runtime.dispatch import tables  # noqa: PLC0415 -- of another extra
 
-        return upgrading.upgrade(_address(url), roles, tables.make)
+        return raw.upgrade(_address(url), roles, tables.make)
     if roles:
         raise UsageProblem("a file has no roles", place=shown_url(url), hint="roles are for a database")
-    from runtime.journal.sqlite import upgrading as file  # noqa: PLC0415 -- as above
+    from runtime.journal.sqlite import raw as file  # noqa: PLC0415 -- as above
 
     return file.upgrade(path, use_another)
 

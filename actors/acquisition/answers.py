@@ -23,7 +23,7 @@ from actors.quantities.quantity import Quantity, Refusal
 from actors.quantities.unit_forms import without_counted
 from actors.run.ending import Outcome
 from actors.run.inbox import MailRefused
-from actors.run.texts import storable
+from actors.run.words import storable
 from actors.values.answers import QUANTITY, answer_form, choice, options_of, read_quantity
 from actors.values.question_form import AskedForm, Inquiry, in_words_of, inquiry, one_line, with_frame
 from runtime.core.errors import UsageProblem

@@ -9,9 +9,9 @@ from actors.acquisition.values import FieldValue
 from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.ending import RunFinished
 from actors.run.evolve import RunEvent
-from actors.run.texts import StorableText
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started, TimedEvent
+from actors.run.words import StorableText
 from runtime.core.events import Event
 
 PLAN = "plan"

@@ -28,8 +28,7 @@ from actors.plans.coverage import CheckedRequirement, RequirementStanding, Token
 from actors.plans.nominal import orphans
 from actors.plans.plan import Plan
 from actors.values.format import counted, shortened
-from actors.values.lines import Line, Style, indented, line
-from actors.values.notebook import html_of, markdown_of
+from actors.values.lines import Line, Style, html_of, indented, line, markdown_of
 from actors.values.question_form import one_line
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource
 

@@ -23,7 +23,7 @@ from actors.documents.passages import (
     storable,
 )
 from actors.quantities.decimal_marks import decimal_mark, language_of
-from runtime.models.base_url import is_local
+from runtime.models.providers import is_local
 
 ANSWER_BYTES_MAX = 1024 * 1024
 """Bytes of an answer."""

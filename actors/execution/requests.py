@@ -12,7 +12,7 @@ from actors.run.machine import CallPrompt, try_fields
 from actors.tools.file_texts import files_read
 from actors.tools.uses import ModelUse
 from actors.values.artifacts import Context
-from actors.values.attachments import Attachment
+from actors.values.given import Attachment
 from runtime.core.ledger import Limit
 
 _MISSING = "(this file does not exist yet)"

@@ -14,9 +14,9 @@ from actors.run.ending import UNDONE, RunFinished
 from actors.run.ids import rest_id
 from actors.run.inbox import MailRefused
 from actors.run.questions import ClarificationRequested, new_id
-from actors.run.texts import storable
 from actors.run.tools import ToolRequested
 from actors.run.waits import WaitRequested
+from actors.run.words import storable
 from actors.tools.uses import PersonUse
 from runtime.core.messages import Mailed
 

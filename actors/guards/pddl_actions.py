@@ -7,7 +7,7 @@ from actors.guards.fields import check_settings
 from actors.guards.pddl_judgement import judge_actions
 from actors.guards.port import Guard
 from actors.pddl.action_list import actions_in
-from actors.pddl.task import task_in
+from actors.pddl.domain_reader import task_in
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.errors import UsageProblem

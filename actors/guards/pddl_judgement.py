@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.guards import plan_expansive, plan_medium, plan_minimal
+from actors.pddl.action_list import ACTIONS_MAX
 from actors.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
 from actors.pddl.grounding import grounded, holds
-from actors.pddl.plan_reader import ACTIONS_MAX
 from actors.pddl.repairs import Repair, repairs_for, state_after
 from actors.pddl.translation import GUARD, Translation, translate
 from actors.plans.formatting import quoted_list

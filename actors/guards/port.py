@@ -12,8 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding, Verdict
-from runtime.core.total_readers import total
-from runtime.models.replies import ReplyCode
+from runtime.models.replies import ReplyCode, total
 
 
 class Guard(Protocol):

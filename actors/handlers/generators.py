@@ -7,7 +7,7 @@ A plug-in is written against anyio, so that its author need not know the event l
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from actors.config.plugin_errors import PlugInFailed, attribute_errors
+from actors.config.step_guards import PlugInFailed, attribute_errors
 from actors.handlers.briefs import GenerationBrief
 from actors.prompting.book import SCHEMAS
 from actors.values.artifacts import Context

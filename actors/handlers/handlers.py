@@ -7,7 +7,7 @@ from typing import Any
 
 import trio
 
-from actors.config.plugin_errors import PlugInFailed
+from actors.config.step_guards import PlugInFailed
 from actors.guards.port import AnyGuard
 from actors.handlers.briefs import GenerationBrief, JudgementBrief
 from actors.handlers.generators import Generator

@@ -6,7 +6,7 @@ import trio
 from actors.config.workflow import PDDL_PLANS
 from actors.handlers.briefs import GenerationBrief
 from actors.pddl.action_list import actions_in
-from actors.pddl.task import task_in
+from actors.pddl.domain_reader import task_in
 from actors.pddl.translation import translate
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Context

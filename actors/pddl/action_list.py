@@ -1,13 +1,46 @@
-"""The answer of an author who is asked for actions: a JSON object with a list of them, each as in PDDL. Pure."""
+"""Lists of actions: in the JSON answer of an author, and in the text that a planner writes. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.pddl.domain import PlanAction
-from actors.pddl.plan_reader import ACTIONS_MAX
+from actors.pddl.expressions import PddlFile, Word, read_expressions, shown
 from actors.plans.formatting import describe_value
 from actors.values.findings import Code, Finding
+
+ACTIONS_MAX = 5_000
+"""The most actions of a plan."""
+_TIME = re.compile(r"\d+(?:\.\d+)?:")
+
+
+def read_plan_actions(text: str, name: str) -> list[PlanAction]:
+    """Return the actions in their order; `name` is the plan's file. Raises `UsageProblem`, a line with the place.
+
+    A number with a colon before an action, as `0:` or `0.000:`, is its place in the order and must rise.
+    """
+    source = PddlFile(name)
+    actions: list[PlanAction] = []
+    last = -1.0
+    for item in read_expressions(text, source):
+        if isinstance(item, Word):
+            if item.text.startswith("["):
+                source.refuse(f"the duration {shown(item)} is not supported", item.line, "leave durations out")
+            if not _TIME.fullmatch(item.text):
+                source.refuse(f"{shown(item)} is no action", item.line, "an action is (name object ...)")
+            time = float(item.text[:-1])
+            if time <= last:
+                source.refuse("actions at the same time are not supported", item.line, "order them")
+            last = time
+            continue
+        if not item.items or not all(isinstance(part, Word) for part in item.items):
+            source.refuse(f"{shown(item)} is no action", item.line, "an action is (name object ...)")
+        words = [part.text for part in item.items if isinstance(part, Word)]
+        actions.append(PlanAction(words[0], tuple(words[1:]), item.line))
+        if len(actions) > ACTIONS_MAX:
+            source.refuse(f"more than {ACTIONS_MAX:,} actions", item.line, "check the plan in parts")
+    return actions
+
 
 ACTIONS_SCHEMA: Mapping[str, Any] = {
     "type": "object",

@@ -3,11 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from actors.files.suggestions import near
 from actors.pddl.domain import OBJECT, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem
 from actors.pddl.expressions import Expression, Form, PddlFile, Word, read_expressions, shown
 from actors.pddl.formulas import SUPPORTED, FormulaScope, function_named
+from actors.values.given import PddlTexts
 
 _REQUIREMENTS = frozenset(
     (
@@ -279,3 +281,26 @@ def _single(item: Expression, scope: FormulaScope) -> tuple[Literal, ...]:
     if isinstance(item, Form) and item.head == "and" and "and" not in scope.domain.predicates:
         scope.source.refuse("`and` in :init is not supported", item.line, "list the atoms")
     return scope.condition(item)
+
+
+@lru_cache(maxsize=16)
+def task_in(texts: PddlTexts, domain: str = "domain", problem: str = "problem") -> tuple[PddlDomain, PddlProblem]:
+    """Return the domain and the problem in texts; `domain` and `problem` are the names of their files.
+
+    Raises:
+        UsageProblem: for texts that cannot be read, a line with the place.
+    """
+    read = read_domain(texts.domain, domain)
+    return read, read_problem(texts.problem, problem, read)
+
+
+def specification(texts: PddlTexts) -> str:
+    """Return a task as the text of a user's problem, without comments: these are for people, not what is asked for."""
+    domain, problem = task_in(texts)
+    title = f"{problem.name or 'problem'} ({domain.name or 'domain'}, PDDL)"
+    return "\n\n".join((title, _bare(texts.domain), _bare(texts.problem)))
+
+
+def _bare(text: str) -> str:
+    lines = (line.split(";", 1)[0].rstrip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line).strip()

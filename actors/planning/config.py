@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
+from actors.config.loader import entry_for
 from actors.config.model_spec import is_deterministic
-from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
 from actors.guards import review
 from actors.policy.belief import BeliefModel

@@ -18,8 +18,8 @@ from actors.run import ending
 from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.evolve import RunEvent
 from actors.run.ids import step_of
-from actors.run.texts import StorableText
 from actors.run.waits import Started, TimedEvent
+from actors.run.words import StorableText
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.given import Given

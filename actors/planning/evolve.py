@@ -62,7 +62,7 @@ from actors.run.state import RunState
 from actors.run.waits import WaitEnded
 from actors.search.progress import Phase, accept, begin, mark, new_round, redo, start
 from actors.values.artifacts import Artifact
-from actors.values.attachments import read_stored
+from actors.values.given import read_stored
 from runtime.core.copies import changed, without
 
 Common = RunState[PlanningCall]

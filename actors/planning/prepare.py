@@ -28,9 +28,8 @@ from actors.policy.table import ROLES, Policy, unknown_names
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits, checked_limits, ledger_limits
 from actors.search.strategies.notation import read_search
-from actors.values.attachments import Attachment, stored_form
 from actors.values.format import title_of
-from actors.values.given import Given, PddlTexts
+from actors.values.given import Attachment, Given, PddlTexts, stored_form
 from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.errors import UsageProblem

@@ -21,9 +21,8 @@ from actors.policy.table import BacktrackLevel
 from actors.run.state import NotStarted, RunState
 from actors.search.progress import BranchProgress
 from actors.values.artifacts import Artifact
-from actors.values.attachments import Attachment
 from actors.values.findings import Finding, ReasonTag, Verdict
-from actors.values.given import Given
+from actors.values.given import Attachment, Given
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import AskedForm
 from runtime.core.copies import changed

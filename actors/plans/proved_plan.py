@@ -8,8 +8,7 @@ from typing import Any
 from actors.plans.plan import PLAN_ID_DEFAULT, Plan
 from actors.plans.reader import read_draft
 from actors.values.format import counted
-from actors.values.lines import BLANK, line
-from actors.values.notebook import html_of
+from actors.values.lines import BLANK, html_of, line
 from runtime.core.errors import UsageProblem
 
 

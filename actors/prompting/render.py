@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.values.artifacts import Clarified, Context, Feedback, indented_json
-from actors.values.attachments import ATTACHMENTS_BYTES_MAX, Attachment
-from actors.values.given import Given
+from actors.values.given import ATTACHMENTS_BYTES_MAX, Attachment, Given
 from runtime.core.events import text_hash
 
 SPECIFICATION_BYTES_MAX = 200_000

@@ -16,9 +16,9 @@ from actors.run.ending import Outcome, RunFinished
 from actors.run.evolve import RunEvent
 from actors.run.settings import SettingsChanged, for_calls
 from actors.run.state import RunState
-from actors.run.texts import StorableText, storable
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started
+from actors.run.words import StorableText, storable
 from actors.values.answers import TEXT
 from actors.values.model_settings import ModelSettings
 from actors.values.question_form import (

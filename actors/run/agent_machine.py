@@ -32,8 +32,8 @@ from actors.run.questions import (
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.state import RunState
-from actors.run.texts import storable
 from actors.run.tools import ToolFinished, ToolRequested
+from actors.run.words import storable
 from runtime.core.copies import changed
 
 

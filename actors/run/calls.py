@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 from actors.run.ids import call_of, node_of, step_of, try_id
-from actors.run.texts import storable
 from actors.run.waits import TimedEvent
+from actors.run.words import storable
 from actors.values.artifacts import LENGTH, Artifact, ended_early
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.copies import changed, without

@@ -20,8 +20,8 @@ from actors.run.questions import (
     known_via,
 )
 from actors.run.settings import SettingsChanged, change_of
-from actors.run.texts import storable
 from actors.run.waits import TimedEvent
+from actors.run.words import storable
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger

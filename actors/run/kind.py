@@ -22,8 +22,8 @@ from actors.values.model_settings import ModelSettings
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.core.ledger import Price
-from runtime.models.base_url import CALL_SECONDS
 from runtime.models.port import Fault
+from runtime.models.providers import CALL_SECONDS
 
 if TYPE_CHECKING:  # Reading a run needs no event loop.
     from actors.run.machine import BegunState, RunMachine

@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, assert_never, cast, get_args
 
-from actors.run import calls, inbox, outage, questions, tools, waits
+from actors.run import calls, inbox, outage, parking, questions, tools, waits
 from actors.run.calls import (
     C,
     CallFailed,
@@ -23,29 +23,91 @@ from actors.run.calls import (
     accept_reply,
     call_cost,
 )
-from actors.run.control import accept_control
-from actors.run.ending import RunFinished, exhausted
+from actors.run.ending import Outcome, RunFinished, exhausted
 from actors.run.evolve import TIMED, CommonEvent, evolve_run, timed
 from actors.run.fork_rules import OF_ORIGIN
+from actors.run.inbox import InboxEvent
 from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
+from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import ClarificationRequested
 from actors.run.reminders import with_reminders
 from actors.run.result import status_row
 from actors.run.rules import Rule, Scope, end_tools
 from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
-from actors.run.waits import Started, WaitRequested
+from actors.run.waits import Started, WaitEnded, WaitRequested
+from actors.run.words import storable
 from runtime.core.copies import changed
 from runtime.core.ledger import Amount, Limit, Price
 from runtime.core.machine import Refused, Summary, Work
-from runtime.core.messages import Mailed
+from runtime.core.messages import Control, Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import ModelRequest
 
 if TYPE_CHECKING:
     from actors.prompting.render import Rendered
     from actors.values.model_settings import ModelSettings
+
+
+ERROR_MAX = 500
+"""Characters of a bug's message that a run's end shows."""
+
+ControlEvent = InboxEvent | RunParked | RunResumed | WaitEnded | WaitRequested | RunFinished
+
+
+def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
+    """Return the event that follows from a message of the shell, or None for a duplicate.
+
+    A run with a final end accepts none, except a takeover while one of its tools may be at work.
+    """
+    if run.finished is not None:
+        return _after_end(run, run.finished, message)
+    match message:
+        case Woken():
+            return waits.woken(run.waits, message)
+        case Resumed():
+            return _resumed(message)
+        case Parking():
+            return parking.accept_parking(run, message)
+        case Crashed():
+            why = storable(message.error[:ERROR_MAX])
+            if message.halted:
+                parked = RunParked(at=message.at, mono=message.mono, why=why, cause=message.halted)
+                return None if run.parked else parked
+            return RunFinished(outcome=Outcome.FAILED, why=why, cause="bug", at=message.at, mono=message.mono)
+        case Mailed():
+            return _mailed(run, message)
+        case Overdrawn():
+            return parking.accept_overdrawn(run, message)
+        case _:
+            assert_never(message)
+
+
+def _after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlEvent | None:
+    """Return the event of a message to a run that has ended; a run may go on if its end is not final."""
+    match message:
+        case Mailed() if not end.final:
+            return _mailed(run, message)
+        case Resumed() if run.tools or run.undone(at_once=message.at_once):
+            return _resumed(message)
+        case _:
+            return None
+
+
+def _mailed(run: RunState[C], message: Mailed) -> InboxEvent:
+    return inbox.accept_mail(
+        run.questions,
+        run.messages,
+        run.ledger,
+        message,
+        never_strict=run.never_strict,
+        finished=run.finished is not None,
+    )
+
+
+def _resumed(message: Resumed) -> RunResumed:
+    return RunResumed(at=message.at, mono=message.mono, epoch=message.epoch, at_once=message.at_once)
 
 
 def accept_fault(run: RunState[C], message: Faulted) -> CallFailed | Settled | WaitRequested | None:
@@ -338,7 +400,7 @@ class RunMachine(ABC, Generic[S, E]):
         """Return the state after the event, with the time and the active time kept."""
         if isinstance(state, NotStarted):
             return self.begin(event)
-        run, fact = state.run, cast(Any, event)
+        run, fact = state.run, cast("Any", event)
         event_type: type = type(fact)
         if _is_timed(event_type):
             run = timed(run, fact, working=self.working(state))

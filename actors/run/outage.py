@@ -13,8 +13,8 @@ from actors.run.calls import C, Tries
 from actors.run.ids import backoff_id
 from actors.run.parking import RunParked
 from actors.run.state import RunState
-from actors.run.texts import storable
 from actors.run.waits import PROVIDER, WaitRequested
+from actors.run.words import storable
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind
 
 if TYPE_CHECKING:

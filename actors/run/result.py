@@ -24,8 +24,7 @@ from actors.run.open_question import (
 )
 from actors.run.state import RunState
 from actors.values.format import counted, money, spent
-from actors.values.lines import BLANK, Line, StyledSpan, indented, line
-from actors.values.notebook import html_of, markdown_of
+from actors.values.lines import BLANK, Line, StyledSpan, html_of, indented, line, markdown_of
 from runtime.core.ledger import MICRO, ZERO, Amount, Ledger
 from runtime.core.machine import Summary
 from runtime.models.port import Fault

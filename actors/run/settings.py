@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, field_serializer
 
-from actors.run.texts import storable
 from actors.run.waits import TimedEvent
+from actors.run.words import storable
 from actors.values.model_settings import KEY as MODEL_SETTINGS
 from actors.values.model_settings import ModelSettings, checked_settings
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger, Limits, Price
-from runtime.models.base_url import CALL_SECONDS, LOCAL_CALL_SECONDS
+from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 
 MODEL_MAX = 300
 """Characters of a model's name."""

@@ -12,7 +12,7 @@ from pydantic import Field, field_serializer
 from actors.run.ending import RunFinished, exhausted
 from actors.run.ids import call_of
 from actors.run.reminder_events import ReminderRule
-from actors.run.texts import StorableText
+from actors.run.words import StorableText
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit, Limits

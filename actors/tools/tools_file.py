@@ -19,7 +19,7 @@ from actors.tools.command_words import (
 from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Parameter, Regex, path_problem
 from actors.tools.specs import parameters_in, placeholders
 from runtime.core.errors import UsageProblem
-from runtime.models.base_url import check_base_url
+from runtime.models.providers import check_base_url
 
 TIMEOUT_SECONDS = 300.0
 """The default time limit of a call, in seconds."""

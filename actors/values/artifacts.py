@@ -8,8 +8,7 @@ from typing import Any
 
 import orjson
 
-from actors.values.attachments import Attachment
-from actors.values.given import Given
+from actors.values.given import Attachment, Given
 from runtime.core.ledger import Usage
 from runtime.models.replies import Parsed, Unreadable, is_whole, read_reply
 

@@ -9,11 +9,11 @@ from replan.api.options import Home, environment_of, placed
 from replan.runs.home import open_home
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
-from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
 from replan.setup.settings import choose_model, read_user_config
+from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 
 __all__ = ["aadmit", "admit"]

@@ -16,8 +16,7 @@ from replan.runs.session import RunSession
 from replan.setup.command_name import program
 from runtime.core.errors import JournalError, UsageProblem
 from runtime.core.events import Record
-from runtime.drive.changes import Polling
-from runtime.drive.options import Stop
+from runtime.drive.options import Polling, Stop
 
 T = TypeVar("T")
 

@@ -12,8 +12,7 @@ from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
-from actors.values.attachments import Attachment
-from actors.values.given import PddlTexts
+from actors.values.given import Attachment, PddlTexts
 from replan.api.driving import beside_the_loop, driven
 from replan.api.handle import Run
 from replan.api.loops import blocking, in_any_loop, named_keywords, same_parameters
@@ -34,7 +33,7 @@ from replan.runs.engine import Engine
 from replan.runs.executing import planned_with
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.home import open_home
-from replan.runs.pddl_tasks import pddl_task, workflow_for_pddl
+from replan.runs.planner_model import pddl_task, workflow_for_pddl
 from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id, run_named
 from replan.runs.session import RunSession

@@ -15,7 +15,7 @@ from actors.run.result import RunResult
 from actors.values.format import moment
 from replan.api.loops import blocking, same_parameters
 from replan.api.options import Home, at_home
-from replan.runs.cancelling import cancel_run
+from replan.runs.changes import cancel_run
 from replan.runs.deletion import delete_run
 from replan.runs.engine import Engine
 from replan.runs.run_ids import ALL, run_named

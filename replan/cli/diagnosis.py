@@ -26,21 +26,20 @@ from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.token_goals import TOOLS_FILE
-from replan.setup.data_files import data_root
 from replan.setup.database import database_place, database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import BUILT_IN_GUARDS, problems
 from replan.setup.settings import HomeBudgetEntry, read_user_config
-from replan.setup.version import release
+from replan.setup.version import data_root, release
 from replan.telemetry.running import how_to_install, is_installed
 from replan.telemetry.settings import telemetry_settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.extras import install_command
 from runtime.core.ledger import MICRO, ZERO, Amount
+from runtime.journal.kinds import VERSION
 from runtime.journal.port import HostRow, Journal, RunFilter
-from runtime.journal.versions import VERSION
 from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
 

@@ -15,8 +15,7 @@ from replan.setup.home_folder import locate_home
 from replan.setup.settings import NoModel, choose_model, read_user_config
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ReplanError
-from runtime.models.base_url import check_base_url
-from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS
+from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_url
 
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server."""

@@ -18,9 +18,9 @@ from actors.values.answers import ANSWER_MAX, answer_form, expected_answer, opti
 from replan.mcp.calls import ToolCall
 from replan.runs.shown import ShownRun
 from replan.service.arguments import Wait
+from replan.service.limits import RequestRefused
 from replan.service.messages import answer_question
 from replan.service.read_operations import open_questions, state_of
-from replan.service.refusals import RequestRefused
 from replan.service.service import wait_for_rest
 from replan.views.errors import line_of_error
 from runtime.core.errors import JournalError, UsageProblem

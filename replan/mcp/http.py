@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from replan.mcp.calls import Desk
 from replan.service.access import Principal
-from replan.service.refusals import RequestRefused
+from replan.service.limits import RequestRefused
 from replan.web.guarding import START_BODY_MAX, RequestGuard
 from replan.web.requests import as_http
 from replan.web.server import loopback_names

@@ -10,8 +10,7 @@ from mcp_types import Resource, ResourceTemplate
 from replan.mcp.calls import Desk
 from replan.runs.orders import offered
 from replan.runs.shown import read_shown
-from replan.service.read_operations import tree_of
-from replan.service.run_list import FIELDS, run_page
+from replan.service.read_operations import FIELDS, run_page, tree_of
 from replan.setup.command_name import program
 from replan.views.rows import row_to_json
 from runtime.core.errors import UsageProblem

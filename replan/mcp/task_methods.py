@@ -25,8 +25,8 @@ from replan.mcp.calls import TASKS, Desk, ToolCall, caller_of
 from replan.mcp.task_subscriptions import listen, named_tasks
 from replan.mcp.tasks import TERMINAL, read_task, shown_task
 from replan.service import messages
+from replan.service.limits import RequestRefused
 from replan.service.read_operations import open_questions
-from replan.service.refusals import RequestRefused
 from replan.service.requests import MCP, in_terms
 from replan.views.errors import line_of_error
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem

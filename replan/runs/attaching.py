@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from actors.values.attachments import ATTACHMENT_BYTES_MAX, ATTACHMENTS_BYTES_MAX, Attachment
+from actors.values.given import ATTACHMENT_BYTES_MAX, ATTACHMENTS_BYTES_MAX, Attachment
 from runtime.core.errors import UsageProblem
 from runtime.logs.redact import MARK, Redactor, secrets_in
 

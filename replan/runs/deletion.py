@@ -14,7 +14,7 @@ from actors.run.ids import is_child
 from actors.tools.fork_workspace import LeftFolder
 from actors.tools.worktrees import remove_worktrees
 from replan.runs.families import check_own, family_of, runs_above
-from replan.runs.fork_folders import clear_folders, made_folders
+from replan.runs.forks import clear_folders, made_folders
 from replan.runs.run_ids import ALL, run_named
 from replan.setup.command_name import program
 from replan.setup.home_folder import locate_home

@@ -23,23 +23,21 @@ from replan.runs import inbox
 from replan.runs.cached import CachedReader
 from replan.runs.families import check_own
 from replan.runs.loaded import AnyKind, Loaded, started
-from replan.runs.models import Shared, is_stateless, open_model, provider_of
+from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, provider_of
 from replan.runs.options import DETACHED, DriveOptions
 from replan.runs.posting import RunPoster
 from replan.runs.run_ids import new_run_id
 from replan.runs.status import goes_on, status_at_rest
-from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
 from replan.setup.kinds import Kinds
-from replan.setup.people import Answering
-from replan.setup.webhook import WebhookEntry
+from replan.setup.people import Answering, WebhookEntry
+from replan.setup.version import data_root
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
 from runtime.core.events import text_hash
 from runtime.drive.actor import Actor
-from runtime.drive.offline import admit
 from runtime.drive.options import Admission, Ending, LeaseTerms
-from runtime.drive.run_log import Snapshot
+from runtime.drive.run_log import Snapshot, admit
 from runtime.drive.supervisor import Supervisor
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import ORDINARY, Journal, Placement
@@ -47,7 +45,6 @@ from runtime.logs import log
 from runtime.models.limiter import CallLimiter
 from runtime.models.port import Fault
 from runtime.models.probe import Askable, Probes
-from runtime.models.routed import RoutedModel
 from runtime.models.watched import LiveReplies, WatchedModel
 from runtime.process.identity import identity, is_dead
 

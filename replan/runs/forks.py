@@ -7,14 +7,15 @@ begins anew, is decided in `actors.run.fork_rules`.
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
+from actors.execution.state import State
 from actors.files.suggestions import nearest
 from actors.run.fork_event import Forked, ForkWorkspace
 from actors.run.fork_rules import calls_made
@@ -25,7 +26,7 @@ from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.run.tools import ToolFinished
 from actors.run.waits import Started, TimedEvent
-from actors.tools.fork_workspace import free_folder, make_workspace, remove_workspace
+from actors.tools.fork_workspace import LeftFolder, clear_workspace, free_folder, make_workspace, remove_workspace
 from replan.runs.changes import Changes, message_of, naming_limits
 from replan.runs.engine import Engine
 from replan.runs.families import check_own
@@ -33,17 +34,22 @@ from replan.runs.inbox import not_started
 from replan.runs.loaded import AnyKind, Loaded
 from replan.runs.prepare import setup_for
 from replan.runs.run_ids import new_run_id
+from replan.runs.workspaces import EXECUTION, unfinished
 from replan.setup.command_name import program
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import choose_model, read_user_config
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import Limits
 from runtime.core.machine import Refused, fold
 from runtime.core.messages import Mailed
-from runtime.journal.head import check_here
-from runtime.journal.port import ORDINARY, Fact
+from runtime.journal.head import check_here, place_moved_to
+from runtime.journal.port import ORDINARY, Fact, RunRow
 from runtime.logs import log
+
+if TYPE_CHECKING:
+    from replan.runs.reader import RunReader
+
 
 BEFORE = "before:"
 """The prefix of a place before an attempt, which the fork then makes again."""
@@ -276,3 +282,56 @@ def _changed(changes: Changes, state: Any, result: RunResult, now: float, enviro
     run = state.run
     with naming_limits():
         return change_of(run.ledger, message_of(changes, result, now, environment), now, never_strict=run.never_strict)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFolder:
+    """A folder that was made for a fork."""
+
+    run: str
+    """The id of the fork."""
+    folder: Path
+    """Its absolute path."""
+    snapshot: str
+    """The id of the last snapshot in the fork's records."""
+
+
+async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[MadeFolder]:
+    """Return the folders that were made for the forks among some runs.
+
+    The folder of a run that cannot be read, or that was moved to another journal, is left out.
+    """
+    found = []
+    for row in rows:
+        if row.kind != EXECUTION or place_moved_to(row.owner) is not None:
+            continue
+        try:
+            loaded = await reader.read(row.run)
+        except (JournalDamaged, KindUnknown, RunNotFound, UsageProblem):
+            continue
+        state = loaded.state
+        fork = state.run.fork if isinstance(state, State) else None
+        if fork is None or not fork.workspace:
+            continue
+        events = (record.event for record in loaded.records)
+        workspace = loaded.kind.fork_workspace(zip(events, loaded.states, strict=True))
+        snapshots = [] if workspace is None else [*filter(None, workspace.snapshots)]
+        if snapshots:
+            found.append(MadeFolder(row.run, Path(fork.workspace), snapshots[-1]))
+    return found
+
+
+async def clear_folders(reader: "RunReader", folders: Sequence[MadeFolder], home: Path) -> tuple[LeftFolder, ...]:
+    """Remove the folders of deleted forks, and return for each whether it was removed or why it is kept.
+
+    A folder is kept if it has changed since the fork's last snapshot, or if an unfinished run works in it.
+    """
+    busy = {used: run async for run, used in unfinished(reader)} if folders else {}
+    results = []
+    for each in folders:
+        if run := busy.get(each.folder):
+            results.append(LeftFolder(str(each.folder), f"run {run} works in it and has not finished"))
+            continue
+        done = await trio.to_thread.run_sync(clear_workspace, each.folder, each.snapshot, home, each.run)
+        results += [] if done is None else [done]
+    return tuple(results)

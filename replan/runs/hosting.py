@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from replan.runs.cancelling import record_crash, record_undrivable
+from replan.runs.changes import record_crash, record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.models import Shared
 from replan.runs.options import DriveOptions
@@ -17,8 +17,7 @@ from replan.webhooks.sender import Sender
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.dispatch.port import Dispatcher
-from runtime.drive.changes import ChangeSignal
-from runtime.drive.options import Ending, Stop
+from runtime.drive.options import ChangeSignal, Ending, Stop
 from runtime.host.host import Host
 from runtime.host.notices import Changed, OutsideTrouble, Report
 from runtime.process.identity import identity, is_dead

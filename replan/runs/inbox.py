@@ -16,7 +16,7 @@ from actors.run.open_question import decoded, in_order
 from actors.run.questions import Status, Via
 from actors.run.settings import change_of
 from actors.run.state import RunState
-from actors.run.texts import storable
+from actors.run.words import storable
 from actors.values.answers import InvalidAnswer, expected_answer, normal_answer
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program

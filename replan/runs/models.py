@@ -1,4 +1,4 @@
-"""Opening the model that a run is pinned to."""
+"""Opens the models that runs are pinned to, and routes each request to its model."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -23,17 +23,17 @@ from actors.config.model_spec import (
 )
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied
 from actors.run.ids import call_of
-from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
+from replan.setup.version import data_root
 from runtime.core.clock import Clock
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.journal.port import Journal
 from runtime.logs.redact import Redactor, secrets_in
-from runtime.models.base_url import check_base_url
-from runtime.models.port import Fault, Model, Reply
+from runtime.models.port import Fault, Model, ModelRequest, Reply
+from runtime.models.probe import Askable
 from runtime.models.prompt_cache import prompt_cache_of
-from runtime.models.providers import PROVIDERS
+from runtime.models.providers import PROVIDERS, check_base_url
 
 if TYPE_CHECKING:
     from actors.run.views import Views
@@ -108,11 +108,11 @@ def open_named(
     key, url = environment.get(provider.key, ""), provider.url_in(environment)
     match provider.interface:
         case "openai":
-            from runtime.models.openai import open_openai  # noqa: PLC0415
+            from runtime.models.openai_client import open_openai  # noqa: PLC0415
 
             return open_openai(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
         case "anthropic":
-            from runtime.models.anthropic import open_anthropic  # noqa: PLC0415
+            from runtime.models.anthropic_client import open_anthropic  # noqa: PLC0415
 
             return open_anthropic(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
         case _:
@@ -207,7 +207,7 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
     if environment.get(provider.address):
         check_base_url(provider.url_in(environment), place=provider.address)
     if provider.interface == "anthropic":
-        from runtime.models.anthropic import check_extra  # noqa: PLC0415
+        from runtime.models.anthropic_client import check_extra  # noqa: PLC0415
 
         check_extra()
 
@@ -296,3 +296,31 @@ def _prompt(views: "Views[Any, Any]", records: Sequence[Record[Any]], request_id
         return None
     texts = dict(sent.messages)
     return (texts.get("system", ""), texts.get("user", "")) if sent.verified else None
+
+
+class RoutedModel:
+    """A run's own model, and the models that its steps name."""
+
+    def __init__(self, own: Model, others: Mapping[str, Model]) -> None:
+        self._own, self._others = own, others
+
+    @property
+    def name(self) -> str:
+        """The name of the run's own model."""
+        return self._own.name
+
+    @property
+    def asked(self) -> Model:
+        """The model whose provider is asked whether it is up: the first that has one; the run's own where none has."""
+        models = (self._own, *self._others.values())
+        return next((each for each in models if isinstance(each, Askable)), self._own)
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Return the reply or the fault of the model that the request names."""
+        model = self._others[request.model] if request.model else self._own
+        return await model.complete(request)
+
+    async def aclose(self) -> None:
+        """Close the run's own model and the others."""
+        for model in (self._own, *self._others.values()):
+            await model.aclose()

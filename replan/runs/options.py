@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.core.events import Record
-from runtime.drive.changes import ChangeSignal
-from runtime.drive.options import Stop
+from runtime.drive.options import ChangeSignal, Stop
 
 OnRecord = Callable[[Record[Any], Any], None]
 """A function that is called with each appended record and the state after it."""

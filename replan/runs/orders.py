@@ -21,17 +21,16 @@ from actors.handlers.registry import Registry
 from actors.planning.prepare import RunOptions
 from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS, RunLimits, checked_limits, least_value
-from actors.values.attachments import Attachment
+from actors.values.given import Attachment
 from actors.values.model_settings import EXTRAS
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.attaching import check_sizes, uploaded
 from replan.runs.changes import Changes
 from replan.runs.executing import ExecutionOptions, PlanToExecute, prepare_to_execute
 from replan.runs.forks import ForkRequest
-from replan.runs.kept_profiles import kept_profiles
 from replan.runs.prepare import Prepared, prepare
 from replan.runs.profile_proposals import CALLS as PROPOSAL_CALLS
-from replan.runs.profile_proposals import prepare_proposal
+from replan.runs.profile_proposals import kept_profiles, prepare_proposal
 from replan.setup.found_models import TEMPLATES
 from replan.setup.settings import ModelChoice, UserConfig, choose_model
 from runtime.core.errors import UsageProblem

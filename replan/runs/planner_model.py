@@ -1,4 +1,4 @@
-"""The model `planner:ENGINE`: a planner of the library unified-planning names the actions for a problem in PDDL."""
+"""Planning tasks in PDDL, and the model `planner:ENGINE`, by which a planner of unified-planning names the actions."""
 
 import sys
 from importlib.util import find_spec
@@ -7,6 +7,11 @@ from subprocess import CalledProcessError
 import orjson
 import trio
 
+from actors.pddl.domain_reader import specification, task_in
+from actors.pddl.expressions import BYTES_MAX
+from actors.pddl.grounding import holds
+from actors.values.given import PddlTexts
+from replan.setup.version import data_root
 from runtime.core.errors import UsageProblem
 from runtime.core.extras import install_command
 from runtime.core.ledger import Usage
@@ -74,3 +79,24 @@ class PlannerModel:
 
 def _refused(message: str) -> Fault:
     return Fault(kind=FaultKind.BAD_REQUEST, message=message)
+
+
+def workflow_for_pddl() -> str:
+    """Return the path of the shipped workflow that finds actions."""
+    return str(data_root() / "configs" / "pddl" / "workflow.yaml")
+
+
+def pddl_task(texts: PddlTexts, domain: str = "domain", problem: str = "problem") -> str:
+    """Return the problem text of a run for a task in PDDL.
+
+    `domain` and `problem` name the two texts in errors. Raises `UsageProblem` for a text that is longer than
+    `BYTES_MAX` bytes or cannot be read, and for a goal that holds at the beginning.
+    """
+    for name, text in ((domain, texts.domain), (problem, texts.problem)):
+        if len(text.encode(errors="replace")) > BYTES_MAX:
+            raise UsageProblem(f"more than {BYTES_MAX:,} bytes", place=name, hint="PDDL is read up to 4 MiB")
+    _, task = task_in(texts, domain, problem)
+    if all(holds(literal, task.initial) for literal in task.goal):
+        hint = "name a problem whose goal does not hold yet"
+        raise UsageProblem("the goal holds at the beginning, so nothing is to be planned", place=problem, hint=hint)
+    return specification(texts)

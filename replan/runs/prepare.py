@@ -8,18 +8,16 @@ from actors.config.model_spec import Named, SimulatedSpec, parse_model_spec
 from actors.handlers.registry import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.run.kind import Setup
-from actors.values.attachments import Attachment
-from actors.values.given import PddlTexts
+from actors.values.given import Attachment, PddlTexts
 from actors.values.model_settings import ModelSettings
 from replan.runs.models import check_model, check_server
-from replan.setup.data_files import data_root
 from replan.setup.database import database_url
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import ModelChoice, UserConfig, choose_model, price_of, read_user_config
+from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Price
-from runtime.models.base_url import call_seconds
-from runtime.models.providers import PROVIDERS
+from runtime.models.providers import PROVIDERS, call_seconds
 
 
 @dataclass(frozen=True, slots=True)

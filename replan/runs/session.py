@@ -14,8 +14,7 @@ from replan.runs.options import DriveOptions, Notice, OnRecord, ignore
 from replan.setup.command_name import program
 from runtime.core.errors import Held, root_cause
 from runtime.core.events import Record
-from runtime.drive.changes import Polling
-from runtime.drive.options import Stop
+from runtime.drive.options import Polling, Stop
 from runtime.process.identity import is_dead
 
 LOOK_SECONDS = 0.05

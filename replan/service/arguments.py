@@ -10,7 +10,7 @@ from actors.planning.prepare import PROBLEM_BYTES_MAX
 from actors.run.inbox import MESSAGE_MAX
 from actors.run.open_question import OpenQuestion
 from actors.values.answers import ANSWER_MAX
-from actors.values.attachments import ATTACHMENT_BYTES_MAX
+from actors.values.given import ATTACHMENT_BYTES_MAX
 from replan.runs.orders import DEFAULT, UPLOADS_MAX
 from replan.service.bodies import ChangedLimits, Got, Name, SentBody, StartFork
 from replan.setup.limit_fields import with_limits

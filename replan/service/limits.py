@@ -1,11 +1,29 @@
-"""Limits of requests: failed sign-ins, writes of one client, and streams, counted over the last minute."""
+"""Refusals of valid requests, and the limits that lead to them: failed sign-ins, writes, and open streams."""
 
 from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
+from typing import Literal
 
-from replan.service.refusals import RequestRefused
+from runtime.core.errors import ReplanError
+
+Reason = Literal["unauthorized", "forbidden", "conflict", "too_many"]
+"""Why a request is refused: no valid token; not allowed to this client; something else stands; too many of them."""
+
+
+class RequestRefused(ReplanError):
+    """A request that is not carried out, though nothing is wrong with its values.
+
+    `retry_after` are the seconds after which a client of whom there was too much may try again; None where that is not
+    known.
+    """
+
+    def __init__(self, message: str, reason: Reason, *, retry_after: int | None = None) -> None:
+        self.reason: Reason = reason
+        self.retry_after = retry_after
+        super().__init__(message)
+
 
 FAILURES_MAX = 10
 """Failed tries of a token or a session in a minute, after which each further one is answered late and with 429."""

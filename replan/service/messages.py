@@ -5,12 +5,12 @@ import re
 
 from actors.run.inbox import ForPeopleOnly
 from actors.run.questions import Via
-from replan.runs import cancelling
+from replan.runs import changes
 from replan.runs.changes import Changes, post_changes
 from replan.runs.inbox import AnswerReceipt
 from replan.runs.status import goes_on
 from replan.service.access import Principal
-from replan.service.refusals import RequestRefused
+from replan.service.limits import RequestRefused
 from replan.service.service import Service
 from replan.service.starting import go_on
 from runtime.core.errors import UsageProblem
@@ -96,7 +96,7 @@ async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
     summary = (await service.engine.journal.row(run)).summary
     if (summary.status, summary.detail) == ("finished", "cancelled"):
         return True
-    return await cancelling.cancel_run(service.engine, run, shown_by=shown_by)
+    return await changes.cancel_run(service.engine, run, shown_by=shown_by)
 
 
 async def _go_on_where_reopened(service: Service, who: Principal, run: str) -> None:

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from replan.service import arguments, bodies, read_operations, write_operations
 from replan.service.ag_ui_input import AgUiInput
+from replan.service.read_operations import FIELDS, PAGE_MAX, QueryField
 from replan.service.requests import ProgramRequest
-from replan.service.run_list import FIELDS, PAGE_MAX, QueryField
 from replan.service.store import Scope
 
 Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]

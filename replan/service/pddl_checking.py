@@ -3,8 +3,8 @@
 from typing import Any
 
 from actors.guards.pddl_judgement import PddlJudgement, judge_actions
+from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain import PddlDomain, PddlProblem
-from actors.pddl.plan_reader import read_plan_actions
 from actors.values.findings import Finding, Verdict
 from replan.service.checking import Standard
 

@@ -18,9 +18,8 @@ from replan.runs.options import DriveOptions
 from replan.runs.orders import Offer
 from replan.runs.shown import ShownRun, read_shown
 from replan.service.access import Principal, of_token
-from replan.service.limits import FAILURES_MAX, KEEP_CONNECTION, WRITES_MAX, Recent
+from replan.service.limits import FAILURES_MAX, KEEP_CONNECTION, WRITES_MAX, Recent, RequestRefused
 from replan.service.live import Hub
-from replan.service.refusals import RequestRefused
 from replan.service.store import Scope, Start, Starts, Store, WebState
 from replan.setup.settings import UserConfig
 from runtime.core.errors import Held, JournalError, ReplanError

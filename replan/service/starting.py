@@ -11,7 +11,7 @@ from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
 from replan.runs.run_ids import new_run_id
 from replan.runs.workspaces import EXECUTION
 from replan.service.access import Principal
-from replan.service.refusals import RequestRefused
+from replan.service.limits import RequestRefused
 from replan.service.service import Service
 from replan.service.store import DAY, Start
 from runtime.core.errors import RunNotFound

@@ -1,13 +1,86 @@
-"""The settings of people who answer questions through links: their webhooks, what they may answer, and the secrets."""
+"""The settings of who is told what: webhooks and their secrets, people who answer through links, and reminders."""
 
+import base64
+import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 
-from actors.files.validation_errors import Config
-from replan.setup.webhook import SECRETS_MAX, check_secrets, key_of
+from actors.files.validation_errors import Config, config_error
+from actors.run.reminder_events import ReminderRule, ReminderScope, ReminderStep
+from replan.setup.limit_fields import duration_schema, duration_up_to
+from runtime.models.providers import is_local, is_name
+
+PREFIX = "whsec_"
+"""What a secret begins with, as Standard Webhooks says; the rest is base64."""
+SECRET_BYTES = range(24, 65)
+"""How many bytes a secret may have, as Standard Webhooks says."""
+SECRETS_MAX = 4
+"""How many secrets sign a message: one, and another while it is replaced."""
+
+WebhookEvent = Literal["waiting", "parked", "finished"]
+
+_HINT = f"{PREFIX} and the base64 of 24 to 64 random bytes"
+
+
+class WebhookEntry(Config):
+    """An address that signed messages are posted to."""
+
+    url: Annotated[str, Field(max_length=2000)]
+    """The address: `https`, or plain `http` to this machine or to a private address in digits."""
+    secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
+    """The secrets, each of which signs every message. To replace one, list the new one first, and both for a while."""
+    events: Annotated[tuple[WebhookEvent, ...], Field(min_length=1)] = ("waiting", "parked", "finished")
+    """What is told: a run waits for a person, was parked, has finished."""
+    page: Annotated[str, Field(max_length=2000)] | None = None
+    """The address of `replan serve`, as people reach it; messages have a link to it then."""
+
+    @model_validator(mode="after")
+    def _is_usable(self) -> Self:
+        check_url(self.url, "url", query=True)
+        if self.page is not None:
+            check_url(self.page, "page", query=False)
+        check_secrets(self.secrets)
+        return self
+
+
+def check_secrets(secrets: tuple[SecretStr, ...]) -> None:
+    """Raise a config error where one of the secrets is none."""
+    for secret in secrets:
+        if key_of(secret) is None:
+            raise config_error("a secret is not of the form of Standard Webhooks", ("secrets",), _HINT)
+
+
+def key_of(secret: SecretStr) -> bytes | None:
+    """Return the bytes of a secret; None for a text that is none."""
+    text = secret.get_secret_value()
+    if not text.startswith(PREFIX):
+        return None
+    try:
+        key = base64.b64decode(text.removeprefix(PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return key if len(key) in SECRET_BYTES else None
+
+
+def check_url(text: str, key: str, *, query: bool) -> None:
+    """Raise a config error, which does not show the address: it may hold a token."""
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise config_error("no address", (key,), "such as https://HOST/PATH") from None
+    if parts.scheme not in ("http", "https") or not is_name(host) or not text.isascii() or not text.isprintable():
+        raise config_error("not an http or https address", (key,), "such as https://HOST/PATH")
+    if "@" in parts.netloc or parts.fragment or " " in text or (parts.query and not query):
+        cause = "the address holds a user name, a fragment or white space"
+        raise config_error(cause if query else f"{cause}, or a query", (key,), "such as https://HOST/PATH")
+    if parts.scheme == "http" and not is_local(host):
+        hint = "use https, localhost, or a private address in digits"
+        raise config_error("plain http would send this in the clear", (key,), hint)
 
 
 class PersonEntry(Config):
@@ -50,3 +123,73 @@ class Answering:
     def keys(self) -> tuple[bytes, ...]:
         """The keys, the one that signs first."""
         return tuple([key for secret in self.links.secrets if (key := key_of(secret)) is not None])
+
+
+AFTER_MAX = 366 * 86_400
+"""The longest time after which a step may be due, in seconds."""
+STEPS_MAX = 20
+"""The most steps of one rule."""
+
+After = Annotated[float, Field(gt=0, allow_inf_nan=False), duration_up_to(AFTER_MAX), duration_schema(AFTER_MAX)]
+
+
+class ReminderStepEntry(Config):
+    """What is done once a question has been open for a time."""
+
+    after: After
+    """The time since the question was asked, such as `4h` or `1d`, or in seconds."""
+    ask: tuple[str, ...] = ()
+    """The people who are asked from then on; without it, those who were asked before are reminded."""
+
+
+class ReminderEntry(Config):
+    """What is done about questions that nobody answers."""
+
+    questions: ReminderScope = "all"
+    """Which questions it is for: all, approvals (also reviews, and what became of a tool's call), or ordinary ones."""
+    ask: tuple[str, ...] = ()
+    """The people who are asked first; without it, everybody who may answer."""
+    steps: Annotated[tuple[ReminderStepEntry, ...], Field(min_length=1, max_length=STEPS_MAX)]
+    """What is done later, the earliest first."""
+
+    @model_validator(mode="after")
+    def _is_in_order(self) -> Self:
+        for place, (step, later) in enumerate(zip(self.steps, self.steps[1:], strict=False), 1):
+            if later.after <= step.after:
+                hint = "give each step a longer time than the one before it"
+                raise config_error("the steps are not in the order of their times", ("steps", place, "after"), hint)
+        for where, names in self._named():
+            if len(set(names)) < len(names):
+                raise config_error("a name is there twice", where, "name each person once")
+        asked = set(self.ask)
+        for place, step in enumerate(self.steps):
+            if step.ask and not self.ask:
+                hint = "name those who are asked first"
+                raise config_error("further people are asked, but everybody was asked before", ("ask",), hint)
+            if again := asked.intersection(step.ask):
+                name = min(again)
+                raise config_error(f"{name!r} was asked before", ("steps", place, "ask"), "leave out the name")
+            asked.update(step.ask)
+        return self
+
+    def _named(self) -> list[tuple[tuple[str | int, ...], tuple[str, ...]]]:
+        """Return each list of names with its place below the entry."""
+        return [(("ask",), self.ask), *((("steps", place, "ask"), step.ask) for place, step in enumerate(self.steps))]
+
+    def check_people(self, people: Mapping[str, PersonEntry], place: int) -> None:
+        """Raise a config error for a name that is not in the settings, or whose person may not answer the questions."""
+        for where, names in self._named():
+            for name in names:
+                if name not in people:
+                    hint = "name one of people"
+                    raise config_error(f"there is no person {name!r}", ("reminders", place, *where), hint)
+                if not people[name].may_answer(people_only=self.questions != "ordinary"):
+                    cause = f"{name!r} may not answer approvals"
+                    hint = "set `may: approve` for the person, or `questions: ordinary` here"
+                    raise config_error(cause, ("reminders", place, *where), hint)
+
+    @property
+    def rule(self) -> ReminderRule:
+        """The rule, as a run begins with it."""
+        steps = tuple([ReminderStep(after_seconds=step.after, ask=step.ask) for step in self.steps])
+        return ReminderRule(questions=self.questions, ask=self.ask, steps=steps)

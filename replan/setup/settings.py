@@ -28,18 +28,15 @@ from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
 from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
-from replan.setup.people import Answering, AnswerLinks, PersonEntry
+from replan.setup.people import Answering, AnswerLinks, PersonEntry, ReminderEntry, WebhookEntry
 from replan.setup.proxy import ProxyEntry
-from replan.setup.reminders import ReminderEntry
-from replan.setup.webhook import WebhookEntry
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import FREE, Price, micro_limit
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
-from runtime.models.base_url import check_base_url
 from runtime.models.prices import find_price
-from runtime.models.providers import PROVIDERS
+from runtime.models.providers import PROVIDERS, check_base_url
 
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
 """The limits that a server may bound: what clients may only lower, and `stop_below`, which they may only raise."""

@@ -25,7 +25,7 @@ from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, Trace
 
 from replan.telemetry import conventions as names
 from replan.telemetry.spans import Span, SpanLink
-from runtime.core.trace_ids import span_id, trace_id
+from runtime.core.names import span_id, trace_id
 from runtime.logs.redact import Redactor
 
 ANSWER_BYTES_MAX = 1024 * 1024

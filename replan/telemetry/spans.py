@@ -32,7 +32,7 @@ from replan.telemetry.conventions import model_label, provider_label
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import MICRO, Usage
-from runtime.core.trace_ids import span_id, trace_id
+from runtime.core.names import span_id, trace_id
 
 
 def input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], request_id: str) -> dict[str, str]:

@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from replan.runs.cached import MARK
 from replan.service.access import Principal
-from replan.service.refusals import RequestRefused
+from replan.service.limits import RequestRefused
+from replan.service.read_operations import PAGE_MAX, run_page
 from replan.service.requests import HTTP, encoded, in_terms
-from replan.service.run_list import PAGE_MAX, run_page
 from replan.views.errors import error_fields
 from replan.views.records import record_to_json, replies
 from replan.views.rows import row_to_json

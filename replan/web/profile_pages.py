@@ -11,8 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from actors.acquisition.profile import Profile, outline_lines
-from replan.runs.kept_profiles import checked_text, keep_profile, kept_profiles
-from replan.runs.profile_proposals import profile_text, proposed_profile
+from replan.runs.profile_proposals import checked_text, keep_profile, kept_profiles, profile_text, proposed_profile
 from replan.runs.shown import read_shown
 from replan.service.access import Principal
 from replan.views.errors import line_of_error

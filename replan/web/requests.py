@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from replan.service.access import Principal, same
-from replan.service.refusals import Reason, RequestRefused
+from replan.service.limits import Reason, RequestRefused
 from replan.service.store import Scope
 from replan.views.errors import line_of_error
 from replan.web.rendering import render

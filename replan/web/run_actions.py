@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from actors.run.limits import LIMITS, RunLimits, checked_limits
 from actors.values.model_settings import words_of
-from replan.runs import cancelling
+from replan.runs import changes
 from replan.runs.changes import Changes
 from replan.runs.orders import DEFAULT, ForkOrder
 from replan.service import messages
@@ -113,5 +113,5 @@ async def cancel(site: Site, request: Request, who: Principal, form: FormFields)
     run = request.path_params["run"]
     if form.text("sure") != "yes":
         raise UsageProblem("nothing is cancelled", hint="tick the box beside the button: a cancelled run is over")
-    finished = await cancelling.cancel_run(site.engine, run)
+    finished = await changes.cancel_run(site.engine, run)
     return back_to(f"/runs/{run}", "cancelled" if finished else "cancelling")

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from replan.runs.reader import ORDERS, RowQuery
 from replan.runs.status import STATUSES
 from replan.service.access import Principal
-from replan.service.run_list import QUERY_MAX, USD_MAX
+from replan.service.read_operations import QUERY_MAX, USD_MAX
 from replan.views.rows import row_to_json
 from replan.web.requests import page
 from replan.web.site import Site

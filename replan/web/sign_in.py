@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from replan.service.access import Principal, signed_in
-from replan.service.refusals import RequestRefused
+from replan.service.limits import RequestRefused
 from replan.setup.command_name import program
 from replan.web.rendering import render
 from replan.web.requests import FormFields, problem, status_of_error

@@ -22,8 +22,7 @@ from actors.run.questions import (
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.reminders import first_follows, what_follows
 from actors.values.format import stamp
-from replan.setup.people import Answering, PersonEntry
-from replan.setup.webhook import WebhookEntry, WebhookEvent
+from replan.setup.people import Answering, PersonEntry, WebhookEntry, WebhookEvent
 from replan.webhooks.answer_links import AnswerLink, signed_link
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import trio
 
 from actors.run.ids import is_child
+from replan.setup.people import WebhookEntry
 from replan.setup.version import release
-from replan.setup.webhook import WebhookEntry
 from replan.webhooks.messages import About, OutgoingMessage, Webhook, message_about, without_closed
 from runtime.core.errors import JournalError
 from runtime.host.held_cursor import UNREADABLE, HeldCursor
@@ -25,7 +25,7 @@ from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
-from runtime.models.base_url import is_loopback
+from runtime.models.providers import is_loopback
 
 if TYPE_CHECKING:
     import httpx2

@@ -1,6 +1,7 @@
-"""The names that runs and kinds of runs may have, and the name of a process that drives a run. Pure."""
+"""The names of runs, kinds and drivers, and the ids of traces that follow from them. Pure."""
 
 import re
+from hashlib import sha256
 
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """The id of a run: safe as a file name, in a URL and in a request header."""
@@ -22,3 +23,20 @@ def describe(owner: str) -> str:
     """Return `process PID on HOST` for the name of a process, and any other name unchanged."""
     parts = parts_of(owner)
     return owner if parts is None else f"process {parts[2]} on {parts[0]}"
+
+
+def trace_id(run: str) -> int:
+    """Return the id of a run's trace. A run has one, however often it is resumed."""
+    return _hashed(f"replan trace\n{run}", 16)
+
+
+def span_id(run: str, seq: int, part: str = "") -> int:
+    """Return the id of the span that the record at a place begins; `part` tells apart several of one record.
+
+    The span of the whole run begins with its first record.
+    """
+    return _hashed(f"replan span\n{run}\n{seq}\n{part}", 8)
+
+
+def _hashed(text: str, size: int) -> int:
+    return int.from_bytes(sha256(text.encode()).digest()[:size]) or 1  # Zero is no valid id.

@@ -21,8 +21,7 @@ from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead
 from runtime.journal.postgres import reading
 from runtime.journal.postgres.address import DatabaseAddress
-from runtime.journal.postgres.connecting import NOW, Connection, DatabaseLink, end
-from runtime.journal.postgres.failures import explain
+from runtime.journal.postgres.connecting import NOW, Connection, DatabaseLink, end, explain
 from runtime.journal.postgres.transaction import begun
 from runtime.journal.thread import ConnectionThread, open_thread
 

@@ -1,12 +1,14 @@
-"""The values that a run is admitted and driven with, and how driving it ended."""
+"""The values that a run is driven with: its options, its stop, and how a driver hears of messages."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import trio
 
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
-from runtime.journal.port import ORDINARY, Dead, Placement, nobody
+from runtime.journal.port import ORDINARY, Dead, Journal, Placement, nobody
 
 TERMINATED_SECONDS = 30.0
 """How long a process that is told to end (SIGTERM) waits for replies in flight."""
@@ -62,3 +64,39 @@ class Stop:
     """Set: do not wait for replies in flight either."""
     grace: float | None = None
     """The seconds to wait for replies in flight; None is as long as their own time limits allow."""
+
+
+ChangeSignal = Callable[[], Awaitable[None]]
+"""Returns when the inbox may have changed since the last call."""
+
+
+class Polling:
+    """Asks the journal at an interval whether anything was committed. For a driver that is alone in its process."""
+
+    def __init__(self, journal: Journal[Any], seconds: float) -> None:
+        self._journal, self._seconds, self._version = journal, seconds, -1
+
+    async def __call__(self) -> None:
+        """Return once the journal has changed since the last call."""
+        while True:
+            await trio.sleep(self._seconds)
+            version = await self._journal.version()
+            if version != self._version:
+                self._version = version
+                return
+
+
+class WakeSignal:
+    """Set by a host for one of its runs, so that a thousand runs need not poll."""
+
+    def __init__(self) -> None:
+        self._event = trio.Event()
+
+    def wake(self) -> None:
+        """End the current wait, or the next one."""
+        self._event.set()
+
+    async def __call__(self) -> None:
+        """Return once `wake` was called since the last return."""
+        await self._event.wait()
+        self._event = trio.Event()

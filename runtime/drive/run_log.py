@@ -1,4 +1,4 @@
-"""The records of one run as its driver holds them: the state after the last one, and the appending of further ones.
+"""The records of one run as its driver holds them, and the writing of an event of a run that nobody drives.
 
 No event is acted on before it is appended. A batch is appended as far as the daily budget allows. It waits while the
 disk is full, while other processes keep the journal busy, and while the journal's database cannot be reached.
@@ -13,14 +13,22 @@ from typing import Any, Generic, TypeVar, assert_never
 import trio
 
 from runtime.core.crash_points import reached
-from runtime.core.errors import Fenced, HomeBudgetSpent, JournalBusy, JournalError, JournalUnreachable, StorageFull
+from runtime.core.errors import (
+    Fenced,
+    HomeBudgetSpent,
+    JournalBusy,
+    JournalError,
+    JournalUnreachable,
+    StorageFull,
+    UsageProblem,
+)
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Machine, Refused, Summary, fold, settle
 from runtime.core.measured import APPEND_SECONDS, report_measure
 from runtime.core.messages import Overdrawn, stamped
-from runtime.drive.lease import LeaseKeeper
-from runtime.drive.options import Admission, Stop
+from runtime.drive.lease import LeaseKeeper, claim, release_quietly
+from runtime.drive.options import Admission, LeaseTerms, Stop
 from runtime.journal.port import Fact, Journal
 from runtime.logs import log
 
@@ -258,3 +266,54 @@ class RunLog(Generic[S, E]):
                 raise
         report_measure(APPEND_SECONDS, trio.current_time() - started_at)
         return records
+
+
+M = TypeVar("M")
+
+
+async def admit(
+    machine: Machine[S, E, M], journal: Journal[E], run: str, admission: Admission, message: M
+) -> list[Record[E]]:
+    """Admit a run with the event that the machine makes of the message that starts it, in one transaction.
+
+    Nobody holds the run then. Raises `RunExists`, `StorageFull`, and `UsageProblem` for a message that starts no run.
+    """
+    initial = machine.initial()
+    accepted = machine.accept(initial, stamped(message, 0.0))
+    if accepted is None or isinstance(accepted, Refused):
+        reason = accepted.reason if isinstance(accepted, Refused) else "the message starts no run"
+        raise UsageProblem(reason, place=f"kind {admission.kind}")
+    summary = machine.summary(machine.evolve(initial, accepted))
+    reached("append.before")
+    header = (run, admission.title, admission.kind, admission.format)
+    records = await journal.create(*header, facts=[Fact(accepted)], summary=summary, placement=admission.placement)
+    reached("append.after")
+    for record in records:
+        log.log_record(record)
+    return records
+
+
+async def append_one(
+    machine: Machine[S, E, Any], journal: Journal[E], run: str, terms: LeaseTerms, message: Any
+) -> bool:
+    """Append the event that the machine makes of a message; return False where it makes none.
+
+    Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, `StorageFull`.
+    """
+    with trio.CancelScope(shield=True):  # Else a lease could be taken and never given back.
+        epoch = await claim(journal, run, terms)
+        try:
+            records = await journal.read(run)
+            state = fold(machine, (record.event for record in records))
+            accepted = machine.accept(state, stamped(message, 0.0))
+            if accepted is None or isinstance(accepted, Refused):
+                return False
+            summary = machine.summary(machine.evolve(state, accepted))
+            new_records = await journal.append(
+                run, after=len(records), epoch=epoch, facts=[Fact(accepted)], summary=summary
+            )
+        finally:
+            await release_quietly(journal, run, epoch)
+    for record in new_records:
+        log.log_record(record)
+    return True

@@ -20,10 +20,9 @@ from runtime.core.events import ROUNDING
 from runtime.core.machine import Machine, Refused, Work, fold
 from runtime.core.messages import Mailed, Message, Parking, Resumed, stamped
 from runtime.drive.actor import Actor, Mailbox
-from runtime.drive.changes import ChangeSignal, Polling
 from runtime.drive.envelope import Delivery, Envelope, Report
 from runtime.drive.lease import LeaseKeeper, end_by_message, takeover
-from runtime.drive.options import Admission, Ending, LeaseTerms, Stop
+from runtime.drive.options import Admission, ChangeSignal, Ending, LeaseTerms, Polling, Stop
 from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
 from runtime.journal.port import Journal
 from runtime.logs import log

@@ -28,8 +28,7 @@ from runtime.core.errors import (
 )
 from runtime.core.machine import Summary
 from runtime.dispatch.port import Dispatcher, Job
-from runtime.drive.changes import ChangeSignal, Polling, WakeSignal
-from runtime.drive.options import Ending, Stop
+from runtime.drive.options import ChangeSignal, Ending, Polling, Stop, WakeSignal
 from runtime.host.notices import (
     Failed,
     Finished,

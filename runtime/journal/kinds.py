@@ -1,4 +1,4 @@
-"""Kinds of runs as a journal stores them: a name, the format version of the events, and the codec that reads them.
+"""Kinds of runs and versions of a journal: the codec that reads the events of a kind, and what this release reads.
 
 The journal knows nothing else about a kind. A process opens it with the codecs of the kinds that it knows; runs of
 other kinds are listed, but can be neither read nor driven there.
@@ -7,7 +7,7 @@ other kinds are listed, but can be neither read nor driven there.
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from runtime.core.errors import KindUnknown
+from runtime.core.errors import JournalNewer, JournalUnreadable, KindUnknown
 from runtime.core.events import Codec
 
 E = TypeVar("E")
@@ -47,3 +47,21 @@ def check_drivable(formats: Formats | None, run: str, kind: str, format: int) ->
     """Raise `KindUnknown` unless the run is `drivable`."""
     if formats is not None and not drivable(formats, kind, format):
         raise KindUnknown(run, kind, format, formats.get(kind))
+
+
+VERSION = 1
+"""The version that this release writes; 1 is the first."""
+
+BEFORE_FIRST = "written by an older development version, whose journals this one does not open"
+"""Why a journal is refused whose tables are from before version 1."""
+
+
+def check_version(place: str, version: int) -> None:
+    """Raise `JournalNewer` for a version that a newer release has written."""
+    if version > VERSION:
+        raise JournalNewer(place, version, VERSION)
+
+
+def before_first(place: str) -> JournalUnreadable:
+    """Return the error for a journal of an older development version."""
+    return JournalUnreadable(place, BEFORE_FIRST, "begin another home or database, or go on with that version")

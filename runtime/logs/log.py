@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from runtime.core.events import Event, Record
-from runtime.core.total_readers import listen
-from runtime.core.trace_ids import span_id, trace_id
+from runtime.core.names import span_id, trace_id
 from runtime.logs.redact import Redactor
+from runtime.models.replies import listen
 
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger

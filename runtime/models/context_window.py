@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import orjson
 import trio
 
-from runtime.models.base_url import OPENAI_URL, is_local
 from runtime.models.port import Fault, FaultKind, ModelRequest
+from runtime.models.providers import OPENAI_URL, is_local
 
 TOKEN_BYTES = 6
 """More bytes than a token has on average in a text without runs of white space; English prose has 4 to 5."""

@@ -9,8 +9,8 @@ import httpx2
 
 from runtime.core.errors import UsageProblem
 from runtime.models.answer_reader import STREAM_FACTOR
-from runtime.models.base_url import is_local, is_loopback, is_name
 from runtime.models.port import Fault, FaultKind
+from runtime.models.providers import is_local, is_loopback, is_name
 
 _PIECES_MAX = 20_000  # Of an answer that is not streamed. Chunks of one byte cost ten microseconds each.
 

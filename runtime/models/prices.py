@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runtime.core.ledger import MTOK, Price, PriceTier
-from runtime.models.base_url import OPENAI_URL
+from runtime.models.providers import OPENAI_URL
 
 
 def find_price(

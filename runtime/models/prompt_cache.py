@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any, Literal, cast, get_args
 
 from runtime.core.errors import UsageProblem
-from runtime.models.base_url import ANTHROPIC_URL, OPENAI_URL
 from runtime.models.port import ModelRequest
+from runtime.models.providers import ANTHROPIC_URL, OPENAI_URL
 
 PromptCache = Literal["auto", "on", "off"]
 """Where the fields are sent: to the own address of OpenAI or Anthropic, to any address, or to none."""

@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 import replan
-from replan.runs.cancelling import record_undrivable
+from replan.runs.changes import record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
 from runtime.core.errors import Held, RunNotFound

@@ -4,7 +4,7 @@ import pytest
 import trio.lowlevel
 
 import replan
-from replan.setup import entry_points, plugins
+from replan.setup import plugins
 from tests.cli.samples import PLAN, PROBLEM, write_script
 
 MODULE = """
@@ -68,9 +68,9 @@ def installed(tmp_path, monkeypatch):
     lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()) for group, points in groups.items()]
     (info / "entry_points.txt").write_text("\n".join(lines))
     monkeypatch.syspath_prepend(str(folder))
-    entry_points._points.cache_clear()
+    plugins._points.cache_clear()
     yield
-    entry_points._points.cache_clear()
+    plugins._points.cache_clear()
 
 
 def plan_text():

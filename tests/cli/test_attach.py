@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from actors.values.attachments import ATTACHMENT_BYTES_MAX, ATTACHMENTS_BYTES_MAX
+from actors.values.given import ATTACHMENT_BYTES_MAX, ATTACHMENTS_BYTES_MAX
 from tests.cli.samples import ANALYSIS, PLAN, RECON, STRATEGY
 from tests.cli.test_bad_input import assert_refused
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from runtime.journal.versions import VERSION
+from runtime.journal.kinds import VERSION
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
 
 EDITS = {

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
+from runtime.journal.kinds import VERSION
 from runtime.journal.sqlite.schema import EARLIER_ID
-from runtime.journal.versions import VERSION
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
 
 

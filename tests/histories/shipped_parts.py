@@ -17,7 +17,7 @@ from actors.planning.prompt_context import context_for
 from actors.templates.model import write
 from actors.templates.tables import load_templates
 from actors.values.findings import bounded
-from replan.setup.data_files import data_root
+from replan.setup.version import data_root
 
 
 def written(given):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from replan.runs.cancelling import record_undrivable
+from replan.runs.changes import record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
 from runtime.core.errors import JournalError, MachineRunsAway, UsageProblem

@@ -2,7 +2,7 @@
 
 `frozen_names.json` is what 1.0.0 writes. Until that is released, write it anew with `python -m
 tests.journal.list_stored_names`. From then on add to it, and never change it: a name that is to be called differently
-is read under both and stays in the list, and a new one raises the version of journals (`runtime.journal.versions`).
+is read under both and stays in the list, and a new one raises the version of journals (`runtime.journal.kinds`).
 """
 
 import json
@@ -45,9 +45,9 @@ from actors.values.question_form import Choice, Inquiry
 from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.runs.status import STATUSES
-from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
+from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Amount, Limits, Price, PriceTier, Usage
 from runtime.journal.memory import open_memory

@@ -17,7 +17,7 @@ from runtime.core.errors import (
 from runtime.core.machine import Summary
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.port import Fact, RunFilter
-from runtime.journal.sqlite import failures
+from runtime.journal.sqlite import schema
 from runtime.journal.sqlite.journal import open_sqlite
 from tests.contracts.toy_events import CODEC, RUNNING, Counted, Noted, counted, driven, events
 from tests.journal.behind import query
@@ -207,14 +207,14 @@ async def test_while_the_log_is_repaired_the_version_stays_and_other_faults_are_
 def test_a_log_index_without_room_is_a_full_disk_and_another_fault_is_not(path):
     error = apsw.IOError("disk I/O error")
     error.extendedresult = apsw.SQLITE_IOERR_SHMSIZE
-    assert isinstance(failures.explain(path, USE_ANOTHER, error), StorageFull)
+    assert isinstance(schema.explain(path, USE_ANOTHER, error), StorageFull)
     error.extendedresult = apsw.SQLITE_IOERR_FSYNC
-    assert not isinstance(failures.explain(path, USE_ANOTHER, error), StorageFull)
+    assert not isinstance(schema.explain(path, USE_ANOTHER, error), StorageFull)
 
 
 @pytest.mark.parametrize("kind", [apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError, apsw.ReadOnlyError])
 def test_what_sqlite_may_not_open_is_told_with_its_place_and_what_to_do(path, kind):
-    meaning = failures.explain(path, USE_ANOTHER, kind("unable to open"))
+    meaning = schema.explain(path, USE_ANOTHER, kind("unable to open"))
     assert isinstance(meaning, JournalUnreadable)
     assert str(meaning).startswith(f"{path}: unable to open (make it")
 

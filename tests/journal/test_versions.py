@@ -4,11 +4,11 @@ import pytest
 
 from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
 from runtime.journal.folder import USE_ANOTHER
+from runtime.journal.kinds import VERSION
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite import schema
+from runtime.journal.sqlite.raw import upgrade
 from runtime.journal.sqlite.reading import at_once, open_to_read
-from runtime.journal.sqlite.upgrading import upgrade
-from runtime.journal.versions import VERSION
 from tests.contracts.toy_events import CODEC, RUNNING, counted
 from tests.journal.behind import change, query
 from tests.support.release_two import everything, release_two

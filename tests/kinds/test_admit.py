@@ -4,7 +4,7 @@ import pytest
 
 import replan
 from replan.agents import AgentTask, Limits
-from replan.setup import entry_points
+from replan.setup import plugins
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    entry_points._points.cache_clear()
+    plugins._points.cache_clear()
     yield tmp_path / "home"
-    entry_points._points.cache_clear()
+    plugins._points.cache_clear()
 
 
 @pytest.mark.parametrize(

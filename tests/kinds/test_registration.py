@@ -8,7 +8,7 @@ from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.handlers.agents import agent_kind
 from actors.planning.kind import PLANNING
-from replan.setup import entry_points
+from replan.setup import plugins
 from replan.setup.kinds import GROUP, Kinds
 from runtime.core.errors import KindUnknown, UsageProblem
 from tests.run.haggler import Haggler
@@ -25,7 +25,7 @@ def installed(monkeypatch):
 
     def install(*pairs):
         points = tuple(EntryPoint(name, value, GROUP) for name, value in pairs)
-        monkeypatch.setattr(entry_points, "_points", lambda group, _: points if group == GROUP else ())
+        monkeypatch.setattr(plugins, "_points", lambda group, _: points if group == GROUP else ())
         return Kinds()
 
     return install

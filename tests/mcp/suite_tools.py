@@ -9,7 +9,7 @@ from dataclasses import replace
 import trio
 from mcp_types import CallToolResult, TextContent
 
-from replan.runs.cancelling import record_crash
+from replan.runs.changes import record_crash
 from tests.cli.samples import ANALYSIS, ASKING, PROBLEM, RECON, delayed_reply
 from tests.mcp.world import ANSWER
 from tests.web.world import PLANS

@@ -6,7 +6,7 @@ import pytest
 import trio
 from mcp.shared.exceptions import MCPError
 
-from replan.runs.cancelling import record_crash
+from replan.runs.changes import record_crash
 from replan.runs.home import open_home
 from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config

@@ -22,7 +22,7 @@ from mcp_types import (
 
 from actors.values.answers import ANSWER_MAX
 from replan.mcp.calls import TASKS
-from replan.runs.cancelling import record_crash
+from replan.runs.changes import record_crash
 from replan.runs.orders import Offer, Order
 from replan.service.access import without_token
 from replan.service.store import Store

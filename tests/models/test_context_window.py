@@ -5,10 +5,10 @@ import json
 import pytest
 import trio
 
-from runtime.models.base_url import OPENAI_URL
 from runtime.models.context_window import ContextWindow, learned_window, least_tokens, listed_window, too_long
-from runtime.models.openai import open_openai
+from runtime.models.openai_client import open_openai
 from runtime.models.port import FaultKind, Reply
+from runtime.models.providers import OPENAI_URL
 from tests.contracts.model import TEXT, request
 from tests.models.wired import FixedClock, fault_of
 from tests.support.openai_server import Answer, serve

@@ -3,9 +3,9 @@
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from replan.runs.models import RoutedModel
 from runtime.models.port import Reply
 from runtime.models.probe import Askable
-from runtime.models.routed import RoutedModel
 from tests.contracts.model import STEPS, TEXT, ModelContract, request
 from tests.models.replayed import replaying
 from tests.models.wired import wired

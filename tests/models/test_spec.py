@@ -12,7 +12,7 @@ from actors.config.model_spec import (
     parse_model_spec,
 )
 from runtime.core.errors import UsageProblem
-from runtime.models.base_url import (
+from runtime.models.providers import (
     CALL_SECONDS,
     LOCAL_CALL_SECONDS,
     call_seconds,

@@ -9,8 +9,8 @@ from unified_planning.plans import PlanKind, SequentialPlan
 from unified_planning.shortcuts import And, BoolType, Fluent, InstantaneousAction, Not, Problem
 
 from actors.guards.pddl_judgement import judge_actions
+from actors.pddl.action_list import ACTIONS_MAX
 from actors.pddl.domain import PlanAction
-from actors.pddl.plan_reader import ACTIONS_MAX
 from actors.values.findings import Code, Finding
 from replan import unified_planning_engine
 from replan.unified_planning_engine import NAME, ReplanValidator, model_of, register

@@ -4,11 +4,10 @@ import time
 
 import pytest
 
-from actors.pddl.domain import Atom, Literal
+from actors.pddl.action_list import ACTIONS_MAX, read_plan_actions
+from actors.pddl.domain import Atom, Literal, specification
 from actors.pddl.domain_reader import read_domain, read_problem
 from actors.pddl.expressions import BYTES_MAX, WORDS_MAX
-from actors.pddl.plan_reader import ACTIONS_MAX, read_plan_actions
-from actors.pddl.task import specification
 from actors.values.given import PddlTexts
 from runtime.core.errors import UsageProblem
 from tests.pddl.worlds import BLOCKS, ROOMS, TWO

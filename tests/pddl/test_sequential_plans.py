@@ -3,8 +3,8 @@
 import pytest
 
 from actors.guards.pddl_judgement import judge_actions
+from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain_reader import read_domain, read_problem
-from actors.pddl.plan_reader import read_plan_actions
 from actors.pddl.translation import translate
 from runtime.core.errors import UsageProblem
 from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, SWAP, TWO

@@ -8,11 +8,11 @@ from actors.planning.workflow_drift import edited
 from actors.run.kind import Setup
 from actors.run.settings import change_of
 from replan.runs.prepare import call_seconds_of, setup_for
-from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
+from replan.setup.version import data_root
 from runtime.core.ledger import Ledger, Limits
-from runtime.models.base_url import CALL_SECONDS, LOCAL_CALL_SECONDS
+from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 
 PROBLEM = "The login fails with a timeout in app/login.py. Fix the bug."
 LOCAL = {"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}

@@ -327,7 +327,7 @@ def test_a_time_limit_of_the_plug_in_s_own_is_its_error(guarded):
 
 
 def test_an_interrupt_inside_a_task_group_is_not_taken_for_an_error_of_the_plug_in():
-    from actors.config.plugin_errors import attribute_errors
+    from actors.config.step_guards import attribute_errors
 
     for error in (KeyboardInterrupt(), BaseExceptionGroup("", [ValueError(), KeyboardInterrupt()])):
         with pytest.raises(type(error)) as caught, attribute_errors("guard mine"):

@@ -11,7 +11,7 @@ import anyio.lowlevel
 import pytest
 
 import replan
-from replan.setup import entry_points, plugins
+from replan.setup import plugins
 from tests.tidy.source import ROOT
 
 EXAMPLE = ROOT / "docs" / "examples" / "plugins"
@@ -42,10 +42,10 @@ def installed(tmp_path, monkeypatch):
     lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()) for group, points in groups]
     (info / "entry_points.txt").write_text("\n".join(lines))
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    entry_points._points.cache_clear()
+    plugins._points.cache_clear()
     monkeypatch.delitem(sys.modules, "repository_plugins", raising=False)
     yield importlib.import_module("repository_plugins")
-    entry_points._points.cache_clear()
+    plugins._points.cache_clear()
 
 
 def solve():

@@ -7,8 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from actors.config.loader import load_workflow, shipped_workflows
-from actors.config.step_prompts import entry_for
+from actors.config.loader import entry_for, load_workflow, shipped_workflows
 from actors.guards.built_in import BUILT_IN
 from actors.guards.fields import (
     ANALYSIS_SCHEMA,

@@ -14,8 +14,7 @@ import pytest
 
 from actors.acquisition.prepare import PreparedAcquisition
 from actors.acquisition.profile import Profile
-from actors.config.plugin_errors import PlugInFailed
-from actors.config.step_guards import guard_for
+from actors.config.step_guards import PlugInFailed, guard_for
 from actors.execution.replan_rules import given_facts
 from actors.guards.built_in import BUILT_IN
 from actors.planning.machine import PlanningMachine
@@ -24,12 +23,12 @@ from actors.run.state import NotStarted
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import bounded
 from replan.setup.plugins import registry
-from runtime.core import total_readers
 from runtime.core.ledger import Limits
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Mailed, Resumed, Woken
 from runtime.logs import log
 from runtime.logs.redact import Redactor
+from runtime.models import replies
 from runtime.models.port import Reply
 from tests.acquisition import stage as acquisition
 from tests.acquisition.states import BOOT, SMALL
@@ -56,10 +55,10 @@ PASSAGE = (
 def unread():
     """The exceptions that readers have raised; the boundary has turned each into a rejection."""
     heard = []
-    before = total_readers._listener
-    total_readers.listen(lambda what: heard.append((what, repr(sys.exc_info()[1]))))
+    before = replies._listener
+    replies.listen(lambda what: heard.append((what, repr(sys.exc_info()[1]))))
     yield heard
-    total_readers.listen(before)
+    replies.listen(before)
 
 
 def acquire(dice, sent):
@@ -341,7 +340,7 @@ def test_the_log_has_the_traceback_of_a_reader_that_raised():
     stream = io.StringIO()
     log.configure(stream=stream, json=True, level="INFO", redactor=Redactor(()))
     try:
-        assert total_readers.total("the test", len)(broken)() == len(total_readers.unread("the test", OverflowError()))
+        assert replies.total("the test", len)(broken)() == len(replies.unread("the test", OverflowError()))
     finally:
         log.reset()
     line = json.loads(stream.getvalue())

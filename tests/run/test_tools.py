@@ -5,10 +5,10 @@ from typing import get_args
 import pytest
 
 from actors.run import tools
-from actors.run.control import accept_control
 from actors.run.ending import RunFinished
 from actors.run.evolve import evolve_run
 from actors.run.fork_event import Forked, MadeCall
+from actors.run.machine import accept_control
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.result import status_row
 from actors.run.rules import end_tools, take_over_tools

@@ -5,8 +5,8 @@ import trio
 
 from runtime.core.clock import TrioClock
 from runtime.core.errors import JournalBusy, JournalError, RunExists, StorageFull, UsageProblem
-from runtime.drive.offline import admit
 from runtime.drive.options import Admission, Ending, Stop
+from runtime.drive.run_log import admit
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.journal.port import RunFilter

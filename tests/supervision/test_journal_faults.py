@@ -7,11 +7,10 @@ import pytest
 import trio
 
 from runtime.core.errors import JournalBusy, JournalDamaged, JournalError, StorageFull
-from runtime.drive.changes import WakeSignal
-from runtime.drive.options import Ending, LeaseTerms, Stop
+from runtime.drive.options import Ending, LeaseTerms, Stop, WakeSignal
 from runtime.journal.memory import Fault
 from runtime.journal.port import Journal
-from runtime.journal.sqlite import failures
+from runtime.journal.sqlite import schema
 from tests.supervision.negotiation_run import bidder, driver_of, failing, open_negotiation, post_cancel, request_stop
 from tests.support.negotiation import NegotiationEvent, Start
 
@@ -49,7 +48,7 @@ async def test_a_stop_at_a_full_disk_or_busy_journal_leaves_the_run_to_be_resume
 
 
 def test_a_busy_error_of_sqlite_is_a_journal_busy_error(tmp_path):
-    error = failures.explain(tmp_path / "journal", "", apsw.BusyError("locked"))
+    error = schema.explain(tmp_path / "journal", "", apsw.BusyError("locked"))
     assert isinstance(error, JournalBusy)
     assert error.passing
 

@@ -9,8 +9,8 @@ import trio
 from runtime.core.clock import TrioClock
 from runtime.core.errors import Fenced, JournalDamaged, JournalError, StorageFull
 from runtime.drive.lease import LeaseKeeper
-from runtime.drive.offline import append_one
 from runtime.drive.options import Ending
+from runtime.drive.run_log import append_one
 from runtime.journal.memory import Fault
 from runtime.journal.port import Journal
 from tests.supervision.negotiation_run import LEASE, bidder, driver_of, failing, open_negotiation

@@ -4,14 +4,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from runtime.journal import versions
+from runtime.journal import kinds
 
 
 @contextmanager
 def release_two(schema, step):
     """Let what is opened within a `with` block be of that release; `schema` is a store's, `step` a statement."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (versions, schema):
+        for module in (kinds, schema):
             patch.setattr(module, "VERSION", 2)
         patch.setattr(schema, "UPGRADES", (*schema.UPGRADES, (step,)))
         yield

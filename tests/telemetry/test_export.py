@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from runtime.core.trace_ids import span_id, trace_id
+from runtime.core.names import span_id, trace_id
 from tests.cli.samples import ANALYSIS as CLI_ANALYSIS
 from tests.cli.samples import PLAN, RECON, STRATEGY, write_script
 from tests.cli.samples import PROBLEM as LOGIN_FAILS

@@ -11,7 +11,7 @@ from replan.runs.home import open_home
 from replan.telemetry.conventions import model_label, provider_label
 from replan.telemetry.metrics import measures_of
 from replan.telemetry.spans import Trace, spans_of
-from runtime.core.trace_ids import span_id, trace_id
+from runtime.core.names import span_id, trace_id
 from runtime.journal.port import RunFilter
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 

@@ -14,8 +14,8 @@ from hypercorn.trio import serve
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult
 
-from actors.run.texts import storable
 from actors.run.tools import ToolOutcome
+from actors.run.words import storable
 from actors.tools.loader import load_tools
 from actors.tools.mcp_talk import schema_problem, text_of
 from actors.tools.specs import McpSpec, filled_in

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from replan.runs import kept_profiles as kept
+from replan.runs import profile_proposals as kept
 from replan.setup.home_folder import locate_home
 from tests.acquisition.test_profile_guard import GOOD, changed
 from tests.web.world import served

@@ -182,7 +182,7 @@ def _explain(name: str, *, as_json: bool) -> int:
     from actors.acquisition.profile import outline_json, outline_lines
     from actors.acquisition.profile_check import load_profile
     from replan.cli.terminal.console import print_json, show
-    from replan.setup.data_files import data_root
+    from replan.setup.version import data_root
 
     profile = load_profile(name, data_root()).profile
     if as_json:

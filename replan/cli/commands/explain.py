@@ -85,7 +85,7 @@ def terms() -> list[GlossaryTerm]:
     """Return every term that can be explained, section by section."""
     import yaml
 
-    from replan.setup.data_files import data_root
+    from replan.setup.version import data_root
 
     configs = data_root() / "configs"
     every_term: list[GlossaryTerm] = []

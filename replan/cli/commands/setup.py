@@ -119,7 +119,7 @@ def version(*, as_json: bool) -> int:
     from replan.setup.version import release
 
     if as_json:
-        from runtime.journal.versions import VERSION
+        from runtime.journal.kinds import VERSION
 
         print_json({"version": release(), "python": platform.python_version(), "journal": VERSION})
     else:

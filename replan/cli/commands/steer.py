@@ -144,13 +144,13 @@ async def _cancel(invocation: Invocation, name: str | None, undo: bool, as_json:
     from replan.cli.home import opened
     from replan.cli.reading import named_or_newest
     from replan.cli.terminal.console import notice, print_json
-    from replan.runs import cancelling
+    from replan.runs import changes
 
     async with opened(invocation) as engine:
         run = await named_or_newest(engine, name)
         if undo:
             return await _undo_driven(engine, run, as_json)
-        finished = await cancelling.cancel_run(engine, run)
+        finished = await changes.cancel_run(engine, run)
     waits = f"is cancelled once the process driving it takes the message; `{program()} show {run}` shows how it ends"
     notice(f"run {run} {'is cancelled' if finished else waits}")
     if as_json:

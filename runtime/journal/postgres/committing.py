@@ -19,8 +19,7 @@ import trio
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalUncertain
 from runtime.journal.group_commit import GROUP_MAX, GroupCommit
-from runtime.journal.postgres.connecting import Connection, DatabaseLink, end
-from runtime.journal.postgres.failures import explain, leaves_unknown, passes
+from runtime.journal.postgres.connecting import Connection, DatabaseLink, end, explain, leaves_unknown, passes
 from runtime.journal.postgres.group import Alone, Group, GroupResults, Request, decide, size_of, writes_early
 from runtime.journal.postgres.transaction import MARK, OverBudgetError, begin_alone, begun, lock, marked, write
 from runtime.journal.rules import RunOperation

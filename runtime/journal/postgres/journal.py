@@ -20,8 +20,7 @@ from runtime.journal.port import Dead, Deleted, Journal
 from runtime.journal.postgres import reading, schema
 from runtime.journal.postgres.address import DatabaseAddress
 from runtime.journal.postgres.committing import RETRY_SECONDS, Committer, PostgresWriter, open_writer
-from runtime.journal.postgres.connecting import ANSWER_SECONDS, Cursor, DatabaseLink, Time
-from runtime.journal.postgres.failures import explain
+from runtime.journal.postgres.connecting import ANSWER_SECONDS, Cursor, DatabaseLink, Time, explain
 from runtime.journal.postgres.group import Alone
 from runtime.journal.postgres.raw import delete_runs
 from runtime.journal.postgres.reading import PostgresReader, retried

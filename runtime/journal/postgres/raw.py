@@ -8,7 +8,7 @@ import psycopg
 
 from runtime.core.crash_points import reached
 from runtime.core.daily_budget import NO_LIMIT
-from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound
+from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound, UsageProblem
 from runtime.journal import rules
 from runtime.journal.head import COLUMNS, FIXED, RunHead, checked, read_head
 from runtime.journal.port import Deleted
@@ -16,8 +16,7 @@ from runtime.journal.postgres import schema
 from runtime.journal.postgres.address import DatabaseAddress
 from runtime.journal.postgres.batch import StatementBatch
 from runtime.journal.postgres.committing import Committer
-from runtime.journal.postgres.connecting import Cursor, DatabaseLink
-from runtime.journal.postgres.failures import explain
+from runtime.journal.postgres.connecting import Connection, Cursor, DatabaseLink, connect, explain
 from runtime.journal.postgres.group import Alone
 from runtime.journal.postgres.reading import PostgresReader, Texts
 from runtime.journal.postgres.schema import check_upgraded, version_of
@@ -220,5 +219,26 @@ def open_inspection(address: DatabaseAddress) -> Iterator[Inspection | None]:
                 # be removed beside its tables. Numbers are also skipped where an admission failed: they tell nothing.
                 agenda = {run: taken_up for run, *taken_up in cursor.execute("SELECT id, due, unread FROM replan.runs")}
                 yield Inspection(PostgresReader(cursor, now), agenda=lambda head: agenda[head.id])
+    except psycopg.Error as error:
+        raise explain(address, error) from error
+
+
+Beside = Callable[[Connection, str], schema.Rights]
+"""Makes further tables, and returns the rights to them by the kind of the role; gets the place for messages."""
+
+
+def upgrade(address: DatabaseAddress, roles: Mapping[str, str], beside: Beside = lambda _, __: {}) -> int:
+    """Upgrade a journal and return its version; `roles` has the name of a role for kinds of `schema.ROLES`.
+
+    Raises `JournalNewer`, `JournalUnreachable`, `JournalUnreadable`, and `UsageProblem` for a role that does not exist.
+    """
+    try:
+        with closing(connect(address)) as connection:
+            version = schema.upgrade(connection, address.place)
+            schema.grant(connection, dict(roles), beside(connection, address.place))
+            return version
+    except psycopg.errors.UndefinedObject as error:
+        hint = "make the role first: CREATE ROLE NAME LOGIN"
+        raise UsageProblem(address.shown(str(error)), place=address.place, hint=hint) from None
     except psycopg.Error as error:
         raise explain(address, error) from error

@@ -20,8 +20,7 @@ from runtime.journal.head import COLUMNS, LISTED, RunHead, checked, read_head
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
 from runtime.journal.postgres.batch import StatementBatch, StatementResult
-from runtime.journal.postgres.connecting import NOW, Cursor, DatabaseLink
-from runtime.journal.postgres.failures import passes
+from runtime.journal.postgres.connecting import NOW, Cursor, DatabaseLink, passes
 from runtime.journal.raw import Part, RunCopy, StoreReader, TextOf
 from runtime.journal.rules import named_texts
 

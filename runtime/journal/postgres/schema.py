@@ -4,7 +4,7 @@
 `due` and `unread` are indexed only where a host has to look. `asked` has the open questions as lists show them. Events
 name their texts by hash; `named_texts` says so to the database, which then refuses to delete a text that is needed.
 
-`journal.version` is the journal's (`runtime.journal.versions`).
+`journal.version` is the journal's (`runtime.journal.kinds`).
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from psycopg import errors, sql
 
 from runtime.core.errors import JournalDamaged, JournalUnreadable
+from runtime.journal.kinds import VERSION, before_first, check_version
 from runtime.journal.postgres.connecting import BEGIN, Connection, end
-from runtime.journal.versions import VERSION, before_first, check_version
 
 SCHEMA = "replan"
 

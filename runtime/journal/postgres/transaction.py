@@ -19,6 +19,7 @@ from runtime.core.errors import JournalError
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, seal
 from runtime.journal.head import CHANGING, COLUMNS, RunHead, checked, read_head
+from runtime.journal.kinds import check_version
 from runtime.journal.port import InboxItem
 from runtime.journal.postgres.address import DatabaseAddress
 from runtime.journal.postgres.batch import StatementBatch, StatementResult
@@ -36,7 +37,6 @@ from runtime.journal.postgres.connecting import (
 from runtime.journal.postgres.group import Group, TenantDay
 from runtime.journal.postgres.reading import message
 from runtime.journal.rules import RunOperation
-from runtime.journal.versions import check_version
 from runtime.logs import log
 
 CHANNEL = "replan_journal"

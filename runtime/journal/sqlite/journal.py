@@ -29,10 +29,10 @@ from runtime.journal.raw import StoreReader
 from runtime.journal.rules import Change, RunOperation, check_deletable, may_hold
 from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
-from runtime.journal.sqlite.failures import explain
 from runtime.journal.sqlite.raw import delete_runs, survey
 from runtime.journal.sqlite.reading import in_one_snapshot
 from runtime.journal.sqlite.rows import SqliteReader
+from runtime.journal.sqlite.schema import explain
 from runtime.journal.sqlite.writer import SqliteWriter, open_writer
 from runtime.journal.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.validation import check_text

@@ -20,8 +20,8 @@ from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
 from runtime.journal.rules import RunOperation, named_texts
 from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchor, Anchors, open_anchors
-from runtime.journal.sqlite.failures import explain
 from runtime.journal.sqlite.rows import SqliteReader
+from runtime.journal.sqlite.schema import explain, version_of
 
 _OF_A_RUN = ("agenda", "unread", "asked", "positions", "events", "inbox")
 """The tables with rows of a run, those that refer to others first."""
@@ -343,3 +343,9 @@ def _upgraded(source: apsw.Connection, folder: Path) -> Iterator[apsw.Connection
         backup.step()
     with closing(schema.open_writer(path, None, BUSY_SECONDS)) as upgraded:
         yield upgraded
+
+
+def upgrade(path: Path, use_another: str) -> int:
+    """Upgrade a file that exists and return its version. Raises as `open_raw` does."""
+    with open_writer(path, use_another, make=False) as (connection, _), transaction(connection):
+        return version_of(connection, path)

@@ -18,8 +18,8 @@ from runtime.journal.operations import ReadOperations
 from runtime.journal.raw import StoreReader
 from runtime.journal.sqlite import anchors, schema
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
-from runtime.journal.sqlite.failures import explain
 from runtime.journal.sqlite.rows import SqliteReader
+from runtime.journal.sqlite.schema import explain
 
 E = TypeVar("E")
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""The SQLite schema of a journal, and how its connections are opened.
+"""The SQLite schema of a journal, how its connections are opened, and what errors of SQLite mean.
 
 Event rows have the run's small number instead of its id, and hashes as bytes. Their table is an ordinary one with an
 index, not a clustered one: concurrent runs then append to the same last page, so a group commit writes few pages, and
@@ -11,7 +11,7 @@ questions as lists show them, `spending` the totals of a day, of each tenant and
 present; `cursors` and `positions` say how far copies of records
 have got.
 
-The file's `user_version` is the journal's (`runtime.journal.versions`). A file of an earlier version is upgraded when
+The file's `user_version` is the journal's (`runtime.journal.kinds`). A file of an earlier version is upgraded when
 it is opened for writing.
 """
 
@@ -24,8 +24,9 @@ from pathlib import Path
 
 import apsw
 
-from runtime.core.errors import JournalDamaged, UsageProblem
-from runtime.journal.versions import VERSION, before_first, check_version
+from runtime.core.errors import JournalBusy, JournalDamaged, JournalError, JournalUnreadable, StorageFull, UsageProblem
+from runtime.journal import folder
+from runtime.journal.kinds import VERSION, before_first, check_version
 
 APPLICATION_ID = 0x52504C31
 """Marks a file as a journal: "RPL1"."""
@@ -269,3 +270,30 @@ def _tables(connection: apsw.Connection) -> list[str]:
         " AND NOT (type = 'table' AND name = 'slots')"
     )
     return sorted(sql for (sql,) in connection.execute(statement))
+
+
+def explain(path: Path, use_another: str, error: Exception) -> Exception:
+    """Return the runtime's error for an error of SQLite or of the system; any other error unchanged."""
+    match error:
+        case apsw.FullError():
+            return StorageFull(str(path))
+        case apsw.IOError() if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE:
+            # On a full disk the index of the write-ahead log cannot be created.
+            return StorageFull(str(path))
+        case apsw.CorruptError() | apsw.NotADBError():
+            return JournalDamaged(str(path), str(error))
+        case UnicodeDecodeError():
+            return JournalDamaged(str(path), "a text in it is not UTF-8")
+        case apsw.BusyError():
+            return JournalBusy(str(path))
+        case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError() | apsw.ReadOnlyError():
+            return JournalUnreadable(str(path), str(error), folder.access_hint(use_another))
+        case apsw.IOError():
+            hint = "look at the disk, then try again; what was acknowledged is kept"
+            return JournalUnreadable(str(path), str(error), hint)
+        case apsw.Error():
+            return JournalError(f"{path}: {error}")
+        case OSError():
+            return folder.explain(error, path, use_another)
+        case _:
+            return error

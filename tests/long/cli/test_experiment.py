@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from replan.setup.data_files import data_root
+from replan.setup.version import data_root
 from tests.experiments.conftest import SMALL
 
 

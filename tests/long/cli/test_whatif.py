@@ -7,7 +7,7 @@ import apsw
 import pytest
 import yaml
 
-from replan.setup.data_files import data_root
+from replan.setup.version import data_root
 from tests.cli.conftest import ROOT, SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN
 from tests.cli.test_bad_input import assert_refused

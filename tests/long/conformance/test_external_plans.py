@@ -6,8 +6,8 @@ import pytest
 
 from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.guards.pddl_judgement import judge_actions
+from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain_reader import read_domain, read_problem
-from actors.pddl.plan_reader import read_plan_actions
 from actors.plans.reader import read_plan
 from actors.plans.semantics import replay
 from actors.values.artifacts import Artifact, Context

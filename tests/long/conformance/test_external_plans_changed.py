@@ -9,8 +9,8 @@ from unified_planning.io import PDDLReader
 from unified_planning.shortcuts import get_environment
 
 from actors.guards.pddl_judgement import judge_actions
+from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain_reader import read_domain, read_problem
-from actors.pddl.plan_reader import read_plan_actions
 from tests.long.conformance.test_external_plans import as_pddl
 from tests.pddl.test_against_unified_planning import theirs
 from tests.support.external import cases

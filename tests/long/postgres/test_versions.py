@@ -3,11 +3,11 @@
 import pytest
 
 from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
+from runtime.journal.kinds import VERSION
 from runtime.journal.port import RunFilter
 from runtime.journal.postgres import schema
 from runtime.journal.postgres.journal import open_postgres
-from runtime.journal.postgres.upgrading import upgrade
-from runtime.journal.versions import VERSION
+from runtime.journal.postgres.raw import upgrade
 from tests.contracts.toy_events import CODEC, RUNNING, counted
 from tests.support.release_two import everything, release_two
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 import trio
 
 from runtime.core.daily_budget import HomeBudget
-from runtime.drive.changes import WakeSignal
-from runtime.drive.options import Stop
+from runtime.drive.options import Stop, WakeSignal
 from runtime.host.host import Host
 from runtime.host.notices import Failed, OutsideTrouble
 from runtime.journal.memory import _MemoryJournal

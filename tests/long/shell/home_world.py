@@ -9,7 +9,7 @@ import trio
 
 from runtime.core.crash_points import install
 from runtime.core.daily_budget import HomeBudget, day_of
-from runtime.drive.offline import admit
+from runtime.drive.run_log import admit
 from runtime.drive.supervisor import Supervisor
 from runtime.host.host import LOOK_SECONDS, Host
 from runtime.journal.memory import MemoryStore, open_memory

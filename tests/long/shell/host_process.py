@@ -8,8 +8,8 @@ import trio
 
 from runtime.core.errors import Fenced, Held, JournalError
 from runtime.core.messages import Crashed
-from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms, Stop
+from runtime.drive.run_log import append_one
 from runtime.host.host import LOOK_SECONDS, RETRY_SECONDS_MAX
 from runtime.host.notices import Failed, NotDrivable
 from runtime.journal.memory import open_memory

@@ -18,8 +18,8 @@ from runtime.core.clock import SystemClock
 from runtime.core.ledger import Limits, Usage
 from runtime.core.machine import fold
 from runtime.core.messages import Parking
-from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms
+from runtime.drive.run_log import append_one
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.models.port import Fault, FaultKind, Reply

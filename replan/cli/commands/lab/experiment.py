@@ -55,9 +55,9 @@ def experiment(
     from replan.cli.plugins import registry_of
     from replan.experiments.definition import is_about_executions
     from replan.experiments.preparation import Installation
-    from replan.setup.data_files import data_root
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import read_user_config
+    from replan.setup.version import data_root
     from runtime.core.clock import SystemClock
 
     if (file is None) == (calibrate is None):
@@ -172,7 +172,7 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
     from actors.values.lines import line
     from replan.cli.terminal.console import out, print_json, rich_text
     from replan.experiments.calibration import calibrate, judge_curves, load_calibration
-    from replan.setup.data_files import data_root
+    from replan.setup.version import data_root
 
     calibration = load_calibration(data_root())
     rows = calibrate(calibration, folder)

@@ -69,7 +69,7 @@ def run(
 ) -> int:
     """Plan the PROBLEM of a DOMAIN: the model names actions, and what they need and do is what the domain says."""
     from replan.cli.commands.run import start_planning
-    from replan.runs.pddl_tasks import workflow_for_pddl
+    from replan.runs.planner_model import workflow_for_pddl
 
     text, texts = _read_task(domain, problem)
     values |= {"workflow": workflow or workflow_for_pddl(), "strict": False, "tools": None, "domain": domain}
@@ -111,7 +111,7 @@ def check(
 
     Exit 0: all valid; 3: some rejected; 2: some unreadable.
     """
-    from actors.pddl.task import task_in
+    from actors.pddl.domain_reader import task_in
     from actors.values.given import PddlTexts
     from replan.cli.commands.check import check_assurance, output_of
     from replan.cli.terminal.console import notice
@@ -149,7 +149,7 @@ def _read_task(domain: str, problem: str) -> tuple[str, PddlTexts]:
     Raises `UsageProblem` for files that cannot be read, and for a goal that holds at the beginning.
     """
     from actors.values.given import PddlTexts
-    from replan.runs.pddl_tasks import pddl_task
+    from replan.runs.planner_model import pddl_task
 
     if domain == problem == "-":
         raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")

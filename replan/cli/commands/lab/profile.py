@@ -78,12 +78,13 @@ def profile(
     from replan.cli.terminal.console import print_json
     from replan.experiments.preparation import Installation, prepare
     from replan.experiments.results import ResultsFolder
-    from replan.setup.data_files import data_root
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import read_user_config
+    from replan.setup.version import data_root
     from replan.tuning.model_profile import (
         PLAN_STEP,
         call_keys,
+        check_target,
         comparing,
         first_tasks,
         fitted,
@@ -91,9 +92,9 @@ def profile(
         preferred,
         workflow_text,
         write_definition,
+        write_tuned,
     )
     from replan.tuning.step_measures import measured
-    from replan.tuning.tuned_files import check_target, write_tuned
     from runtime.core.clock import SystemClock
 
     target, root = Path(out), data_root()
