@@ -16,8 +16,7 @@ from actors.run.ids import child_run, node_of
 from actors.values.artifacts import Artifact
 from actors.values.findings import Finding
 from actors.values.format import counted
-from actors.values.lines import Line, Style, StyledSpan, line
-from actors.values.notebook import html_of, markdown_of
+from actors.values.lines import Line, Style, StyledSpan, html_of, line, markdown_of
 from runtime.core.events import Record
 from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.models.replies import Parsed

@@ -1,6 +1,6 @@
 """A Postgres journal outside of an event loop: to copy runs out of it and into it, to delete and check."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
