@@ -31,7 +31,8 @@ from common import provenance_of, table, write
 
 from actors.guards.pddl_judgement import judge_actions
 from actors.pddl.action_list import actions_in
-from actors.pddl.domain import PlanAction, specification, task_in
+from actors.pddl.domain import PlanAction
+from actors.pddl.domain_reader import specification, task_in
 from actors.pddl.grounding import grounded, holds, invalidity_of
 from actors.prompting.book import SCHEMAS
 from actors.prompting.prompts_file import load_prompts

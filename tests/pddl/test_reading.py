@@ -5,8 +5,8 @@ import time
 import pytest
 
 from actors.pddl.action_list import ACTIONS_MAX, read_plan_actions
-from actors.pddl.domain import Atom, Literal, specification
-from actors.pddl.domain_reader import read_domain, read_problem
+from actors.pddl.domain import Atom, Literal
+from actors.pddl.domain_reader import read_domain, read_problem, specification
 from actors.pddl.expressions import BYTES_MAX, WORDS_MAX
 from actors.values.given import PddlTexts
 from runtime.core.errors import UsageProblem
