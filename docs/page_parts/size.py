@@ -8,10 +8,10 @@ from page_parts.markdown import table
 
 
 def size() -> str:
-    """Return the lines and files of each room at both commits."""
+    """Return the lines and files of the product, its tests and the docs at both commits; `make size` has each room."""
     (before, then), (commit, now) = published().items()
-    head = ("Room", f"Lines at {before}", "Files", f"Lines at {commit}", "Files")
-    return table(head, ((f"`{room}`", *(f"{count:,}" for count in counts)) for room, *counts in rows(then, now)))
+    head = ("What", f"Lines at {before}", "Files", f"Lines at {commit}", "Files")
+    return table(head, ((room, *(f"{count:,}" for count in counts)) for room, *counts in rows(then, now)[-3:]))
 
 
 PARTS: Mapping[str, Callable[[], str]] = {"size": size}
