@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from actors.values.findings import Finding, Verdict
     from actors.values.plugin_marks import generator, guard
     from replan.api.acquire import AcquisitionResult, aacquire, acquire
-    from replan.api.admit import aadmit, admit
     from replan.api.check import check
     from replan.api.executing import Done, ado, aexecute, do, execute, start_execution
     from replan.api.handle import Run
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from replan.api.options import MEMORY
     from replan.api.recorded_runs import awhatif, whatif
     from replan.api.runs import afork, aresume, asolve, aundo, drive, fork, resume, solve, start, undo
-    from replan.api.stored import RunSummary, acancel, adelete, aruns, ashow, cancel, delete, runs, show
+    from replan.api.stored import RunSummary, aadmit, acancel, adelete, admit, aruns, ashow, cancel, delete, runs, show
     from replan.runs.inbox import AnswerReceipt
     from replan.whatif.differences import FoldOutcome, RunComparison
     from runtime.core.errors import Held, ReplanError, RunNotFound, UsageProblem
@@ -140,13 +139,13 @@ _HOMES = {
     "UsageProblem": "runtime.core.errors",
     "Verdict": "actors.values.findings",
     "aacquire": "replan.api.acquire",
-    "aadmit": "replan.api.admit",
+    "aadmit": "replan.api.stored",
     "aanswer": "replan.api.inbox",
     "acancel": "replan.api.stored",
     "acquire": "replan.api.acquire",
     "adecline": "replan.api.inbox",
     "adelete": "replan.api.stored",
-    "admit": "replan.api.admit",
+    "admit": "replan.api.stored",
     "ado": "replan.api.executing",
     "aexecute": "replan.api.executing",
     "afork": "replan.api.runs",

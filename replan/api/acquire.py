@@ -6,24 +6,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition
+from actors.acquisition.prepare import AcquisitionInput
 from actors.acquisition.result import AcquisitionResult
 from actors.run.result import RunResult
 from replan.api.driving import beside_the_loop, driven
 from replan.api.loops import blocking, named_keywords, same_parameters
-from replan.api.options import MEMORY, Driving, Memory, StartKeywords, driving
+from replan.api.options import Memory, StartKeywords, driving
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
-from replan.setup.plugins import registry
-from replan.setup.settings import UserConfig
-from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
 __all__ = ["AcquisitionResult", "aacquire", "acquire"]
-
-_KEYWORDS = {"--model": "model", "GOAL": "goal", "PROFILE": "profile"}
-"""The Python keyword for each name of the command line that an error may contain."""
 
 
 @named_keywords
@@ -49,10 +43,10 @@ async def aacquire(
     how, limits = driving(home, options)
     wish = AcquisitionInput(os.fspath(profile), goal, given=given or {}, limits=limits)
     folder = None if docs is None else os.fspath(docs)
-    request = await beside_the_loop(partial(_prepared, wish, folder, how))
+    prepared = await beside_the_loop(partial(how.prepare, prepare_to_acquire, wish, folder))
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
-        return await session.begin(request, stop)  # Here: a host lacks the passed function.
+        return await session.begin(prepared.request, stop)  # Here: a host lacks the passed function.
 
     async with driven(new_run_id(), begin, how, is_new=True) as run:
         result = await run.result()
@@ -64,20 +58,3 @@ async def aacquire(
 def acquire(profile: str | Path, goal: str, **options: Any) -> AcquisitionResult:
     """Fill the schema of a profile, as `aacquire` does, outside of a trio or asyncio program."""
     return blocking("acquire", partial(aacquire, profile, goal, **options))
-
-
-def _prepared(wish: AcquisitionInput, docs: str | None, how: Driving) -> PreparedAcquisition:
-    """Prepare a run. Raises `UsageProblem`, whose place is the keyword."""
-    try:
-        prepared = prepare_to_acquire(
-            wish,
-            docs,
-            how.model,
-            registry=registry(how.guards, how.generators),
-            environment=how.environment,
-            config=UserConfig() if how.home is MEMORY else None,
-        )
-        prepared.check_model()
-    except UsageProblem as wrong:
-        raise UsageProblem(wrong.cause, place=_KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from wrong
-    return prepared.request

@@ -20,12 +20,11 @@ from replan.api.driving import beside_the_loop, driven
 from replan.api.handle import Run
 from replan.api.loops import blocking, in_any_loop, named_keywords, same_parameters
 from replan.api.options import MEMORY, Driving, Home, Memory, StartKeywords, check_types, driving
-from replan.api.runs import KEYWORDS, attached_to, goal_given, prepared_for_goal, prepared_run
+from replan.api.runs import attached_to, goal_given, prepared_for_goal, prepared_run
 from replan.runs.executing import (
     Approval,
     ExecutionOptions,
     PlanToExecute,
-    PreparedToExecute,
     plan_of_run,
     planned_with,
     prepare_to_execute,
@@ -38,8 +37,6 @@ from replan.runs.session import RunSession
 from replan.runs.token_goals import TokenGoal
 from replan.runs.workspaces import ensure_unused
 from replan.setup.home_folder import locate_home
-from replan.setup.plugins import registry
-from replan.setup.settings import UserConfig
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
@@ -177,7 +174,7 @@ def do(problem: str = "", **options: Any) -> Done:
 @asynccontextmanager
 async def _start(plan: AnyPlan, options: ExecutionOptions, how: Driving) -> AsyncIterator[Run[ExecutionResult]]:
     source = await _source(plan, how)
-    prepared = await beside_the_loop(partial(_prepared, source, options, how))
+    prepared = await beside_the_loop(partial(how.prepare, prepare_to_execute, source, options))
     await _ensure_unused(options, how)
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
@@ -224,23 +221,6 @@ def _of_result(result: Result) -> PlanToExecute:
         raise UsageProblem(f"the result of run {result.run_id} has no proved plan", place="plan")
     level = result.proof.level or "expansive"
     return PlanToExecute(result.plan_json, "plan", level=level, plan_of=result.run_id)
-
-
-def _prepared(source: PlanToExecute, options: ExecutionOptions, how: Driving) -> PreparedToExecute:
-    """Prepare an execution. Raises `UsageProblem`, whose place is the keyword or the file."""
-    try:
-        prepared = prepare_to_execute(
-            source,
-            options,
-            how.model,
-            registry=registry(how.guards, how.generators),
-            environment=how.environment,
-            config=UserConfig() if how.home is MEMORY else None,
-        )
-        prepared.check_model()
-    except UsageProblem as wrong:
-        raise UsageProblem(wrong.cause, place=KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from wrong
-    return prepared
 
 
 def _planned(

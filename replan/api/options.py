@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, Protocol, TypedDict, TypeVar, cast
 
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
@@ -15,8 +15,10 @@ from actors.run.open_question import OpenQuestion
 from replan.api.loops import in_any_loop
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
+from replan.setup.found_models import with_choices
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
+from replan.setup.settings import NoModel, UserConfig
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import ORDINARY, Placement
@@ -107,6 +109,19 @@ class StartKeywords(DriveKeywords, total=False):
     """How urgent it is, from -100 to 100."""
 
 
+_KEYWORDS = {f"--{name}": name for name in ("model", "attach", "repo", "given", "workspace", "tools")} | {
+    name.upper(): name for name in ("problem", "goal", "profile")
+}
+"""The Python keyword for each name of the command line that an error may contain."""
+
+
+class _Prepared(Protocol):
+    def check_model(self) -> None: ...
+
+
+PreparedT = TypeVar("PreparedT", bound=_Prepared)
+
+
 @dataclass(frozen=True, slots=True)
 class Driving:
     """The keywords of every function that drives a run here, checked."""
@@ -128,6 +143,27 @@ class Driving:
     def environment(self) -> Mapping[str, str]:
         """The environment, with the home of the keyword."""
         return environment_of(None if isinstance(self.home, Memory) else self.home)
+
+    def prepare(self, prepare: Callable[..., PreparedT], task: Any, options: Any, **more: Any) -> PreparedT:
+        """Prepare a run by `prepare(task, options, model, …)` of `replan.runs`, and check that its model can be used.
+
+        Raises `UsageProblem`, whose place is the keyword or the file.
+        """
+        try:
+            prepared = prepare(
+                task,
+                options,
+                self.model,
+                registry=registry(self.guards, self.generators),
+                environment=self.environment,
+                config=UserConfig() if self.home is MEMORY else None,
+                **more,
+            )
+            prepared.check_model()
+        except UsageProblem as caught:
+            wrong = with_choices(caught, self.environment) if isinstance(caught, NoModel) else caught
+            raise UsageProblem(wrong.cause, place=_KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from caught
+        return prepared
 
     @asynccontextmanager
     async def open_engine(self) -> AsyncIterator[Engine]:

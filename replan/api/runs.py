@@ -17,7 +17,6 @@ from replan.api.driving import beside_the_loop, driven
 from replan.api.handle import Run
 from replan.api.loops import blocking, in_any_loop, named_keywords, same_parameters
 from replan.api.options import (
-    MEMORY,
     DriveKeywords,
     Driving,
     FunctionKeywords,
@@ -34,22 +33,16 @@ from replan.runs.executing import planned_with
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.home import open_home
 from replan.runs.planner_model import pddl_task, workflow_for_pddl
-from replan.runs.prepare import prepare
+from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id, run_named
 from replan.runs.session import RunSession
 from replan.runs.token_goals import MODEL, TokenGoal, goal_in, tools_to_plan_with, workflow_for_goal
-from replan.setup.found_models import with_choices
-from replan.setup.plugins import registry
-from replan.setup.settings import NoModel, UserConfig
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
 __all__ = ["afork", "aresume", "asolve", "aundo", "drive", "fork", "resume", "solve", "start", "undo"]
 
 T = TypeVar("T")
-
-KEYWORDS = {"--model": "model", "PROBLEM": "problem", "--attach": "attach", "--repo": "repo"}
-"""The Python keyword for each name of the command line that an error may contain."""
 
 
 @named_keywords
@@ -341,19 +334,8 @@ def prepared_run(
     pddl: PddlTexts | None = None,
 ) -> RunRequest:
     """Prepare a run. Raises `UsageProblem`, whose place is the keyword."""
-    try:
-        prepared = prepare(
-            problem,
-            options,
-            how.model,
-            registry=registry(how.guards, how.generators),
-            environment=how.environment,
-            config=UserConfig() if how.home is MEMORY else None,
-            attachments=attachments(),
-            pddl=pddl,
-        )
-        prepared.check_model()
-    except UsageProblem as caught:
-        wrong = with_choices(caught, how.environment) if isinstance(caught, NoModel) else caught
-        raise UsageProblem(wrong.cause, place=KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from caught
-    return prepared.request
+
+    def read_and_prepare(*task: Any, **resources: Any) -> Prepared:
+        return prepare(*task, attachments=attachments(), pddl=pddl, **resources)
+
+    return how.prepare(read_and_prepare, problem, options).request
