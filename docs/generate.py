@@ -31,7 +31,6 @@ from page_parts import (  # noqa: E402
     peers,
     quantities,
     question_tables,
-    repairs,
     requirements,
     size,
     study,
@@ -46,7 +45,6 @@ from actors.files.field_docs import describe_models  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import PlanningOutcome  # noqa: E402
-from actors.planning.machine import PlanningMachine  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry  # noqa: E402
 from actors.run.limits import LIMITS, flag  # noqa: E402
@@ -64,12 +62,11 @@ MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<cl
 
 
 def findings() -> str:
-    """Return the codes of findings, each with what reports it where that is not every guard."""
-    meanings, rows = read("meanings.yaml")["findings"], []
+    """Return the codes of findings by what reports them; `replan explain CODE` says what each means."""
+    meanings, codes = read("meanings.yaml")["findings"], dict[str, list[str]]()
     for name in (str(member) for member in (*ReplyCode, *Code)):
-        reporter, meaning = meanings[name]["by"], meanings[name]["means"]
-        rows.append(f"- `{name}`{'' if reporter == 'every guard' else f' ({reporter})'}: {meaning}")
-    return "\n".join(rows)
+        codes.setdefault(meanings[name]["by"], []).append(name)
+    return "\n".join(f"- {reporter}: {code(names)}" for reporter, names in codes.items())
 
 
 def _meanings(section: str, values: Iterable[object]) -> str:
@@ -185,15 +182,6 @@ def questions() -> str:
     return "\n".join(("```mermaid", "stateDiagram-v2", start, *rows, *ends, "```"))
 
 
-def machine_rules() -> str:
-    """Return the rules of the planning machine's `advance`, in the order in which they are tried."""
-    rows = (
-        (place, rule.name, rule.scope, (rule.function.__doc__ or "").partition("\n")[0])
-        for place, rule in enumerate(PlanningMachine().rules, 1)
-    )
-    return table(("#", "Rule", "Scope", "What it decides"), rows)
-
-
 def planted() -> str:
     """Return how many bugs of each class the simulation must find, and the first, for which every test run looks."""
     bugs = read("meanings.yaml")["planted_bugs"]
@@ -217,7 +205,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **http_api.PARTS,
     **mcp.PARTS,
     "levels": lambda: _meanings("levels", BacktrackLevel),
-    "machine-rules": machine_rules,
     "outcomes": lambda: _meanings("outcomes", PlanningOutcome),
     "peers": peers.peers,
     "planted-bugs": planted,
@@ -229,7 +216,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **quantities.PARTS,
     **size.PARTS,
     "helpdesk": helpdesk.helpdesk,
-    "repairs": repairs.repairs,
     **study.PARTS,
     **question_tables.PARTS,
     "row-keys": lambda: keys(Row),

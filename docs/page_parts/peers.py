@@ -10,6 +10,8 @@ from page_parts.markdown import DOCS, table
 SOURCE = DOCS / "explanation" / "comparison.yaml"
 CLASSES = ("After a crash", "People", "Limits and size")
 """The classes of reports, in their order on the page."""
+SHOWN = 4
+"""How many reports of each class the page shows."""
 HEAD = ("Report", "What it says", "Test here")
 
 
@@ -22,7 +24,7 @@ def reports() -> Mapping[str, list[dict[str, Any]]]:
 
 def peers() -> str:
     """Return a heading and a table for each class of reports, with links to the threads and to the tests."""
-    return "\n\n".join(f"### {title}\n\n{table(HEAD, map(_row, rows))}" for title, rows in reports().items())
+    return "\n\n".join(f"### {title}\n\n{table(HEAD, map(_row, rows[:SHOWN]))}" for title, rows in reports().items())
 
 
 def _row(report: Mapping[str, Any]) -> tuple[str, ...]:
