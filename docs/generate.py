@@ -33,7 +33,6 @@ from page_parts import (  # noqa: E402
     question_tables,
     requirements,
     size,
-    study,
     tools,
 )
 from page_parts.markdown import code, read, table  # noqa: E402
@@ -216,7 +215,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **quantities.PARTS,
     **size.PARTS,
     "helpdesk": helpdesk.helpdesk,
-    **study.PARTS,
     **question_tables.PARTS,
     "row-keys": lambda: keys(Row),
     "step-keys": lambda: keys(ActionPair),

@@ -5,15 +5,16 @@ the tables. Their bytes depend on the release of matplotlib.
 """
 # ruff: noqa: INP001, T201 -- a script, not a package
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
-from page_parts import study  # noqa: E402
 from page_parts.experiments import results, unsettled_of  # noqa: E402
 
 from replan.experiments.plots import Point, curves, groups  # noqa: E402
@@ -94,11 +95,16 @@ def all_worlds() -> str:
     return groups("Success less that of the baseline, at its mean calls", rows, "95 % intervals that hold together")
 
 
+def study_results() -> Any:
+    """Return the results of the study, as `benchmarks/study/analysis.py` wrote them."""
+    return json.loads((ROOT / "benchmarks" / "results" / "study.json").read_text(encoding="utf-8"))
+
+
 def study_arms() -> str:
     """Return the success of each arm of the study with a real model, against the cap of calls."""
     lines = {
         arm: [study_point(fact, float(cap)) for cap, fact in found["success"].items()]
-        for arm, found in study.results()["arms"].items()
+        for arm, found in study_results()["arms"].items()
     }
     ticks = sorted({each.x for points in lines.values() for each in points})
     return curves("Success of a real model within some calls, by arm", lines, "calls at most", "success", ticks)
@@ -107,7 +113,7 @@ def study_arms() -> str:
 def study_prediction() -> str:
     """Return the success of each arm of the study within ten calls: measured, and predicted by a fitted simulation."""
     rows: dict[str, dict[str, Point]] = {}
-    for row in study.results()["prediction"]:
+    for row in study_results()["prediction"]:
         if row["cap"] == PREDICTED_CALLS:
             predicted = Point(row["predicted"], row["predicted"], row["predicted"])
             rows[row["arm"]] = {"measured": study_point(row["measured"]), "predicted": predicted}
