@@ -30,27 +30,20 @@ TOKENS_MAX = 20
 
 def result_lines(result: ExecutionResult, program: str) -> list[Line]:
     """Return what the execution came to, in full: with the revisions that are over."""
-    lines = [*heading(result, "Finished"), *question_lines(result, program)]
-    for revision in result.revisions[:-1]:
-        lines += [BLANK, *_revision(revision)]
-    lines += [BLANK, *_current(result), *message_lines(result), BLANK, used(result)]
-    return [*lines, *_next(result, program)]
+    return _lines(result, program, full=True)
 
 
 def brief_lines(result: ExecutionResult, program: str) -> list[Line]:
     """Return what the execution came to, in short: the steps of the current plan, and what ended those before."""
+    return _lines(result, program, full=False)
+
+
+def _lines(result: ExecutionResult, program: str, *, full: bool) -> list[Line]:
     lines = [*heading(result, "Finished"), *question_lines(result, program)]
     for revision in result.revisions[:-1]:
-        failed_steps = [step for step in revision.steps if step.status in (StepStatus.FAILED, StepStatus.UNKNOWN)]
-        done = sum(1 for step in revision.steps if step.status is StepStatus.SUCCEEDED)
-        lines += [BLANK, line(f"Plan {revision.plan_id}, revision {revision.number}", "bold")]
-        lines.append(indented(f"{counted(done, 'step')} succeeded", "dim"))
-        for step in failed_steps:
-            lines += step_lines(step)
-        level = revision.level.replace("_", " ")
-        lines.append(indented(f"then a {level}: {revision.ended_by}", "yellow"))
-    lines += [BLANK, *_current(result)]
-    return [*lines, *message_lines(result), BLANK, used(result), *_next(result, program)]
+        lines += [BLANK, *_revision(revision, full=full)]
+    lines += [BLANK, *_current(result), *message_lines(result), BLANK, used(result)]
+    return [*lines, *_next(result, program)]
 
 
 def _current(result: ExecutionResult) -> Iterator[Line]:
@@ -74,10 +67,14 @@ def _current(result: ExecutionResult) -> Iterator[Line]:
         yield indented(f"not checked: {item.kind}: {printable(item.text, 200)}", "dim")
 
 
-def _revision(revision: ShownRevision) -> Iterator[Line]:
+def _revision(revision: ShownRevision, *, full: bool) -> Iterator[Line]:
     yield line(f"Plan {revision.plan_id}, revision {revision.number}", "bold")
+    if not full:
+        done = sum(1 for step in revision.steps if step.status is StepStatus.SUCCEEDED)
+        yield indented(f"{counted(done, 'step')} succeeded", "dim")
     for step in revision.steps:
-        yield from step_lines(step)
+        if full or step.status in (StepStatus.FAILED, StepStatus.UNKNOWN):
+            yield from step_lines(step)
     level = revision.level.replace("_", " ")
     yield indented(f"then a {level}: {revision.ended_by}", "yellow")
 
