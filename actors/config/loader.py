@@ -16,33 +16,16 @@ from pydantic import ValidationError
 
 from actors.config.atomicguard import is_foreign, translate
 from actors.config.plan_files import with_plan_files
-from actors.config.workflow import Workflow
+from actors.config.workflow import Workflow, entry_for
 from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
-from actors.prompting.book import PromptBook, PromptEntry
+from actors.prompting.book import PromptBook
 from actors.prompting.prompts_file import load_prompts
 from runtime.core.errors import UsageProblem
-
-
-def entry_for(book: PromptBook, workflow: Workflow, step: str) -> PromptEntry:
-    """Return a step's entry: the one that it names; if it names none, the one of its id, else the one of its role.
-
-    Raises:
-        UsageProblem: there is none; `load_workflow` has checked this for every step that calls a model.
-    """
-    prompt = workflow.action_pairs[step].prompt
-    names = (prompt,) if prompt else tuple(filter(None, (step, workflow.role(step))))
-    for name in names:
-        if name in book.entries:
-            return book.entries[name]
-    entries = " or ".join(repr(name) for name in names)
-    hint = nearest(names[0], book.entries, kind="entries")
-    raise UsageProblem(f"no prompt entry {entries}", place=f"action_pairs.{step}", hint=hint)
-
 
 RELATIVE_PATH_HINT = "a path counts from the folder of this file"
 """Hint for a missing file that a workflow names."""

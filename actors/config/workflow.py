@@ -26,8 +26,10 @@ from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import near, nearest
 from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.guards.composite import Composite, Name
+from actors.prompting.book import PromptBook, PromptEntry
 from actors.search.graph import Dag
 from actors.values.model_settings import KEY, ModelSettings
+from runtime.core.errors import UsageProblem
 
 __all__ = [
     "FREE_GENERATORS",
@@ -395,3 +397,19 @@ def unknown_names(
             for name in names:
                 if name not in guards:
                     yield "guard", name, (*path, key)
+
+
+def entry_for(book: PromptBook, workflow: Workflow, step: str) -> PromptEntry:
+    """Return a step's entry: the one that it names; if it names none, the one of its id, else the one of its role.
+
+    Raises:
+        UsageProblem: there is none; `load_workflow` has checked this for every step that calls a model.
+    """
+    prompt = workflow.action_pairs[step].prompt
+    names = (prompt,) if prompt else tuple(filter(None, (step, workflow.role(step))))
+    for name in names:
+        if name in book.entries:
+            return book.entries[name]
+    entries = " or ".join(repr(name) for name in names)
+    hint = nearest(names[0], book.entries, kind="entries")
+    raise UsageProblem(f"no prompt entry {entries}", place=f"action_pairs.{step}", hint=hint)

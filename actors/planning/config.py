@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
-from actors.config.loader import entry_for
 from actors.config.model_spec import is_deterministic
-from actors.config.workflow import Workflow
+from actors.config.workflow import Workflow, entry_for
 from actors.guards import review
 from actors.policy.belief import BeliefModel
 from actors.policy.cause import CLASSIFIER

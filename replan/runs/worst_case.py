@@ -6,7 +6,7 @@ Both follow from the limits, the workflow and the model's price: every part of e
 from collections.abc import Iterable
 from typing import Any
 
-from actors.config.loader import entry_for
+from actors.config.workflow import entry_for
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunRequest
 from actors.policy.cause import CLASSIFIER

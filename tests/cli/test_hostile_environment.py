@@ -139,7 +139,11 @@ def test_a_home_that_cannot_be_written_can_be_inspected(replan, home, problem, m
     monkeypatch.setattr(homes, "is_writable", lambda _: False)
     monkeypatch.setattr("replan.cli.home.is_writable", lambda _: False)
     access = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != home and access(path, mode))
+
+    def read_only(path, mode):
+        return not (Path(path) == home and mode & os.W_OK) and access(path, mode)
+
+    monkeypatch.setattr(os, "access", read_only)
     before = {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in home.iterdir()}
     for command in (("runs",), ("show", "--last"), ("log", "--last"), ("questions",)):
         result = replan(*command)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.loader import entry_for, load_workflow, read_workflow
-from actors.config.workflow import MODEL_GENERATORS, validate_names
+from actors.config.loader import load_workflow, read_workflow
+from actors.config.workflow import MODEL_GENERATORS, entry_for, validate_names
 from actors.config.workflow_check import check_workflow
 from actors.guards.built_in import BUILT_IN
 from actors.guards.composite import Composite

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from actors.config.loader import ALIASES, entry_for, load_workflow, read_workflow, shipped_workflows
-from actors.config.workflow import Composite, validate_names
+from actors.config.loader import ALIASES, load_workflow, read_workflow, shipped_workflows
+from actors.config.workflow import Composite, entry_for, validate_names
 from actors.planning.config import RunConfig, graph_of
 from actors.search.cost import happy_calls, worst_case_calls
 from runtime.core.errors import UsageProblem

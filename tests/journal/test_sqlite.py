@@ -68,7 +68,7 @@ async def test_a_home_that_is_a_file_is_refused(open_journal, path):
 
 
 async def test_a_read_only_home_is_refused_in_one_clear_line(open_journal, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
     with pytest.raises(UsageProblem, match="cannot be written") as caught:
         async with open_journal(use_another="set HOME_OF_IT to another folder"):
             pass

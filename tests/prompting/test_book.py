@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.loader import entry_for
-from actors.config.workflow import Workflow
+from actors.config.workflow import Workflow, entry_for
 from actors.prompting.prompts_file import load_prompts
 from runtime.core.errors import UsageProblem
 

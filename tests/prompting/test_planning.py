@@ -7,7 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from actors.config.loader import entry_for, load_workflow, shipped_workflows
+from actors.config.loader import load_workflow, shipped_workflows
+from actors.config.workflow import entry_for
 from actors.guards.built_in import BUILT_IN
 from actors.guards.fields import (
     ANALYSIS_SCHEMA,

@@ -25,8 +25,8 @@ ASKING = {"talk-to-a-run.md": 2, "fill-a-schema.md": 1}
 """The least number of questions that a page asks, which have the form; so the test sees them."""
 SERVED = {"back-up.md": ("pg_dump", "pg_restore", "psql"), "run-workers.md": (), "use-postgres.md": ()}
 """The pages that need a server of databases, with its programs that they use."""
-ELSEWHERE = {*SERVED, "add-an-agent.md"}
-"""The pages that other tests follow; `test_add_an_agent` installs a package."""
+ELSEWHERE = {*SERVED, "add-an-agent.md", "send-to-slack.md"}
+"""The pages that other tests follow."""
 
 MAKE = """#!/bin/sh
 case "$1" in

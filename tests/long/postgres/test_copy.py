@@ -176,7 +176,7 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
     assert "nothing differs" in call("home", "verify").stdout
     assert call("home", "copy", file, url).stdout.split() == [run]
     assert json.loads(call("home", "copy", file, url, "--json").stdout)["runs"] == [
-        {"run_id": run, "new": False, "problem": None}
+        {"run_id": run, "new": False, "deleted": False, "problem": None}
     ]
     for words in (("runs", "--json"), ("show", run, "--json")):
         shown = json.loads(call(*words).stdout)

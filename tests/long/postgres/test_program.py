@@ -96,12 +96,3 @@ async def test_hosts_listen_to_the_server_where_its_own_address_is_named(home, u
         assert isinstance(engine.wakeup, kind)
         assert engine.lease_seconds == 8.0
         await engine.journal.create("a", "title")
-
-
-def test_a_belief_is_estimated_from_the_runs_in_the_database(call, problem, tmp_path):
-    assert call("run", problem, "-m", "template:bug", "--json").exit_code == 0
-    done = call("tune", "belief", "--out", tmp_path / "tuned_belief.yaml", "--json")
-    assert done.exit_code == 3, done.stderr
-    shown = json.loads(done.stdout)
-    assert shown["runs_used"] + shown["runs_held_out"] == 1
-    assert shown["left_out"] == []
