@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from replan.experiments.calibration import load_calibration, recorded
+from replan.experiments.calibration import load_calibration, read_curve
 from replan.experiments.likelihood import odds_of, posterior_draws
 from replan.setup.version import data_root
 
@@ -27,7 +27,7 @@ odds: {odds}
 def profile_files(curves: Path) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of each profile, from the recorded curves in a folder."""
     row = next(row for row in load_calibration(data_root()).dialogues if row.name == ROW)
-    for number, logs in enumerate(posterior_draws(recorded(row, curves), COUNT, SEED, THIN), 1):
+    for number, logs in enumerate(posterior_draws(read_curve(row, curves), COUNT, SEED, THIN), 1):
         values = ", ".join(f"{name}: {value}" for name, value in odds_of(logs).model_dump().items())
         name = f"draw_{number:02d}"
         yield name, TEXT.format(name=name, number=number, odds=f"{{{values}}}")

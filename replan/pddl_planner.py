@@ -30,7 +30,7 @@ def find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
     get_environment().credits_stream = None
     try:
         read = PDDLReader().parse_problem_string(domain, problem)
-        plan = _solved(engine, read)
+        plan = _solve(engine, read)
     except Exception as error:  # noqa: BLE001 -- its reader raises what its parser raises, and engines what they want
         kind = "" if isinstance(error, UPException) else f"{type(error).__name__}: "
         return {"problem": f"{kind}{' '.join(str(error).split())}"[:500]}
@@ -39,7 +39,7 @@ def find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
     return {"actions": [_text(each) for each in plan.actions]}
 
 
-def _solved(engine: str, problem: Any) -> Any:
+def _solve(engine: str, problem: Any) -> Any:
     """Return the plan for a problem, without the parts that the planner does not take; None where it finds none."""
     back: list[Any] = []
     for feature, kind in COMPILED:

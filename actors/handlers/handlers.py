@@ -16,7 +16,7 @@ from actors.run.messages import Faulted, Generated, Judged
 from actors.run.waits import PROVIDER, WaitRequested
 from actors.values.findings import Verdict, bounded
 from runtime.core.clock import Clock
-from runtime.core.crash_points import reached
+from runtime.core.crash_points import mark_point
 from runtime.core.messages import Woken
 from runtime.drive.envelope import Envelope
 from runtime.models.limiter import CallSlot
@@ -68,7 +68,7 @@ async def _send(
         if envelope.parked or envelope.withdrawn:  # While the envelope was in the mailbox.
             scope.cancel()
         async with slot():
-            reached("send.before")
+            mark_point("send.before")
             await envelope.ensure_held()
             if envelope.may_send():
                 started_at = trio.current_time()
@@ -76,7 +76,7 @@ async def _send(
                 answer = await ask()
     if started_at is None:
         return Faulted(request_id, clock.now(), 0.0, _UNSENT)
-    reached("reply.after")
+    mark_point("reply.after")
     now, elapsed = clock.now(), trio.current_time() - started_at
     answer = answer or Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {limit:g} s")
     if isinstance(answer, Fault):
@@ -125,7 +125,7 @@ def _judged(request_id: str, clock: Clock, started_at: float, verdict: Verdict) 
     error in the journal would stop every later driver as well. So the run also uses exactly what its journal holds.
     """
     verdict = Verdict.model_validate_json(bounded(verdict).model_dump_json())
-    reached("judge.after")
+    mark_point("judge.after")
     return Judged(request_id, clock.now(), trio.current_time() - started_at, verdict)
 
 

@@ -20,7 +20,7 @@ import anyio.to_thread
 import trio
 
 from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolCost, ToolOutcome, ToolRequested
-from runtime.core.crash_points import reached
+from runtime.core.crash_points import mark_point
 from runtime.drive.actor import Actor
 from runtime.drive.envelope import Envelope
 from runtime.process.group import CommandExit, CommandNotStarted, GatedProcess, end_group, start_gated
@@ -124,16 +124,16 @@ async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now
         assert tool.at_commit is not None, f"{tool.name} works in no other folder"
         prepare = tool.at_commit(request.commit)
     async with prepare(json.loads(request.arguments)) as call:
-        reached("tool.prepared")
+        mark_point("tool.prepared")
         started_at = trio.current_time()
         is_recorded = call.process or not request.repeatable  # Any other call is just made again.
         if is_recorded and not await envelope.record(Begun(request.request_id, now(), call.process)):
             return None
-        reached("tool.started")
+        mark_point("tool.started")
         result = None
         with trio.move_on_after(request.timeout_seconds):
             result = await call.run()
-    reached("tool.after")
+    mark_point("tool.after")
     elapsed = trio.current_time() - started_at
     if result is None:
         result = ToolResult(ToolOutcome.TRANSIENT, reason=f"it took longer than {request.timeout_seconds:g} s")

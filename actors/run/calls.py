@@ -17,7 +17,7 @@ from actors.values.artifacts import LENGTH, Artifact, ended_early
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.copies import changed, without
 from runtime.core.events import Event, Seconds
-from runtime.core.ledger import ZERO, Amount, Ledger, Price, Usage, used
+from runtime.core.ledger import ZERO, Amount, Ledger, Price, Usage, cost_of_call
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind
 
 if TYPE_CHECKING:
@@ -355,12 +355,12 @@ def accept_reply(
     """Return what a reply is: one to an open call, a late one, whose cost is booked, or a duplicate (None)."""
     name, reply = message.request_id, message.reply
     if name in ledger.forfeited:
-        cost = message.cost or used(reply.usage, ledger.forfeited[name], price)
+        cost = message.cost or cost_of_call(reply.usage, ledger.forfeited[name], price)
         return Settled(request_id=name, at=message.at, mono=message.mono, used=cost)
     open_call = calls.open.get(name)
     if open_call is None or name not in ledger.reserved:
         return None
-    cost = message.cost or used(reply.usage, ledger.reserved[name], price)
+    cost = message.cost or cost_of_call(reply.usage, ledger.reserved[name], price)
     earlier = calls.tries.get(open_call.request.call)
     if message.cost is not None and earlier is not None and earlier.failed.used is not None:
         cost = cost - earlier.failed.used  # A child run counts on: this was charged when it gave its provider up.

@@ -24,7 +24,7 @@ from actors.tools.refusals import CallRefused
 from actors.tools.repository import FILE_BYTES_MAX, GitFailed, Repository, TimeLimit, known_repository, shown
 from actors.tools.workspace import Workspace
 from actors.tools.worktrees import RAW, contents, refused_by_git
-from runtime.core.crash_points import reached
+from runtime.core.crash_points import mark_point
 
 
 def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
@@ -41,7 +41,7 @@ def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
             ours = repository.commit(workspace.run, f"{name}.before", base)[0]
             merged = _merged(repository, ours, commit)
             repository.write_ref(workspace.run, f"{name}.merge", merged)
-            reached("merge.begun")
+            mark_point("merge.begun")
         changes = changes_in(repository.ours.run(*RAW, ours, merged))
         if repository.commit_at(workspace.run, f"{name}.merged") != merged:
             _write(workspace, repository, changes)
@@ -112,7 +112,7 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
             else:
                 executable = change.new_mode == "100755"
                 write_inside(workspace.handle, path, content, executable=executable, replaces_link=True)
-            reached("merge.written")
+            mark_point("merge.written")
     except OutOfBounds as error:
         raise GitFailed(str(error)) from None
 

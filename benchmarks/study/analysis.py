@@ -27,7 +27,7 @@ from common import write
 from replay import recorded, replay
 from tasks import read_choice, read_pair
 
-from replan.experiments.equal_calls import curves_of, interpolated
+from replan.experiments.equal_calls import curves_of, interpolate
 from replan.experiments.preparation import Installation, PreparedExperiment, prepare
 from replan.experiments.problems import ExperimentProblem
 from replan.experiments.results import trial_from
@@ -151,7 +151,7 @@ def compared(curve, base, cap):
     """Return the difference of an arm and the baseline at the mean calls that the baseline makes within a cap."""
     other = base.at(cap)
     target = fmean(calls for _, calls in other.values())
-    own, reached = interpolated(curve, target)
+    own, reached = interpolate(curve, target)
     by_task = defaultdict(list)
     for pair, hit in own.items():
         by_task[pair[0]].append(hit - other[pair][0])

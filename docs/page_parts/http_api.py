@@ -11,7 +11,7 @@ from actors.planning.result import PlanningJson
 from actors.run.open_question import OpenQuestion
 from actors.run.result import ResultJson
 from page_parts.markdown import arguments
-from replan.web.api_openapi import addressed, openapi
+from replan.web.api_openapi import addressed_operations, openapi
 from replan.web.api_routes import openapi_text
 
 FILE = "reference/openapi.json"
@@ -21,7 +21,7 @@ FILE = "reference/openapi.json"
 def operations() -> str:
     """Return the list of operations, each with the keys of the body that is sent."""
     schemas, rows = openapi()["components"]["schemas"], []
-    for each, at in addressed():
+    for each, at in addressed_operations():
         schema = schemas[at.body.__name__] if at.body is not None else {}
         takes = arguments(schema.get("properties", {}), schema.get("required", []))
         body = f" *Body:* {takes}." if at.body is not None else ""

@@ -2,13 +2,13 @@
 
 from page_parts.markdown import arguments
 from replan.mcp.resources import RESOURCES, TEMPLATES
-from replan.mcp.server import offered
+from replan.mcp.server import offered_tools
 
 
 def tools() -> str:
     """Return the list of tools."""
     rows = []
-    for operation, tool in offered(allow_execute=True).values():
+    for operation, tool in offered_tools(allow_execute=True).values():
         schema = tool.takes.model_json_schema()
         takes = arguments(schema["properties"], schema.get("required", []))
         rows.append(f"- `{tool.name}` (`{operation.scope}`): {tool.description} *Takes* {takes}.")

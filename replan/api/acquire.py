@@ -9,8 +9,8 @@ from typing import Any, Unpack
 from actors.acquisition.prepare import AcquisitionInput
 from actors.acquisition.result import AcquisitionResult
 from actors.run.result import RunResult
-from replan.api.driving import beside_the_loop, driven
-from replan.api.loops import blocking, named_keywords, same_parameters
+from replan.api.driving import beside_the_loop, drive_run
+from replan.api.loops import blocking, name_keywords, same_parameters
 from replan.api.options import Memory, StartKeywords, driving
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.run_ids import new_run_id
@@ -20,7 +20,7 @@ from runtime.drive.options import Stop
 __all__ = ["AcquisitionResult", "aacquire", "acquire"]
 
 
-@named_keywords
+@name_keywords
 async def aacquire(
     profile: str | Path,
     goal: str,
@@ -48,7 +48,7 @@ async def aacquire(
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(prepared.request, stop)  # Here: a host lacks the passed function.
 
-    async with driven(new_run_id(), begin, how, is_new=True) as run:
+    async with drive_run(new_run_id(), begin, how, is_new=True) as run:
         result = await run.result()
         assert isinstance(result, AcquisitionResult)
         return result

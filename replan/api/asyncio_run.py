@@ -76,7 +76,7 @@ class Caller:
 
         def begin() -> None:
             nonlocal task
-            task = self.loop.create_task(_awaited(function), context=self.context.copy())
+            task = self.loop.create_task(_call_and_wait(function), context=self.context.copy())
             task.add_done_callback(end)
 
         def cancel() -> None:
@@ -110,7 +110,7 @@ class Caller:
         await trio.sleep_forever()
 
 
-async def _awaited(function: Callable[[], Any]) -> Any:
+async def _call_and_wait(function: Callable[[], Any]) -> Any:
     answer = function()
     return await answer if isinstance(answer, Awaitable) else answer
 

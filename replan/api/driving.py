@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def driven(run: str, begin: Begin, how: Driving, *, is_new: bool = False) -> AsyncIterator[Run[Any]]:
+async def drive_run(run: str, begin: Begin, how: Driving, *, is_new: bool = False) -> AsyncIterator[Run[Any]]:
     """Drive a run for the length of a block, in the caller's kind of event loop."""
     if running_loop() == "asyncio":
         from replan.api.asyncio_run import drive_in_asyncio  # noqa: PLC0415 - a trio program needs no thread

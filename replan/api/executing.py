@@ -16,23 +16,23 @@ from actors.plans.plan import Plan, plan_to_json
 from actors.plans.proved_plan import ProvedPlan
 from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
-from replan.api.driving import beside_the_loop, driven
+from replan.api.driving import beside_the_loop, drive_run
 from replan.api.handle import Run
-from replan.api.loops import blocking, in_any_loop, named_keywords, same_parameters
+from replan.api.loops import blocking, in_any_loop, name_keywords, same_parameters
 from replan.api.options import MEMORY, Driving, Home, Memory, StartKeywords, check_types, driving
-from replan.api.runs import attached_to, goal_given, prepared_for_goal, prepared_run
+from replan.api.runs import goal_given, prepare_goal, prepare_planning, read_attachments
 from replan.runs.executing import (
     Approval,
     ExecutionOptions,
     PlanToExecute,
     plan_of_run,
-    planned_with,
     prepare_to_execute,
     read_plan_file,
+    request_with_tools,
     tools_of,
 )
 from replan.runs.home import open_home
-from replan.runs.run_ids import new_run_id, run_named
+from replan.runs.run_ids import new_run_id, resolve_run
 from replan.runs.session import RunSession
 from replan.runs.token_goals import TokenGoal
 from replan.runs.workspaces import ensure_unused
@@ -61,7 +61,7 @@ class Done:
         return self.execution is not None and self.execution.succeeded
 
 
-@named_keywords
+@name_keywords
 def start_execution(
     plan: AnyPlan,
     *,
@@ -118,7 +118,7 @@ def execute(plan: AnyPlan, **options: Any) -> ExecutionResult:
     return blocking("execute", partial(aexecute, plan, **options))
 
 
-@named_keywords
+@name_keywords
 async def ado(
     problem: str = "",
     *,
@@ -147,17 +147,17 @@ async def ado(
     planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     path = None if tools is None else os.fspath(tools)
     executing = ExecutionOptions(tools=path, workspace=os.fspath(workspace), approval=approve, limits=limits)
-    attachments = partial(attached_to, attach, repo, problem)
-    prepared = partial(prepared_run, problem, planning, attachments, how)
+    attachments = partial(read_attachments, attach, repo, problem)
+    prepared = partial(prepare_planning, problem, planning, attachments, how)
     if named is not None:
-        prepared = partial(prepared_for_goal, named, planning, how)
-    request = await beside_the_loop(partial(_planned, prepared, executing, how, named))
+        prepared = partial(prepare_goal, named, planning, how)
+    request = await beside_the_loop(partial(_prepare_planning, prepared, executing, how, named))
     await _ensure_unused(executing, how)
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)
 
-    async with driven(new_run_id(), begin, how, is_new=True) as run:
+    async with drive_run(new_run_id(), begin, how, is_new=True) as run:
         result: Result = await run.result()
     if result.plan is None:
         return Done(result)
@@ -180,7 +180,7 @@ async def _start(plan: AnyPlan, options: ExecutionOptions, how: Driving) -> Asyn
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(prepared.request, stop)
 
-    async with driven(new_run_id(), begin, how, is_new=True) as run:
+    async with drive_run(new_run_id(), begin, how, is_new=True) as run:
         yield run
 
 
@@ -210,7 +210,7 @@ async def _source(plan: AnyPlan, how: Driving) -> PlanToExecute:
 async def _of_run(name: str, how: Driving) -> PlanToExecute:
     async def read() -> PlanToExecute:
         async with open_home(environment=how.environment, make=False) as engine:
-            return await plan_of_run(engine, await run_named(engine.journal, name))
+            return await plan_of_run(engine, await resolve_run(engine.journal, name))
 
     return await in_any_loop(read)
 
@@ -223,7 +223,7 @@ def _of_result(result: Result) -> PlanToExecute:
     return PlanToExecute(result.plan_json, "plan", level=level, plan_of=result.run_id)
 
 
-def _planned(
+def _prepare_planning(
     prepared: Callable[[], RunRequest], options: ExecutionOptions, how: Driving, goal: TokenGoal | None
 ) -> RunRequest:
     """Prepare the planning run of `do`. Raises `UsageProblem`, also where no tool implements a generator."""
@@ -233,7 +233,7 @@ def _planned(
     if not (tools.generators or tools.steps):
         hint = "name a tools file that binds generators"
         raise UsageProblem("there are no tools, so no step can be executed", place="tools", hint=hint)
-    return planned_with(prepared(), tools, goal)
+    return request_with_tools(prepared(), tools, goal)
 
 
 async def _ensure_unused(options: ExecutionOptions, how: Driving) -> None:

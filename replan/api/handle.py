@@ -201,7 +201,7 @@ class TrioRun(Run[R]):
 
         async def watch() -> None:
             nonlocal text
-            if await _closed_elsewhere(engine, self.run_id, question):
+            if await _wait_until_closed(engine, self.run_id, question):
                 text = None
                 nursery.cancel_scope.cancel()
 
@@ -241,7 +241,7 @@ async def drive_in_trio(run: TrioRun[R], begin: Begin, options: Driving) -> Asyn
         raise group.exceptions[0] if len(group.exceptions) == 1 else group from None
 
 
-async def _closed_elsewhere(engine: Engine, run: str, question: OpenQuestion) -> bool:
+async def _wait_until_closed(engine: Engine, run: str, question: OpenQuestion) -> bool:
     """Wait until a question is not open any more. Return False where the journal cannot be read."""
     changed = Polling(engine.journal, LOOK_SECONDS)
     try:

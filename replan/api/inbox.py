@@ -5,12 +5,12 @@ from typing import Any, Literal, Unpack
 
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
-from replan.api.loops import blocking, named_keywords, same_parameters
+from replan.api.loops import blocking, name_keywords, same_parameters
 from replan.api.options import Home, at_home
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
 from replan.runs.inbox import AnswerReceipt
-from replan.runs.run_ids import run_named
+from replan.runs.run_ids import resolve_run
 
 __all__ = ["aanswer", "adecline", "answer", "atell", "decline", "tell"]
 
@@ -59,7 +59,7 @@ def decline(question: str, *, home: Home = None) -> AnswerReceipt:
 __all__ = ["alimits", "limits"]
 
 
-@named_keywords
+@name_keywords
 async def alimits(
     run: str, *, model: str | None = None, strict: bool = False, home: Home = None, **limits: Unpack[RunLimits]
 ) -> RunResult:
@@ -74,7 +74,7 @@ async def alimits(
     changes = Changes(limits, model, strict)
 
     async def change(engine: Engine) -> RunResult:
-        name = await run_named(engine.journal, run)
+        name = await resolve_run(engine.journal, run)
         await post_changes(engine, name, changes, engine.environment)
         return await engine.result(name)
 

@@ -54,7 +54,7 @@ def blocking(name: str, work: Callable[[], Awaitable[T]]) -> T:
     return trio.run(work)
 
 
-def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
+def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
     """Give a function whose last parameter is `**options: Unpack[T]` a signature that names each key of `T`.
 
     Limits stand last. The default of a switch, a number or a text is its empty value, of anything else None. The

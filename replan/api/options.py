@@ -188,12 +188,12 @@ def driving(home: Path | str | Memory | None, keywords: StartKeywords | DriveKey
     ask = given.get("ask")
     if ask is not None and not callable(ask):
         raise UsageProblem(f"should be a function, not {type(ask).__name__}", place="ask")
-    placement = placed(given.get("tenant", ""), given.get("priority", 0))
+    placement = placement_of(given.get("tenant", ""), given.get("priority", 0))
     limits = cast("RunLimits", {name: value for name, value in given.items() if name in LIMITS})
     return Driving(model, guards or {}, generators or {}, home, ask, placement), limits
 
 
-def placed(tenant: str, priority: int) -> Placement:
+def placement_of(tenant: str, priority: int) -> Placement:
     """Return the keywords `tenant` and `priority`, checked. Raises `UsageProblem` that names the keyword."""
     check_types(tenant=tenant, priority=priority)
     for place, placement in (("tenant", Placement(tenant)), ("priority", Placement(priority=priority))):

@@ -13,9 +13,9 @@ from actors.planning.result import Result
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.given import Attachment, PddlTexts
-from replan.api.driving import beside_the_loop, driven
+from replan.api.driving import beside_the_loop, drive_run
 from replan.api.handle import Run
-from replan.api.loops import blocking, in_any_loop, named_keywords, same_parameters
+from replan.api.loops import blocking, in_any_loop, name_keywords, same_parameters
 from replan.api.options import (
     DriveKeywords,
     Driving,
@@ -29,12 +29,12 @@ from replan.api.options import (
 )
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
-from replan.runs.executing import planned_with
+from replan.runs.executing import request_with_tools
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.home import open_home
 from replan.runs.planner_model import pddl_task, workflow_for_pddl
 from replan.runs.prepare import Prepared, prepare
-from replan.runs.run_ids import new_run_id, run_named
+from replan.runs.run_ids import new_run_id, resolve_run
 from replan.runs.session import RunSession
 from replan.runs.token_goals import MODEL, TokenGoal, goal_in, tools_to_plan_with, workflow_for_goal
 from runtime.core.errors import UsageProblem
@@ -45,7 +45,7 @@ __all__ = ["afork", "aresume", "asolve", "aundo", "drive", "fork", "resume", "so
 T = TypeVar("T")
 
 
-@named_keywords
+@name_keywords
 def start(
     problem: str = "",
     *,
@@ -92,11 +92,11 @@ def start(
     how, limits = driving(home, options)
     named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict, "pddl": pddl})
     planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
-    attachments = partial(attached_to, attach, repo, problem)
+    attachments = partial(read_attachments, attach, repo, problem)
     path = None if tools is None else os.fspath(tools)
     if pddl is not None:
-        return _start(partial(_prepared_for_pddl, problem, pddl, planning, attachments), how)
-    return _start(partial(_prepared_for, problem, planning, attachments, tools=path, goal=named), how)
+        return _start(partial(_prepare_pddl, problem, pddl, planning, attachments), how)
+    return _start(partial(_prepare_problem, problem, planning, attachments, tools=path, goal=named), how)
 
 
 @same_parameters(start)
@@ -120,7 +120,7 @@ def solve(problem: str = "", **options: Any) -> Result:
     return blocking("solve", partial(asolve, problem, **options))
 
 
-@named_keywords
+@name_keywords
 def drive(
     run: str,
     *,
@@ -159,7 +159,7 @@ def resume(run: str, **options: Any) -> RunResult:
     return blocking("resume", partial(aresume, run, **options))
 
 
-@named_keywords
+@name_keywords
 async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeywords]) -> RunResult:
     """Undo what an execution did, the last call first, also after its end, and return its result.
 
@@ -169,7 +169,7 @@ async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeyw
     """
 
     async def post(engine: Engine) -> None:
-        await engine.undo(await run_named(engine.journal, run))
+        await engine.undo(await resolve_run(engine.journal, run))
 
     await at_home(home, post)
     return await aresume(run, home=home, **functions)
@@ -181,7 +181,7 @@ def undo(run: str, **options: Any) -> RunResult:
     return blocking("undo", partial(aundo, run, **options))
 
 
-@named_keywords
+@name_keywords
 async def afork(
     run: str,
     *,
@@ -210,7 +210,7 @@ async def afork(
     wanted = ForkRequest(str(at), names[0], names[1], Changes(limits, model), given or {}, folder)
 
     async def record(engine: Engine) -> str:
-        return await fork_run(engine, await run_named(engine.journal, run), wanted, engine.environment)
+        return await fork_run(engine, await resolve_run(engine.journal, run), wanted, engine.environment)
 
     return await at_home(home, record)
 
@@ -228,7 +228,7 @@ async def _start(prepared: Callable[[Driving], RunRequest], how: Driving) -> Asy
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)  # Here: a host lacks the passed functions.
 
-    async with driven(new_run_id(), begin, how, is_new=True) as run:
+    async with drive_run(new_run_id(), begin, how, is_new=True) as run:
         yield run
 
 
@@ -236,7 +236,7 @@ async def _start(prepared: Callable[[Driving], RunRequest], how: Driving) -> Asy
 async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[RunResult]]:
     async def named() -> str:
         async with open_home(environment=how.environment, make=False) as engine:
-            name = await run_named(engine.journal, run)
+            name = await resolve_run(engine.journal, run)
             if changes:
                 await post_changes(engine, name, changes, how.environment)
             return name
@@ -244,11 +244,11 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.drive(stop)
 
-    async with driven(await in_any_loop(named), begin, how) as resumed:
+    async with drive_run(await in_any_loop(named), begin, how) as resumed:
         yield resumed
 
 
-def attached_to(files: Sequence[Path | str], folder: Path | str | None, problem: str) -> tuple[Attachment, ...]:
+def read_attachments(files: Sequence[Path | str], folder: Path | str | None, problem: str) -> tuple[Attachment, ...]:
     """Return the texts of attached files, and of a repository's. Raises `UsageProblem` as `attach` does."""
     if isinstance(files, str | Path):
         raise UsageProblem("should be a list of files, not one", place="attach", hint=f"attach=[{str(files)!r}]")
@@ -281,7 +281,7 @@ def goal_given(
     return goal_in(goal, holds)
 
 
-def _prepared_for(
+def _prepare_problem(
     problem: str,
     options: RunOptions,
     attachments: Callable[[], tuple[Attachment, ...]],
@@ -292,14 +292,14 @@ def _prepared_for(
 ) -> RunRequest:
     """Prepare a run for a problem or a goal, and for the tools of a file. Raises `UsageProblem`."""
     if goal is None and tools is None:
-        return prepared_run(problem, options, attachments, how)
+        return prepare_planning(problem, options, attachments, how)
     found, _ = tools_to_plan_with(tools, how.environment)
     if goal is None:
-        return planned_with(prepared_run(problem, options, attachments, how), found, None)
-    return planned_with(prepared_for_goal(goal, options, how), found, goal)
+        return request_with_tools(prepare_planning(problem, options, attachments, how), found, None)
+    return request_with_tools(prepare_goal(goal, options, how), found, goal)
 
 
-def _prepared_for_pddl(
+def _prepare_pddl(
     problem: str,
     pddl: tuple[str, str],
     options: RunOptions,
@@ -315,17 +315,17 @@ def _prepared_for_pddl(
     if options.workflow == RunOptions().workflow:
         options = replace(options, workflow=workflow_for_pddl())
     texts = PddlTexts(domain=pddl[0], problem=pddl[1])
-    return prepared_run(pddl_task(texts), options, attachments, how, pddl=texts)
+    return prepare_planning(pddl_task(texts), options, attachments, how, pddl=texts)
 
 
-def prepared_for_goal(goal: TokenGoal, options: RunOptions, how: Driving) -> RunRequest:
+def prepare_goal(goal: TokenGoal, options: RunOptions, how: Driving) -> RunRequest:
     """Prepare a run for a goal, without its tools. Raises `UsageProblem`, whose place is the keyword."""
     if options.workflow == RunOptions().workflow:
         options = replace(options, workflow=workflow_for_goal())
-    return prepared_run(goal.problem, options, tuple, replace(how, model=how.model or MODEL))
+    return prepare_planning(goal.problem, options, tuple, replace(how, model=how.model or MODEL))
 
 
-def prepared_run(
+def prepare_planning(
     problem: str,
     options: RunOptions,
     attachments: Callable[[], tuple[Attachment, ...]],

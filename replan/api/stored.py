@@ -14,14 +14,14 @@ from typing import Any
 from actors.run.result import RunResult
 from actors.values.format import moment
 from replan.api.loops import blocking, in_any_loop, same_parameters
-from replan.api.options import Home, at_home, environment_of, placed
+from replan.api.options import Home, at_home, environment_of, placement_of
 from replan.runs.changes import cancel_run
 from replan.runs.deletion import delete_run
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
-from replan.runs.run_ids import ALL, run_named
+from replan.runs.run_ids import ALL, resolve_run
 from replan.runs.status import STATUSES, Status
 from replan.setup.home_folder import locate_home
 from replan.setup.kinds import Kinds
@@ -98,7 +98,7 @@ async def ashow(run: str, *, home: Home = None) -> RunResult:
     """
 
     async def read(engine: Engine) -> RunResult:
-        return await engine.result(await run_named(engine.journal, run))
+        return await engine.result(await resolve_run(engine.journal, run))
 
     return await at_home(home, read)
 
@@ -112,7 +112,7 @@ async def acancel(run: str, *, home: Home = None) -> RunResult:
     """
 
     async def end(engine: Engine) -> RunResult:
-        name = await run_named(engine.journal, run)
+        name = await resolve_run(engine.journal, run)
         await cancel_run(engine, name)
         return await engine.result(name)
 
@@ -128,7 +128,7 @@ async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False
     """
 
     async def work(engine: Engine) -> None:
-        name = await run_named(engine.journal, run)
+        name = await resolve_run(engine.journal, run)
         await delete_run(engine, name, force=force, keep_workspace=keep_workspace)
 
     await at_home(home, work)
@@ -184,7 +184,7 @@ async def aadmit(
     are those of `start`. Where no host serves the home, `replan resume` drives the run. Raises `UsageProblem`, before
     anything is written.
     """
-    placement = placed(tenant, priority)
+    placement = placement_of(tenant, priority)
 
     async def work() -> str:
         environment = environment_of(home)

@@ -65,7 +65,7 @@ class _Slot:
         with self.lock:
             started = self.thread
             if started is None:
-                started = self.thread = _started()
+                started = self.thread = _start_thread()
         return started
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ async def trio_thread() -> TrioThread:
     return await asyncio.to_thread(_SLOT.get) if started is None else started
 
 
-def _started() -> TrioThread:
+def _start_thread() -> TrioThread:
     ended = threading.Event()
 
     async def serve(*, task_status: TaskStatus[tuple[trio.lowlevel.TrioToken, trio.Nursery]]) -> None:

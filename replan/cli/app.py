@@ -20,7 +20,7 @@ from replan.cli.table import (
     ELSEWHERE,
     CommandGroup,
     command_for,
-    meant_as_problem,
+    hint_for_problem,
     misplaced_option,
     rows_below,
     write_sections,
@@ -28,7 +28,7 @@ from replan.cli.table import (
 from replan.cli.usage import HelpFormatter
 from replan.setup.command_name import program
 from replan.setup.version import release
-from replan.views.errors import error_object, line_of_crash, line_of_error, shortened
+from replan.views.errors import error_object, line_of_crash, line_of_error, shorten
 from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
 click.Context.formatter_class = HelpFormatter  # For the commands of groups within this group, too.
@@ -60,7 +60,7 @@ class App(CommandGroup):
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
-            meant = meant_as_problem(args, program()) or command_for(args[0], program())
+            meant = hint_for_problem(args, program()) or command_for(args[0], program())
             if meant:
                 raise click.UsageError(f"{args[0]!r} is no command; did you mean {meant}?", ctx=ctx) from None
             raise click.exceptions.NoSuchCommand(args[0], possibilities=self.list_commands(ctx), ctx=ctx) from None
@@ -102,7 +102,7 @@ class App(CommandGroup):
             code = super().main(args=arguments, **extra)
             sys.stdout.flush()
         except BaseException as error:  # noqa: BLE001 -- every error becomes one line and an exit code
-            sys.exit(_failed(root_cause(error), invocation))
+            sys.exit(_report_failure(root_cause(error), invocation))
         if args is None and invocation.done_at_once:
             _leave_at_once(int(code or 0))
         sys.exit(int(code or 0))
@@ -115,10 +115,10 @@ def _leave_at_once(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _failed(error: BaseException, invocation: Invocation) -> int:
+def _report_failure(error: BaseException, invocation: Invocation) -> int:
     match error:
         case BrokenPipe():
-            return _failed(error.error, invocation)
+            return _report_failure(error.error, invocation)
         case BrokenPipeError() if _reader_is_gone():
             _leave_stdout()
             return Exit.UNREAD
@@ -137,7 +137,7 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
             _say("interrupted")
             return Exit.INTERRUPTED
         case click.UsageError():
-            return _misused(error, invocation)
+            return _report_misuse(error, invocation)
         case ReplanError():
             if invocation.json:
                 _print_error(error_object(error, exit_of_error(error)))
@@ -145,13 +145,13 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
             return exit_of_error(error)
         case PermissionError() if error.filename:
             hint = "make it yours to read and write, or set REPLAN_HOME to another folder"
-            return _failed(UsageProblem("permission denied", place=str(error.filename), hint=hint), invocation)
+            return _report_failure(UsageProblem("permission denied", place=str(error.filename), hint=hint), invocation)
         case UnicodeEncodeError() if error.reason == "surrogates not allowed":
             # Bytes of the command line or the environment that are no text; elsewhere they are refused where they are.
             problem = UsageProblem("a name or a value holds bytes that are not UTF-8", hint="check names and variables")
-            return _failed(problem, invocation)
+            return _report_failure(problem, invocation)
         case _:
-            return _crashed(error, invocation)
+            return _report_crash(error, invocation)
 
 
 # The journal and the log report a full disk themselves, so here it is stdout that is full.
@@ -182,7 +182,7 @@ def _leave_stdout() -> None:
     silence(sys.stdout)
 
 
-def _misused(error: click.UsageError, invocation: Invocation) -> int:
+def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
     """Print what is wrong with the command line, in one line that names the help."""
     from replan.cli.usage import explanation as explained
     from replan.setup.command_name import NAME, program
@@ -192,8 +192,8 @@ def _misused(error: click.UsageError, invocation: Invocation) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
-    explanation = shortened(explained(error))
-    if gone := _retired(error, path.strip()):
+    explanation = shorten(explained(error))
+    if gone := _retired_notice(error, path.strip()):
         explanation = gone
     elif isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None and error.ctx.parent is None:
         explanation = misplaced_option(error.option_name, command) or explanation
@@ -209,7 +209,7 @@ def _misused(error: click.UsageError, invocation: Invocation) -> int:
     return Exit.USAGE
 
 
-def _retired(error: click.UsageError, path: str) -> str:
+def _retired_notice(error: click.UsageError, path: str) -> str:
     """Return what is said about a retired command or option after the names of a command; empty for other errors."""
     from actors.files.retired import retired
 
@@ -224,7 +224,7 @@ def _retired(error: click.UsageError, path: str) -> str:
             return ""
 
 
-def _crashed(error: BaseException, invocation: Invocation) -> int:
+def _report_crash(error: BaseException, invocation: Invocation) -> int:
     from replan.cli.logfile import write_traceback
 
     if invocation.json:
@@ -247,10 +247,10 @@ def _print_error(error: Mapping[str, object]) -> None:
 
 def _say(text: str) -> None:
     from replan.cli.terminal.console import Lossy
-    from replan.cli.terminal.width import folded
+    from replan.cli.terminal.width import fold_line
     from runtime.logs.terminal_text import clean
 
-    line = folded(f"replan: {clean(text, one_line=True)}", sys.stderr)
+    line = fold_line(f"replan: {clean(text, one_line=True)}", sys.stderr)
     click.echo(line, file=cast("IO[str]", Lossy(sys.stderr)))
 
 

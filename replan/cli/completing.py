@@ -45,12 +45,12 @@ def complete_question(_: click.Context, __: click.Parameter, incomplete: str) ->
 
 def complete_workflow(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the shipped workflows that begin so, or files."""
-    return _shipped("workflows", incomplete)
+    return _complete_shipped("workflows", incomplete)
 
 
 def complete_policy(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the shipped policies that begin so, or files."""
-    return _shipped("policies", incomplete)
+    return _complete_shipped("policies", incomplete)
 
 
 def complete_search(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -58,7 +58,7 @@ def complete_search(_: click.Context, __: click.Parameter, incomplete: str) -> l
     return _beginning(SEARCHES, incomplete)
 
 
-def _shipped(folder: str, incomplete: str) -> list[CompletionItem]:
+def _complete_shipped(folder: str, incomplete: str) -> list[CompletionItem]:
     from replan.setup.version import data_root
 
     names = sorted(path.stem for path in (data_root() / "configs" / folder).glob("*.yaml"))
@@ -103,7 +103,7 @@ def _rows(statement: str) -> Iterator[tuple[str, str]]:
 
 def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
     """Return the ids and texts of all open questions of runs; a run that cannot be read has none."""
-    from replan.cli.reading import read_at_once, run_named
+    from replan.cli.reading import read_at_once, resolve_named
     from replan.runs.reader import RunReader
     from replan.setup.home_folder import locate_home
     from replan.views.questions import open_questions
@@ -113,7 +113,7 @@ def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
         for run in runs:
             with contextlib.suppress(Exception):
-                name = await run_named(reader, run)
+                name = await resolve_named(reader, run)
                 loaded = await reader.read(name)
                 items = open_questions(loaded.kind, await reader.with_inbox(name, loaded))
                 found += [(str(each["id"]), clean(str(each["text"]), one_line=True)) for each in items]

@@ -192,7 +192,7 @@ async def _budget(environment: Mapping[str, str]) -> str:
     budget = read_user_config(home.config).home_budget
     async with _open(environment) as journal:
         spent = ZERO if journal is None else await journal.spent_today()
-    return _spent(spent, budget, "no home_budget")
+    return _budget_text(spent, budget, "no home_budget")
 
 
 async def _tenants(environment: Mapping[str, str]) -> str:
@@ -200,10 +200,10 @@ async def _tenants(environment: Mapping[str, str]) -> str:
     tenants = read_user_config(locate_home(environment).config).tenants
     async with _open(environment) as journal:
         spent = {name: ZERO if journal is None else await journal.spent_today(name) for name in tenants}
-    return "; ".join(f"{name}: {_spent(spent[name], tenants[name], 'no limit')}" for name in tenants) or "none"
+    return "; ".join(f"{name}: {_budget_text(spent[name], tenants[name], 'no limit')}" for name in tenants) or "none"
 
 
-def _spent(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
+def _budget_text(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
     """Return what was committed today of a budget, and what is left of it; `unlimited` where it has no limit."""
     calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")

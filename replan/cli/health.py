@@ -11,7 +11,7 @@ from runtime.drive.options import Stop
 from runtime.host.notices import Report
 
 
-def watched(
+def start_health(
     engine: Engine, stop: Stop, report: Report, port: int | None, nursery: trio.Nursery, *, serving: bool = False
 ) -> Report:
     """Serve the health endpoints in a nursery, if there is a port for them; return the report that tells them more.
@@ -26,8 +26,8 @@ def watched(
         hint = install_command("web")
         raise UsageProblem("the health endpoints need the extra `web`", place="--health-port", hint=hint)
     from replan.web.health import Health, serve_health
-    from replan.web.server import bound
+    from replan.web.server import bind_socket
 
     health = Health(engine.journal, stop.requested.is_set, serving)
-    nursery.start_soon(serve_health, health, bound(port, option="--health-port"), trio.sleep_forever)
+    nursery.start_soon(serve_health, health, bind_socket(port, option="--health-port"), trio.sleep_forever)
     return health.hearing(report)

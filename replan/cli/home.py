@@ -21,7 +21,7 @@ from runtime.journal.validation import check_placement
 
 
 @asynccontextmanager
-async def opened(
+async def open_engine(
     invocation: Invocation,
     config: UserConfig | None = None,
     *,
@@ -47,7 +47,7 @@ async def opened(
 
 
 @asynccontextmanager
-async def opened_to_read(invocation: Invocation) -> AsyncIterator[Engine]:
+async def open_for_reading(invocation: Invocation) -> AsyncIterator[Engine]:
     """Do the same for a command that only reads: it needs no settings, so that wrong ones are only a warning."""
     path = locate_home().config
     try:
@@ -55,5 +55,5 @@ async def opened_to_read(invocation: Invocation) -> AsyncIterator[Engine]:
     except UsageProblem as problem:
         notice(f"warning: {problem}")
         config = UserConfig()
-    async with opened(invocation, config, inspect=True) as engine:
+    async with open_engine(invocation, config, inspect=True) as engine:
         yield engine

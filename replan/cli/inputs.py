@@ -22,13 +22,13 @@ def read_problem(argument: str) -> str:
     if argument == "-":
         if sys.stdin.isatty():
             notice("reading the problem from the terminal; Ctrl-D ends it")
-        return as_text(_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, source_of(argument)), source_of(argument))
+        return as_text(_read_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, source_of(argument)), source_of(argument))
     path = file_named(argument, "PROBLEM")
     try:
         if stat.S_ISDIR(path.stat().st_mode):
             raise UsageProblem("this is a folder, not a file", place=argument, hint="name the file with the problem")
         with path.open("rb") as file:
-            return as_text(_capped(file, PROBLEM_BYTES_MAX, argument), argument)
+            return as_text(_read_capped(file, PROBLEM_BYTES_MAX, argument), argument)
     except (OSError, ValueError) as error:
         raise _unreadable(argument, error) from None
 
@@ -47,7 +47,7 @@ def source_of(argument: str) -> str:
 
 def read_stdin(limit: int, smaller: str = "leave out logs and listings") -> str:
     """Return the text on standard input, at most `limit` bytes; `smaller` is the hint if there are more."""
-    return as_text(_capped(sys.stdin.buffer, limit, "standard input", smaller), "standard input")
+    return as_text(_read_capped(sys.stdin.buffer, limit, "standard input", smaller), "standard input")
 
 
 def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) -> str:
@@ -58,7 +58,7 @@ def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) ->
     """
     try:
         with path.open("rb") as file:
-            return as_text(_capped(file, limit, place, smaller), place)
+            return as_text(_read_capped(file, limit, place, smaller), place)
     except (OSError, ValueError) as error:
         cause = (getattr(error, "strerror", None) or "not a file's name").lower()
         raise UsageProblem(cause, place=place, hint=hint) from None
@@ -74,7 +74,7 @@ def as_text(data: bytes, place: str) -> str:
         raise UsageProblem(f"not UTF-8 (byte {error.start})", place=place, hint="save it as UTF-8") from None
 
 
-def _capped(file: BinaryIO, limit: int, place: str, smaller: str = "leave out logs and listings") -> bytes:
+def _read_capped(file: BinaryIO, limit: int, place: str, smaller: str = "leave out logs and listings") -> bytes:
     data = file.read(limit + 1)
     if len(data) > limit:
         raise UsageProblem(f"more than {limit:,} bytes", place=place, hint=smaller)

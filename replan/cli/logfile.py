@@ -25,7 +25,7 @@ _LOGGER = "replan.actor"
 
 
 @contextmanager
-def shown_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[None]:
+def show_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[None]:
     """Print the tracebacks of the block's actors on stderr where `--debug` asks for it, each once."""
     if not invocation.debug or invocation.verbose or invocation.log_json:  # The log on stderr has them.
         yield
@@ -81,7 +81,7 @@ def logging_to(invocation: Invocation) -> Iterator[None]:
     with LogFile(log_path()) as stream:
         log.configure(stream=cast("TextIO", stream), json=True, level=logging.INFO, redactor=redactor, traced=traced)
         try:
-            with shown_tracebacks(invocation, redactor):
+            with show_tracebacks(invocation, redactor):
                 yield
         finally:
             log.reset()

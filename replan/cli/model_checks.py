@@ -38,7 +38,7 @@ def describe_model(environment: Mapping[str, str], model: str | None) -> str:
 
 def describe_key(environment: Mapping[str, str], model: str | None) -> str:
     """Return whether the environment has the key of the model's provider, and how long it is."""
-    variable = PROVIDERS[_chosen(environment, model).provider].key
+    variable = PROVIDERS[_needed_model(environment, model).provider].key
     key = environment.get(variable, "")
     if not key:
         return f"{variable} is not set"
@@ -50,7 +50,7 @@ def describe_server(environment: Mapping[str, str], model: str | None, *, online
 
     Raises `UsageProblem` for a wrong address, and `OSError` as `_probe` does.
     """
-    chosen = _chosen(environment, model)
+    chosen = _needed_model(environment, model)
     provider = PROVIDERS[chosen.provider]
     configured = environment.get(provider.address)
     url = check_base_url(provider.url_in(environment), place=provider.address) if configured else provider.url
@@ -62,7 +62,7 @@ def describe_server(environment: Mapping[str, str], model: str | None, *, online
     return f"{place} ({source}) {_probe(chosen, environment, url)}"
 
 
-def _chosen(environment: Mapping[str, str], model: str | None) -> Named:
+def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
     """Return the model that the server must have; its name is empty where the chosen model needs no server."""
     try:
         spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
@@ -92,7 +92,7 @@ def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
     if status in (401, 403):
         raise OSError(f"{url} refuses the key (status {status})")
     answers = "answers, and takes the key" if status == 200 and key else f"answers (status {status})"
-    listed = _listed(response.content) if status == 200 and model else frozenset[str]()
+    listed = _model_names(response.content) if status == 200 and model else frozenset[str]()
     if not model or not listed:
         return answers
     if model not in listed and f"{model}:latest" not in listed:
@@ -110,7 +110,7 @@ async def _window(chosen: Named, environment: Mapping[str, str]) -> str:
     return "" if window is None else f"a context window of {window.tokens:,} tokens ({window.source})"
 
 
-def _listed(content: bytes) -> frozenset[str]:
+def _model_names(content: bytes) -> frozenset[str]:
     """Return the names in a server's list of models; empty where the list has another form."""
     try:
         models = orjson.loads(content)["data"]

@@ -37,7 +37,7 @@ def model_to_use(
         return None
     shown = TEMPLATES if templates else ()
     if may_ask() and not invocation.no_input:
-        chosen = _offered(found, templates=templates)
+        chosen = _offer(found, templates=templates)
         if chosen is not None:
             return chosen
     command = shlex.join([program(), *words])
@@ -50,7 +50,7 @@ def model_to_use(
     raise NoModel("no model is named", place="--model", hint="name one as above, or set REPLAN_MODEL")
 
 
-def _offered(found: Sequence[FoundModel], *, templates: bool) -> str | None:
+def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:
     """Ask on the terminal which of the found models, else which template, is used; None for none of them."""
     for each in found:
         if each.named:

@@ -44,7 +44,7 @@ class Invocation:
     """The priority of a new run."""
 
 
-def stored(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+def store_value(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     """Return a callback that stores an option's value in the `Invocation`, if the user gave the option."""
 
     def store(ctx: click.Context, _: click.Parameter, value: Any) -> None:
@@ -58,12 +58,14 @@ def stored(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 def common(function: F) -> F:
     """Add the options that every command has, before and after its name."""
     for option in (
-        click.option("--debug", is_flag=True, expose_value=False, callback=stored("debug"), help="Show tracebacks."),
+        click.option(
+            "--debug", is_flag=True, expose_value=False, callback=store_value("debug"), help="Show tracebacks."
+        ),
         click.option(
             "--log-json",
             is_flag=True,
             expose_value=False,
-            callback=stored("log_json"),
+            callback=store_value("log_json"),
             help="Log to stderr, as JSON lines.",
         ),
         click.option(
@@ -71,7 +73,7 @@ def common(function: F) -> F:
             "--verbose",
             count=True,
             expose_value=False,
-            callback=stored("verbose"),
+            callback=store_value("verbose"),
             help="Log to stderr; twice for more.",
         ),
     ):
@@ -132,7 +134,7 @@ def full_option(function: F) -> F:
         "--full",
         is_flag=True,
         expose_value=False,
-        callback=stored("full"),
+        callback=store_value("full"),
         help="Show what each step of the plan needs, makes and does when it fails; and progress with ids and rules.",
     )(function)
 
@@ -144,7 +146,7 @@ def plugins_option(function: F) -> F:
         multiple=True,
         metavar="FILE.py",
         expose_value=False,
-        callback=stored("plugins"),
+        callback=store_value("plugins"),
         help="Guards and generators of your own; may be given several times.",
     )(function)
 

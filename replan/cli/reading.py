@@ -81,20 +81,20 @@ def _warn_of_settings(home: Home) -> None:
 
 
 async def _read(invocation: Invocation, work: Work[T]) -> T:
-    from replan.cli.home import opened_to_read
+    from replan.cli.home import open_for_reading
 
-    async with opened_to_read(invocation) as engine:
+    async with open_for_reading(invocation) as engine:
         return await work(engine)
 
 
-async def run_named(reader: "RunReader", name: str) -> str:
-    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `run_ids.run_named`."""
-    return await run_ids.run_named(reader.journal, name)
+async def resolve_named(reader: "RunReader", name: str) -> str:
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `run_ids.resolve_run`."""
+    return await run_ids.resolve_run(reader.journal, name)
 
 
-async def named_or_newest(reader: "RunReader", name: str | None) -> str:
+async def resolve_or_newest(reader: "RunReader", name: str | None) -> str:
     """Return the run that an argument names, or the newest run for None."""
-    return await newest_run(reader) if name is None else await run_named(reader, name)
+    return await newest_run(reader) if name is None else await resolve_named(reader, name)
 
 
 async def newest_run(reader: "RunReader") -> str:

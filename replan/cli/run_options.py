@@ -9,7 +9,7 @@ import click
 from actors.config.model_spec import GRAMMAR
 from actors.run.limits import LIMITS, LimitSpec, flag
 from replan.cli.completing import complete_run, complete_search, complete_workflow
-from replan.cli.options import Duration, common, full_option, plugins_option, stored
+from replan.cli.options import Duration, common, full_option, plugins_option, store_value
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
@@ -54,7 +54,7 @@ def driving_options(function: F) -> F:
     )
     function = common(function)
     for names, text, more in reversed(options):
-        store = stored(names[-1].strip("-").replace("-", "_"))
+        store = store_value(names[-1].strip("-").replace("-", "_"))
         function = click.option(*names, expose_value=False, callback=store, help=text, **more)(function)
     return plugins_option(full_option(function))
 
@@ -146,14 +146,14 @@ def placement_options(function: F) -> F:
         type=click.IntRange(-100, 100),
         metavar="N",
         expose_value=False,
-        callback=stored("priority"),
+        callback=store_value("priority"),
         help="Where hosts have too much to do, higher ones come first; default 0.",
     )
     tenant = click.option(
         "--tenant",
         metavar="NAME",
         expose_value=False,
-        callback=stored("tenant"),
+        callback=store_value("tenant"),
         help="The team or customer that the run is accounted to; `tenants` of the config file limits each.",
     )
     return tenant(priority(function))
@@ -212,7 +212,7 @@ def set_option(function: F) -> F:
     return click.option("--set", "given", multiple=True, metavar="PATH=VALUE", help=shown)(function)
 
 
-def given_values(assignments: tuple[str, ...]) -> dict[str, str]:
+def parse_assignments(assignments: tuple[str, ...]) -> dict[str, str]:
     """Return the values that `--set PATH=VALUE` gives, by path. Raises `UsageProblem`."""
     given: dict[str, str] = {}
     for assignment in assignments:

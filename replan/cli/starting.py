@@ -16,7 +16,7 @@ from actors.values.lines import columns, line
 from replan.cli.drive import drive_to_rest, print_result, show_result
 from replan.cli.exits import Exit
 from replan.cli.hints import say_how_to_follow
-from replan.cli.home import opened
+from replan.cli.home import open_engine
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_json, print_text, show
 from replan.runs.engine import Engine
@@ -92,7 +92,7 @@ async def start_in(engine: Engine, invocation: Invocation, request: PreparedRun)
 
 
 async def _start(invocation: Invocation, request: PreparedRun, make: bool, ended: Callable[[RunResult], None]) -> int:
-    async with opened(invocation, make=make, drives=True) as engine:
+    async with open_engine(invocation, make=make, drives=True) as engine:
         code, result = await start_in(engine, invocation, request)
     ended(result)
     return code
@@ -101,9 +101,9 @@ async def _start(invocation: Invocation, request: PreparedRun, make: bool, ended
 async def _detach(invocation: Invocation, request: PreparedRun, make: bool) -> int:
     """Have a run admitted for a host, and print its id. Raises `UsageProblem` where no host is there."""
     run = new_run_id()
-    async with opened(invocation) as engine:
+    async with open_engine(invocation) as engine:
         await require_host(engine, request.kind)  # Before a missing home is created.
-    async with opened(invocation, make=make) as engine:
+    async with open_engine(invocation, make=make) as engine:
         await _admit(engine, request, run)
         invocation.run = run
         if invocation.json:

@@ -165,7 +165,7 @@ ELSEWHERE = {
 """What to do instead, by a command and an option that it lacks and that users expect."""
 
 
-def meant_as_problem(arguments: list[str], program: str) -> str:
+def hint_for_problem(arguments: list[str], program: str) -> str:
     """Return the command line for a problem that the user wrote in the place of a command; empty for any other word."""
     first = arguments[0]
     if len(first.split()) > 1:

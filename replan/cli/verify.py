@@ -17,7 +17,7 @@ from runtime.open_offline import open_inspection, shown_url
 
 def verify_journal(url: str | None = None, *, as_json: bool) -> int:
     """Verify a journal, or the one in use, and print what is wrong, a line for each. Return 0, or 9 for something."""
-    verified = _verified(url)
+    verified = _verify(url)
     if as_json:
         rows = [{"run_id": finding.run or None, "cause": finding.cause} for finding in verified.findings]
         print_json(
@@ -35,7 +35,7 @@ def verify_journal(url: str | None = None, *, as_json: bool) -> int:
     return Exit.JOURNAL if verified.findings else Exit.OK
 
 
-def _verified(url: str | None) -> Verified:
+def _verify(url: str | None) -> Verified:
     kinds, named = Kinds(), url or database_url(os.environ)
     if named is not None:
         with open_inspection(named, USE_ANOTHER_HOME) as journal:

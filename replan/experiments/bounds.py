@@ -26,7 +26,7 @@ from actors.simulated.profile import LEVELS, TOLD_MAX, UNSOLVABLE, AuthorProfile
 from actors.simulated.seeded import difficulties
 from actors.simulated.world import lifted
 from replan.experiments.preparation import PreparedExperiment
-from replan.experiments.tables import Row, Table, rounded
+from replan.experiments.tables import Row, Table, round_value
 
 NODES = 8
 """Equally likely difficulties."""
@@ -371,8 +371,8 @@ def with_bounds(prepared: PreparedExperiment, means: Table) -> dict[str, Table]:
                 "bound": point.name,
                 "cap": point.cap,
                 "price": point.price,
-                "success": rounded(point.success),
-                "calls_mean": rounded(point.calls),
+                "success": round_value(point.success),
+                "calls_mean": round_value(point.calls),
             }
             for point in points
         ]
@@ -384,10 +384,10 @@ def with_bounds(prepared: PreparedExperiment, means: Table) -> dict[str, Table]:
                     **dict.fromkeys(base),
                     "model": model,
                     "arm": f"bound: {name}",
-                    "calls_mean": rounded(calls),
-                    "baseline_calls_mean": rounded(calls),
-                    "success": rounded(success),
-                    "delta_success": rounded(success - float(base["success"] or 0.0)),
+                    "calls_mean": round_value(calls),
+                    "baseline_calls_mean": round_value(calls),
+                    "success": round_value(success),
+                    "delta_success": round_value(success - float(base["success"] or 0.0)),
                 }
             )
     return {"bounds": bounds, "equal_mean": extended}

@@ -18,7 +18,7 @@ from actors.files.validation_errors import Config, usage_problem
 from actors.files.yaml_document import read_document
 from actors.simulated.profile import AuthorOdds, Critic
 from actors.simulated.seeded import DIFFICULTIES, difficulties, draw
-from replan.experiments.tables import Interval, Row, Table, mean_interval, rounded
+from replan.experiments.tables import Interval, Row, Table, mean_interval, round_value
 from runtime.core.errors import UsageProblem
 from runtime.core.extras import install_command
 
@@ -184,15 +184,15 @@ def calibrate(calibration: Calibration, folder: Path) -> Table:
     return table
 
 
-def _compared(row: str, what: str, recorded: float, simulated: float, tolerance: Interval) -> Row:
+def _comparison_row(row: str, what: str, recorded: float, simulated: float, tolerance: Interval) -> Row:
     low, high = tolerance
     return {
         "row": row,
         "what": what,
-        "recorded": rounded(recorded),
-        "simulated": rounded(simulated),
-        "low": rounded(low),
-        "high": rounded(high),
+        "recorded": round_value(recorded),
+        "simulated": round_value(simulated),
+        "low": round_value(low),
+        "high": round_value(high),
         "holds": "yes" if low <= simulated <= high else "NO",
     }
 
@@ -204,9 +204,9 @@ def _compare_best_of(row: BestOfRow, puzzles: Sequence[Mapping[str, int]]) -> It
             1 - math.comb(puzzle["n"] - puzzle["correct"], count) / math.comb(puzzle["n"], count) for puzzle in puzzles
         )
         tolerance = published - COUNTS_TOLERANCE, published + COUNTS_TOLERANCE
-        yield _compared(row.name, f"best of {count}, from counts", published, share, tolerance)
+        yield _comparison_row(row.name, f"best of {count}, from counts", published, share, tolerance)
         tolerance = share - GENERATOR_TOLERANCE, share + GENERATOR_TOLERANCE
-        yield _compared(row.name, f"best of {count}, generated", share, simulated[count], tolerance)
+        yield _comparison_row(row.name, f"best of {count}, generated", share, simulated[count], tolerance)
 
 
 def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
@@ -227,7 +227,7 @@ def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
     fits, tests = list[Row](), list[Row]()
     rows: tuple[Dialogue | Trials, ...] = (*calibration.dialogues, *calibration.trials)
     for row in rows:
-        records = recorded(row, folder)
+        records = read_curve(row, folder)
         fitted, held_out = likelihood.halves(records)
         p = likelihood.held_out_p(likelihood.posterior_draws(fitted, DRAWS, seed=1), held_out, seed=2)
         mode = likelihood.posterior_mode(records)
@@ -252,7 +252,7 @@ def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
     return fits, tests
 
 
-def recorded(row: Dialogue | Trials, folder: Path) -> "list[InstanceResult]":
+def read_curve(row: Dialogue | Trials, folder: Path) -> "list[InstanceResult]":
     """Return the records of a curve. Raises `UsageProblem` if they cannot be read."""
     from replan.experiments.likelihood import InstanceResult  # noqa: PLC0415 - optional
 
@@ -280,7 +280,7 @@ def _compare_pruning(row: Pruning, recorded: Mapping[str, Any], instances: int) 
             ("best_word", fmean(tree.best / row.depth for tree in trees)),
         ):
             values = [float(puzzle[what]) for puzzle in recorded[key]]
-            yield _compared(row.name, f"{key} {what}", fmean(values), simulated, mean_interval(values))
+            yield _comparison_row(row.name, f"{key} {what}", fmean(values), simulated, mean_interval(values))
 
 
 def _searched_tree(row: Pruning, critic: Critic | None, number: int) -> CrosswordTree:

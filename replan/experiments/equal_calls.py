@@ -15,7 +15,7 @@ from typing import Any
 
 from replan.experiments.definition import Experiment
 from replan.experiments.results import Trial
-from replan.experiments.tables import Row, Table, Z, is_success, mean_cells, mean_interval, rounded, share_cells
+from replan.experiments.tables import Row, Table, Z, is_success, mean_cells, mean_interval, round_value, share_cells
 from runtime.core.errors import UsageProblem
 from runtime.core.extras import install_command
 
@@ -115,11 +115,11 @@ def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -
         "arm": arm,
         "worlds": len(worlds),
         "trials": sum(len(world) for world in worlds),
-        "delta_success": rounded(fmean(deltas)),
-        "delta_low": rounded(low),
-        "delta_high": rounded(high),
-        "delta_least": rounded(min(deltas)),
-        "delta_most": rounded(max(deltas)),
+        "delta_success": round_value(fmean(deltas)),
+        "delta_low": round_value(low),
+        "delta_high": round_value(high),
+        "delta_least": round_value(min(deltas)),
+        "delta_most": round_value(max(deltas)),
     }
 
 
@@ -142,9 +142,9 @@ def _conclusions(experiment: Experiment, curves: Mapping[tuple[str, str], Curve]
                     "worlds": len(deltas),
                     "holds": sum(delta > 0 for delta in deltas),
                     "holds_surely": sure,
-                    "delta_least": rounded(min(deltas)),
-                    "delta_median": rounded(median(deltas)),
-                    "delta_most": rounded(max(deltas)),
+                    "delta_least": round_value(min(deltas)),
+                    "delta_median": round_value(median(deltas)),
+                    "delta_most": round_value(max(deltas)),
                 }
             )
     return rows
@@ -176,7 +176,7 @@ def _rows(curve: Curve, base: Curve, caps: Sequence[int]) -> Iterator[Row]:
             "cap": cap,
             "trials": len(own),
             **share_cells("success", hits, len(own)),
-            "calls_mean": rounded(fmean(calls for _, calls in own.values())),
+            "calls_mean": round_value(fmean(calls for _, calls in own.values())),
             **mean_cells("delta_success", differences),
             "p": _exact_p(gained, lost) if differences else None,
         }
@@ -221,20 +221,20 @@ def _at_mean(curve: Curve, base: Curve, baseline_cap: int, z: float) -> tuple[Ro
     """
     other = base.at(baseline_cap)
     target = fmean(calls for _, calls in other.values())
-    own, reached = interpolated(curve, target)
+    own, reached = interpolate(curve, target)
     gained = {pair: own[pair] - other[pair][0] for pair in own if pair in other}
     row: Row = {
         "model": curve.model,
         "arm": curve.label,
-        "calls_mean": rounded(reached),
-        "baseline_calls_mean": rounded(target),
-        "success": rounded(fmean(own.values())),
+        "calls_mean": round_value(reached),
+        "baseline_calls_mean": round_value(target),
+        "success": round_value(fmean(own.values())),
         **mean_cells("delta_success", [] if curve is base else [*gained.values()], z),
     }
     return row, gained
 
 
-def interpolated(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:
+def interpolate(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:
     """Return the success of each pair at these mean calls, linear between two caps, and the mean calls reached."""
     points = [(cap, fmean(calls for _, calls in curve.at(cap).values())) for cap in curve.caps()]
     for (cap, mean), (following, following_mean) in pairwise(points):

@@ -183,7 +183,7 @@ class _Executor:
                 return Generated(request_id, now + REPLAN_SECONDS, REPLAN_SECONDS, reply, REPLAN_COST)
             case address if address == PROVER:
                 config, plan = self.setup.config, MACHINE.brief(state, work).artifact.content
-                verdict = _proved(self.setup.task, config.level, config.required_assurance, config.r_max, plan)
+                verdict = _prove(self.setup.task, config.level, config.required_assurance, config.r_max, plan)
                 return Judged(request_id, now, 0.0, verdict)
             case address if address == USER:
                 self._mail += 1
@@ -211,6 +211,6 @@ class _Executor:
 
 
 @lru_cache(maxsize=4_096)
-def _proved(task: Task, level: str, assurance: str, r_max: int, plan: str) -> Verdict:
+def _prove(task: Task, level: str, assurance: str, r_max: int, plan: str) -> Verdict:
     """Return the verdict on a plan for a task. Equal plans of different trials are proved once."""
     return prove(guard_of(level, task.tools(0, 0.0), assurance, r_max), plan)

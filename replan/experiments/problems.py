@@ -68,7 +68,7 @@ def _problems(path: Path) -> Iterator[tuple[str, ExperimentProblem | UsageProble
         yield str(path), UsageProblem(f"cannot be read: {error}")
         return
     if path.suffix != ".jsonl":
-        yield str(path), _checked(ExperimentProblem(path.stem, text))
+        yield str(path), _check(ExperimentProblem(path.stem, text))
         return
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
@@ -85,7 +85,7 @@ def _parse_line(line: str, number: int) -> ExperimentProblem | UsageProblem:
     text = _first(value, _TEXT)
     if not isinstance(text, str):
         return UsageProblem("this line has no text", hint=f"give it as {' or '.join(_TEXT)}")
-    return _checked(
+    return _check(
         ExperimentProblem(str(_first(value, _ID) or f"line_{number}"), text, str(_first(value, _CATEGORY) or ""))
     )
 
@@ -94,7 +94,7 @@ def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
     return next((value[key] for key in keys if key in value), None)
 
 
-def _checked(problem: ExperimentProblem) -> ExperimentProblem | UsageProblem:
+def _check(problem: ExperimentProblem) -> ExperimentProblem | UsageProblem:
     try:
         check_problem(problem.text)
     except UsageProblem as error:

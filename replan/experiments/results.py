@@ -134,7 +134,7 @@ def trial_from(
     state, events = run
     assert isinstance(state, State), "a trial is of a run that has begun"
     passed = state.end is not None and state.end.outcome is PlanningOutcome.SUCCESS
-    plan = _accepted(state, "plan")
+    plan = _accepted_value(state, "plan")
     decided = [(node.step, node.decision) for node in state.nodes.values() if node.decision is not None]
     distance, used = state.config.graph.distance, state.run.ledger.committed
     person = None if world is None else world.profile.person
@@ -161,7 +161,7 @@ def trial_from(
         ),
         retries=sum(decision.level is BacktrackLevel.LOCAL_RETRY for _, decision in decided),
         rules=dict(sorted(Counter(decision.rule for _, decision in decided).items())),
-        aligned=_aligned(state),
+        aligned=_is_aligned(state),
         steps=steps,
     )
 
@@ -188,7 +188,7 @@ def _steps(state: State, events: Iterable[PlanningEvent]) -> dict[str, StepUse]:
     return uses
 
 
-def _accepted(state: State, role: str) -> Any:
+def _accepted_value(state: State, role: str) -> Any:
     """Return the value of the accepted artifact of the last step with a role, in the branch that is shown as result."""
     for step in reversed(state.config.graph.steps):
         node = state.nodes.get(state.latest.progress[step].accepted or "")
@@ -198,9 +198,9 @@ def _accepted(state: State, role: str) -> Any:
     return None
 
 
-def _aligned(state: State) -> bool | None:
+def _is_aligned(state: State) -> bool | None:
     """Return whether the accepted strategy is the one for the accepted problem type; None if either is missing."""
-    analysis, strategy = _accepted(state, "analysis"), _accepted(state, "strategy")
+    analysis, strategy = _accepted_value(state, "analysis"), _accepted_value(state, "strategy")
     if not isinstance(analysis, dict) or not isinstance(strategy, dict):
         return None
     return bool(strategy.get("strategy_id") == strategy_for(analysis.get("problem_type")))

@@ -60,7 +60,7 @@ def ratio_interval(above: Sequence[float], below: Sequence[float]) -> Interval:
     return max(0.0, ratio - half), ratio + half
 
 
-def rounded(value: float) -> float | None:
+def round_value(value: float) -> float | None:
     """Return a number as tables have it, without a negative zero; None for one that is not finite."""
     return round(value, DIGITS) + 0.0 if math.isfinite(value) else None
 
@@ -68,7 +68,11 @@ def rounded(value: float) -> float | None:
 def share_cells(name: str, hits: int, of: int) -> Row:
     """Return a share with its interval; None for a share of nothing."""
     low, high = wilson_interval(hits, of)
-    return {name: rounded(hits / of) if of else None, f"{name}_low": rounded(low), f"{name}_high": rounded(high)}
+    return {
+        name: round_value(hits / of) if of else None,
+        f"{name}_low": round_value(low),
+        f"{name}_high": round_value(high),
+    }
 
 
 def mean_cells(name: str, values: Sequence[float], z: float = Z) -> Row:
@@ -78,8 +82,8 @@ def mean_cells(name: str, values: Sequence[float], z: float = Z) -> Row:
     """
     low, high = mean_interval(values, z)
     stem = "delta" if name == "delta_success" else name
-    mean = rounded(fmean(values)) if values else None
-    return {name: mean, f"{stem}_low": rounded(low), f"{stem}_high": rounded(high)}
+    mean = round_value(fmean(values)) if values else None
+    return {name: mean, f"{stem}_low": round_value(low), f"{stem}_high": round_value(high)}
 
 
 def to_csv(table: Table) -> str:
@@ -127,7 +131,7 @@ def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: S
         "rules": _table(
             groups,
             lambda each: (
-                {"rule": rule, "decisions": count, "per_trial": rounded(count / len(each))}
+                {"rule": rule, "decisions": count, "per_trial": round_value(count / len(each))}
                 for rule, count in _rules(each)
             ),
         ),
@@ -156,10 +160,10 @@ def _success(trials: Sequence[Trial]) -> Row:
         "trials": count,
         **share_cells("guard_pass", sum(trial.passed for trial in trials), count),
         **share_cells("success", hits, count),
-        "calls_mean": rounded(fmean(calls)),
-        "calls_per_success": rounded(sum(calls) / hits) if hits else None,
-        "calls_per_success_low": rounded(low) if hits else None,
-        "calls_per_success_high": rounded(high) if hits else None,
+        "calls_mean": round_value(fmean(calls)),
+        "calls_per_success": round_value(sum(calls) / hits) if hits else None,
+        "calls_per_success_low": round_value(low) if hits else None,
+        "calls_per_success_high": round_value(high) if hits else None,
     }
 
 
@@ -172,25 +176,25 @@ def _arm(trials: Sequence[Trial], reference: Sequence[Trial]) -> Row:
     differences = [float(is_success(trial)) - base[trial.key[1:]] for trial in trials if trial.key[1:] in base]
     return {
         **_success(trials),
-        "usd_per_success": rounded(sum(usd) / hits) if hits and len(usd) == count else None,
-        "tokens_mean": rounded(fmean(trial.tokens for trial in trials)),
-        "seconds_median": rounded(median(seconds)),
-        "seconds_p90": rounded(quantiles(seconds, n=10)[-1] if count > 1 else seconds[0]),
-        "backtrack_rate": rounded(sum(1 for trial in trials if trial.depths) / count),
-        "backtracks_mean": rounded(fmean(len(trial.depths) for trial in trials)),
-        "strategy_aligned": rounded(sum(aligned) / len(aligned)) if aligned else None,
+        "usd_per_success": round_value(sum(usd) / hits) if hits and len(usd) == count else None,
+        "tokens_mean": round_value(fmean(trial.tokens for trial in trials)),
+        "seconds_median": round_value(median(seconds)),
+        "seconds_p90": round_value(quantiles(seconds, n=10)[-1] if count > 1 else seconds[0]),
+        "backtrack_rate": round_value(sum(1 for trial in trials if trial.depths) / count),
+        "backtracks_mean": round_value(fmean(len(trial.depths) for trial in trials)),
+        "strategy_aligned": round_value(sum(aligned) / len(aligned)) if aligned else None,
         **mean_cells("delta_success", differences),
     }
 
 
-def _grouped(trials: Sequence[Trial], group: Callable[[Trial], str]) -> Iterator[tuple[str, Sequence[Trial]]]:
+def _groups(trials: Sequence[Trial], group: Callable[[Trial], str]) -> Iterator[tuple[str, Sequence[Trial]]]:
     for name in sorted({group(trial) for trial in trials}):
         yield name, [trial for trial in trials if group(trial) == name]
 
 
 def _causes(trials: Sequence[Trial]) -> Iterator[Row]:
     """Yield the successes by the level at which the problem is hard, else by its category."""
-    for group, members in _grouped(trials, lambda trial: trial.cause or trial.category or "all"):
+    for group, members in _groups(trials, lambda trial: trial.cause or trial.category or "all"):
         yield {"group": group, **_success(members)}
 
 
@@ -199,7 +203,7 @@ def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
 
     Trials of problems without a category are grouped by the level at which the problem is hard.
     """
-    for group, members in _grouped(trials, lambda trial: trial.category or trial.cause or "all"):
+    for group, members in _groups(trials, lambda trial: trial.category or trial.cause or "all"):
         counts = Counter(depth for trial in members for depth in trial.depths)
         counts[0] += sum(trial.retries for trial in members)
         for depth in sorted(counts):
@@ -207,8 +211,8 @@ def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
                 "group": group,
                 "depth": depth,
                 "rejections": counts[depth],
-                "share": rounded(counts[depth] / counts.total()) if counts.total() else None,
-                "per_trial": rounded(counts[depth] / len(members)),
+                "share": round_value(counts[depth] / counts.total()) if counts.total() else None,
+                "per_trial": round_value(counts[depth] / len(members)),
             }
 
 
@@ -221,8 +225,8 @@ def _steps(trials: Sequence[Trial]) -> Iterator[Row]:
             "step": step,
             "attempts": attempts,
             **share_cells("epsilon", sum(use.accepted for use in uses), attempts),
-            "calls_per_trial": rounded(sum(use.calls for use in uses) / len(trials)),
-            "seconds_per_attempt": rounded(sum(use.seconds for use in uses) / attempts) if attempts else None,
+            "calls_per_trial": round_value(sum(use.calls for use in uses) / len(trials)),
+            "seconds_per_attempt": round_value(sum(use.seconds for use in uses) / attempts) if attempts else None,
         }
 
 
@@ -260,8 +264,8 @@ def _execution_arm(trials: Sequence[ExecutionTrial], baseline: Sequence[Executio
         **mean_cells("delta_achieved", [own - base for own, base in zip(achieved, other, strict=True)]),
         **share_cells("success", len(succeeded), len(trials)),
         **share_cells("wrong_success", sum(trial.achieved < trial.goals for trial in succeeded), len(trials)),
-        "tool_calls_mean": rounded(fmean(trial.tool_calls for trial in trials)),
-        "replans_mean": rounded(fmean(trial.replans for trial in trials)),
-        "questions_mean": rounded(fmean(trial.questions for trial in trials)),
-        "minutes_mean": rounded(fmean(trial.seconds for trial in trials) / 60),
+        "tool_calls_mean": round_value(fmean(trial.tool_calls for trial in trials)),
+        "replans_mean": round_value(fmean(trial.replans for trial in trials)),
+        "questions_mean": round_value(fmean(trial.questions for trial in trials)),
+        "minutes_mean": round_value(fmean(trial.seconds for trial in trials) / 60),
     }

@@ -102,7 +102,7 @@ async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequire
         told = await _take_forms(call, wanted.id)
         end = trio.current_time() + wanted.seconds
         while True:
-            shown = await _rested(call, wanted.id, end)
+            shown = await _wait_for_rest(call, wanted.id, end)
             questions = await open_questions(call.request(), wanted.id)
             asked = [each for each in questions if is_shown(each) and told.get(name_of(each)) != ""][:FORMS_MAX]
             if not asked or not call.can_ask:
@@ -113,7 +113,7 @@ async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequire
                 return state_of(shown, await open_questions(call.request(), wanted.id))
 
 
-async def _rested(call: ToolCall, run: str, end: float) -> ShownRun:
+async def _wait_for_rest(call: ToolCall, run: str, end: float) -> ShownRun:
     async def report(shown: ShownRun) -> None:
         text = f"{shown.status}, {shown.result.calls} model calls"
         await call.progress(float(shown.row.last_seq), text)
@@ -162,7 +162,7 @@ async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
     """Ask an older client's user; return False where there is no answer, so that the question stays open."""
     trouble = ""
     for _ in range(TRIES_MAX):
-        filled = await _shown(call, question, trouble)
+        filled = await _show_form(call, question, trouble)
         if filled is None or filled.action == "cancel":
             return filled is None and await _is_closed(call, question)
         try:
@@ -178,7 +178,7 @@ async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
     return False
 
 
-async def _shown(call: ToolCall, question: Mapping[str, Any], trouble: str) -> Any:
+async def _show_form(call: ToolCall, question: Mapping[str, Any], trouble: str) -> Any:
     """Show a form, and return what came back; None once the question was answered elsewhere, or after a while."""
     filled = None
     with trio.move_on_after(FORM_SECONDS):

@@ -11,7 +11,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from replan.service.access import Principal
 from replan.service.limits import Streams
-from replan.service.requests import MCP, ProgramRequest, encoded
+from replan.service.requests import MCP, ProgramRequest, encode_json
 from replan.service.service import Service
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
@@ -93,20 +93,20 @@ def caller_of(context: ServerRequestContext[Any, Any]) -> Principal:
 
 def fitting(value: Any) -> bytes:
     """Return a value as JSON. Raises `UsageProblem` for one that is too large to be sent."""
-    data = encoded(value)
+    data = encode_json(value)
     if len(data) > ANSWER_BYTES_MAX:
         hint = f"`{program()} show RUN --json` prints all of it"
         raise UsageProblem(f"the answer has {len(data):,} bytes, and {ANSWER_BYTES_MAX:,} are sent", hint=hint)
     return data
 
 
-def sent(value: Mapping[str, Any], *, is_error: bool = False) -> CallToolResult:
+def call_result(value: Mapping[str, Any], *, is_error: bool = False) -> CallToolResult:
     """Return a result. Raises `UsageProblem` for one that is too large."""
     data = fitting(value)
     text = TextContent(text=data.decode())
     return CallToolResult(content=[text], structured_content=orjson.loads(data), is_error=is_error)
 
 
-def failed(text: str) -> CallToolResult:
+def error_result(text: str) -> CallToolResult:
     """Return an error as the answer of a call."""
     return CallToolResult(content=[TextContent(text=text)], is_error=True)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from mcp_types import Resource, ResourceTemplate
 
 from replan.mcp.calls import Desk
-from replan.runs.orders import offered
+from replan.runs.orders import offer_fields
 from replan.runs.shown import read_shown
 from replan.service.read_operations import FIELDS, run_page, tree_of
 from replan.setup.command_name import program
@@ -113,4 +113,4 @@ async def _runs(desk: Desk, query: str) -> Mapping[str, Any]:
 
 def offer_of(desk: Desk) -> Mapping[str, Any]:
     """Return the names that clients may use, and their ceilings."""
-    return offered(desk.offer, allow_execute=desk.allow_execute)
+    return offer_fields(desk.offer, allow_execute=desk.allow_execute)

@@ -30,12 +30,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from actors.files.suggestions import nearest
 from replan.mcp.asking import wait
-from replan.mcp.calls import Desk, ToolCall, caller_of, failed, fitting, sent
+from replan.mcp.calls import Desk, ToolCall, call_result, caller_of, error_result, fitting
 from replan.mcp.resources import JSON, RESOURCES, TEMPLATES, read_resource
 from replan.mcp.task_methods import add_task_methods
 from replan.mcp.tasks import created_task
 from replan.service.bodies import ResultBody, StartedBody
-from replan.service.messages import hashed_key
+from replan.service.messages import hash_key
 from replan.service.operations import OPERATIONS, McpOperation, Operation
 from replan.service.requests import MCP, in_terms, without_nulls, wrong_value
 from replan.setup.version import release
@@ -47,40 +47,40 @@ Answer = CallToolResult | InputRequiredResult | dict[str, Any]
 """What a call comes back with: the tool's answer, the forms of a round, or a task."""
 
 
-async def answered(operation: Operation, tool: McpOperation, call: ToolCall, arguments: Mapping[str, Any]) -> Answer:
+async def answer_call(operation: Operation, tool: McpOperation, call: ToolCall, arguments: Mapping[str, Any]) -> Answer:
     """Carry a call out. What is wrong with it is its answer, as an error; a bug is one line, and the log has it."""
     try:
         call.desk.check_scope(call.who, operation.scope)
-        wanted = checked(tool, arguments)
+        wanted = check_arguments(tool, arguments)
         if operation.scope != "read":
             call.desk.count_write(call.who)
-        return await _carried_out(operation, call, wanted)
+        return await _carry_out(operation, call, wanted)
     except ReplanError as error:
-        return failed(line_of_error(in_terms(error, MCP)))
+        return error_result(line_of_error(in_terms(error, MCP)))
     except Exception:  # noqa: BLE001 -- whatever fails, the client gets an answer, and the log the traceback
         log.get_logger("mcp").exception("call.failed", tool=tool.name)
-        return failed("internal error; the log has the details")
+        return error_result("internal error; the log has the details")
 
 
-async def _carried_out(operation: Operation, call: ToolCall, wanted: Any) -> Answer:
+async def _carry_out(operation: Operation, call: ToolCall, wanted: Any) -> Answer:
     if operation.function is None:
         waited = await wait(call, wanted)
-        return waited if isinstance(waited, InputRequiredResult) else sent(waited)
+        return waited if isinstance(waited, InputRequiredResult) else call_result(waited)
     starts, run, key = operation.gives is StartedBody, getattr(wanted, "id", None) or "", ""
     sent_key = getattr(wanted, "idempotency_key", None)
     if sent_key is None and starts and call.has_tasks:
         sent_key = secrets.token_hex()  # Its run gets a long id: nobody guesses that of a task.
     if sent_key is not None:
         action = f"mcp {operation.name}" if starts else f"mcp {operation.name} {run}"
-        key = hashed_key(sent_key, call.who, action, place="idempotency_key")
+        key = hash_key(sent_key, call.who, action, place="idempotency_key")
     question = getattr(wanted, "question", "")
     value = await operation.function(call.request(run=run, question=question, body=wanted, key=key))
     if starts and call.has_tasks:
         return await created_task(call, value["run_id"])
-    return sent({**value, "next": "call `wait`"} if starts else value)
+    return call_result({**value, "next": "call `wait`"} if starts else value)
 
 
-def checked(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
+def check_arguments(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
     """Return the arguments of a call. Raises `UsageProblem`, whose place is the key."""
     try:
         return tool.takes.model_validate(without_nulls(tool.takes, arguments))
@@ -88,7 +88,7 @@ def checked(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
         raise wrong_value(error, tool.takes, MCP) from None
 
 
-def offered(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOperation]]:
+def offered_tools(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOperation]]:
     """Return the tools of a server by name, each with its operation."""
     return {
         operation.mcp.name: (operation, operation.mcp)
@@ -97,7 +97,7 @@ def offered(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOperatio
     }
 
 
-def listed(operation: Operation, tool: McpOperation) -> ListedTool:
+def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
     """Return a tool as clients list it. The annotations are hints; the scope is what counts."""
     gives = operation.gives
     assert not isinstance(gives, tuple), "a tool returns an object"
@@ -141,19 +141,19 @@ class RunServer(Server[Any]):
 
 def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
     """Return the server over a home."""
-    tools = offered(allow_execute=desk.allow_execute)
+    tools = offered_tools(allow_execute=desk.allow_execute)
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         del context, params
-        return ListToolsResult(tools=[listed(*each) for each in tools.values()])
+        return ListToolsResult(tools=[describe_tool(*each) for each in tools.values()])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> Answer:
         found = tools.get(params.name)
         if found is None:
             hint = nearest(params.name[:100], tools, kind="tools")
-            return failed(f"there is no tool {params.name[:100]!r} ({hint})")
+            return error_result(f"there is no tool {params.name[:100]!r} ({hint})")
         call = ToolCall(desk, caller_of(context), context, params.input_responses, params.request_state)
-        return await answered(*found, call, params.arguments or {})
+        return await answer_call(*found, call, params.arguments or {})
 
     async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         del context, params

@@ -136,9 +136,9 @@ async def _over_http(
     desk: Desk, sealed: RequestStateSecurity, port: int, stop: Stop, opened: Callable[[str], None]
 ) -> None:
     from replan.mcp.http import PATH, http_app  # noqa: PLC0415 -- stdio needs no web server
-    from replan.web.server import HOST, bound, serve  # noqa: PLC0415
+    from replan.web.server import HOST, bind_socket, serve  # noqa: PLC0415
 
-    with bound(port) as listening:
+    with bind_socket(port) as listening:
         port = listening.getsockname()[1]
         async with http_app(desk, make_server(desk, sealed), port) as app:
             opened(f"http://{HOST}:{port}{PATH}")

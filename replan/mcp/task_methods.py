@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError
 from replan.mcp.asking import answer_of, is_shown, name_of
 from replan.mcp.calls import TASKS, Desk, ToolCall, caller_of
 from replan.mcp.task_subscriptions import listen, named_tasks
-from replan.mcp.tasks import TERMINAL, read_task, shown_task
+from replan.mcp.tasks import TERMINAL, read_task, read_task_run
 from replan.service import messages
 from replan.service.limits import RequestRefused
 from replan.service.read_operations import open_questions
@@ -55,16 +55,16 @@ def add_task_methods(server: Server[Any], desk: Desk) -> None:
     """Have a server serve the methods of tasks, and say so in its capabilities."""
 
     async def get(context: Context, params: TaskParams) -> dict[str, Any]:
-        return await carried_out(desk, context, lambda call: read_task(call, params.task_id), task=params.task_id)
+        return await carry_out(desk, context, lambda call: read_task(call, params.task_id), task=params.task_id)
 
     async def update(context: Context, params: TaskInput) -> dict[str, Any]:
-        return await carried_out(desk, context, lambda call: _update(call, params), task=params.task_id)
+        return await carry_out(desk, context, lambda call: _update(call, params), task=params.task_id)
 
     async def cancel(context: Context, params: TaskParams) -> dict[str, Any]:
-        return await carried_out(desk, context, lambda call: _cancel(call, params.task_id), task=params.task_id)
+        return await carry_out(desk, context, lambda call: _cancel(call, params.task_id), task=params.task_id)
 
     async def follow(context: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
-        return await carried_out(desk, context, lambda call: listen(call, named_tasks(params)))
+        return await carry_out(desk, context, lambda call: listen(call, named_tasks(params)))
 
     server.extensions[TASKS] = {}
     server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, follow)
@@ -73,7 +73,7 @@ def add_task_methods(server: Server[Any], desk: Desk) -> None:
     server.add_request_handler("tasks/cancel", TaskParams, cancel)
 
 
-async def carried_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awaitable[T]], *, task: str = "") -> T:
+async def carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awaitable[T]], *, task: str = "") -> T:
     """Return what a request about tasks comes to. Raises `MCPError` for what is wrong with it; a bug is logged.
 
     `task` is the id in the request, which a header over HTTP repeats; empty where there is none.
@@ -117,7 +117,7 @@ async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
     desk = call.desk
     desk.check_scope(call.who, "answer")
     desk.count_write(call.who)
-    await shown_task(call, params.task_id)
+    await read_task_run(call, params.task_id)
     asked = {name_of(each): each for each in await open_questions(call.request(), params.task_id) if is_shown(each)}
     unfit: list[str] = []
     for name, filled in params.input_responses.items():

@@ -19,7 +19,7 @@ from mcp_types import (
 )
 
 from replan.mcp.calls import ToolCall
-from replan.mcp.tasks import TERMINAL, read_task, shown_task
+from replan.mcp.tasks import TERMINAL, read_task, read_task_run
 from runtime.core.errors import JournalError, RunNotFound
 
 TASKS_MAX = 50
@@ -44,7 +44,7 @@ async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
     """
     meta = {SUBSCRIPTION_ID_META_KEY: call.context.request_id}
     with call.desk.waits.take(call.who.client):
-        followed = await _found(call, tasks)
+        followed = await _existing_tasks(call, tasks)
         honored = SubscriptionFilter.model_validate({"taskIds": list(followed)} if followed else {})
         params = SubscriptionsAcknowledgedNotificationParams(notifications=honored, _meta=meta)
         await _send(call, SubscriptionsAcknowledgedNotification(params=params))
@@ -65,12 +65,12 @@ class _Followed:
         return self.state.get("status") in TERMINAL
 
 
-async def _found(call: ToolCall, tasks: list[str]) -> dict[str, _Followed]:
+async def _existing_tasks(call: ToolCall, tasks: list[str]) -> dict[str, _Followed]:
     """Return those of the tasks that there are."""
     found: dict[str, _Followed] = {}
     for task in tasks:
         with suppress(RunNotFound):
-            await shown_task(call, task)
+            await read_task_run(call, task)
             found[task] = _Followed()
     return found
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from actors.run.ending import Outcome
 from replan.mcp.asking import form_of, is_shown, name_of
-from replan.mcp.calls import ToolCall, failed, sent
+from replan.mcp.calls import ToolCall, call_result, error_result
 from replan.runs.shown import ShownRun, read_shown
 from replan.service.read_operations import open_questions, state_of
 from replan.service.service import at_rest
@@ -34,10 +34,10 @@ async def read_task(call: ToolCall, run: str) -> dict[str, Any]:
 
     Forms are there only where the client shows them and may answer; else `statusMessage` says how to answer.
     """
-    shown = await shown_task(call, run)
+    shown = await read_task_run(call, run)
     match shown.status:
         case "finished" if at_rest(call.desk, shown):
-            return {**_facts(shown), **_ended(shown)}
+            return {**_facts(shown), **_end_fields(shown)}
         case "moved":
             message = f"the run was moved to {shown.moved_to} and goes on there"
             return {**_facts(shown), **_failure(message)}
@@ -52,7 +52,7 @@ async def created_task(call: ToolCall, run: str) -> dict[str, Any]:
     return {**kept, "resultType": "task"}
 
 
-async def shown_task(call: ToolCall, run: str) -> ShownRun:
+async def read_task_run(call: ToolCall, run: str) -> ShownRun:
     """Return the run of a task. Raises `RunNotFound` also where it belongs to another tenant than the server's."""
     if RUN_ID.fullmatch(run) is None:
         raise RunNotFound(run)
@@ -73,7 +73,7 @@ def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _ended(shown: ShownRun) -> Mapping[str, Any]:
+def _end_fields(shown: ShownRun) -> Mapping[str, Any]:
     result = shown.result
     message = ": ".join(filter(None, (result.outcome, result.why)))
     match result.outcome:
@@ -92,9 +92,9 @@ def _failure(message: str) -> Mapping[str, Any]:
 def _tool_result(shown: ShownRun) -> dict[str, Any]:
     """Return the answer of the call that has started the run: its result, an error where it was no success."""
     try:
-        answer = sent(shown.result_json, is_error=shown.result.outcome != Outcome.SUCCESS)
+        answer = call_result(shown.result_json, is_error=shown.result.outcome != Outcome.SUCCESS)
     except UsageProblem as problem:
-        answer = failed(line_of_error(problem))
+        answer = error_result(line_of_error(problem))
     return _plain(answer)
 
 

@@ -56,9 +56,9 @@ def attach(files: Sequence[str], repository: str | None, problem: str) -> Attach
     attachments = [_file(Path(name), name, redactor) for name in dict.fromkeys(files)]
     notices: list[str] = []
     if repository is not None:
-        paths = _listed(repository)
+        paths = _list_files(repository)
         attachments.append(_listing(repository, paths))
-        named_files, skipped = _named(Path(repository), paths, problem, redactor)
+        named_files, skipped = _read_named(Path(repository), paths, problem, redactor)
         attachments += named_files
         notices += [f"{name} is not attached: {why}" for name, why in skipped]
     size = check_sizes(attachments, "--attach")
@@ -84,7 +84,7 @@ def check_sizes(attachments: Sequence[Attachment], place: str) -> int:
     return size
 
 
-def uploaded(name: str, data: bytes, redactor: Redactor) -> Attachment:
+def read_upload(name: str, data: bytes, redactor: Redactor) -> Attachment:
     """Return a file from its bytes, cut and without secrets. Raises `UsageProblem` as for a file of this name."""
     _check_name(name, name)
     return _attachment(name, data[: ATTACHMENT_BYTES_MAX + SECRET_BYTES_MAX], len(data), redactor)
@@ -125,7 +125,7 @@ def _cause(error: OSError | ValueError) -> str:
     return (getattr(error, "strerror", None) or "not a file's name").lower()
 
 
-def _listed(repository: str) -> list[str]:
+def _list_files(repository: str) -> list[str]:
     """Return the files of a folder that are not ignored, as paths relative to it. Raises `UsageProblem`."""
     folder = Path(repository)
     if not folder.is_dir():
@@ -161,7 +161,7 @@ def _listing(repository: str, paths: Sequence[str]) -> Attachment:
     return Attachment(name=name, text="\n".join(kept), kind="listing", left_out=len(paths) - len(kept))
 
 
-def _named(
+def _read_named(
     folder: Path, paths: Sequence[str], problem: str, redactor: Redactor
 ) -> tuple[list[Attachment], list[tuple[str, str]]]:
     """Return the files that a text names, and those of them that cannot be attached, with the reason."""

@@ -136,13 +136,13 @@ WHY_MAX = 500
 
 async def record_crash(engine: Engine, run: str, error: Exception) -> None:
     """Record that a bug of its driver has ended a run that nobody drives any more."""
-    reason = _redacted(engine, f"driver: {type(error).__name__}: {error}".splitlines()[0])
+    reason = _redact(engine, f"driver: {type(error).__name__}: {error}".splitlines()[0])
     await _record(engine, run, Crashed("", engine.clock.now(), reason))
 
 
 async def record_undrivable(engine: Engine, run: str, problem: ReplanError) -> None:
     """Record why a run that nobody drives cannot be driven here, once, for those who follow it."""
-    reason = _redacted(engine, f"the host cannot drive it: {problem}")[:WHY_MAX]
+    reason = _redact(engine, f"the host cannot drive it: {problem}")[:WHY_MAX]
     await _record(engine, run, Parking(engine.clock.now(), handover=True, why=reason))
 
 
@@ -150,5 +150,5 @@ async def _record(engine: Engine, run: str, message: Any) -> None:
     await append_one((await engine.kind_of(run)).machine, engine.journal, run, engine.lease(), message)
 
 
-def _redacted(engine: Engine, text: str) -> str:
+def _redact(engine: Engine, text: str) -> str:
     return Redactor(secrets_in(engine.environment)).text(text)

@@ -15,7 +15,7 @@ from actors.tools.fork_workspace import LeftFolder
 from actors.tools.worktrees import remove_worktrees
 from replan.runs.families import check_own, family_of, runs_above
 from replan.runs.forks import clear_folders, made_folders
-from replan.runs.run_ids import ALL, run_named
+from replan.runs.run_ids import ALL, resolve_run
 from replan.setup.command_name import program
 from replan.setup.home_folder import locate_home
 from runtime.core.errors import RunMoved, UsageProblem
@@ -126,7 +126,7 @@ async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
     rows = {row.run: row for row in reversed(await reader.journal.runs(ALL))}
     above, chosen = runs_above(rows), Chosen()
     if choice.names:
-        tops = [rows[await run_named(reader.journal, name)] for name in dict.fromkeys(choice.names)]
+        tops = [rows[await resolve_run(reader.journal, name)] for name in dict.fromkeys(choice.names)]
         for row in tops:
             await check_own(reader, row.run, "home copy SOURCE TARGET --run RUN")
     else:

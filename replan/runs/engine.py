@@ -22,7 +22,7 @@ from actors.run.waits import WaitRequested
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
 from replan.runs.families import check_own
-from replan.runs.loaded import AnyKind, Loaded, started
+from replan.runs.loaded import AnyKind, Loaded, start_state
 from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, provider_of
 from replan.runs.options import DETACHED, DriveOptions
 from replan.runs.posting import RunPoster
@@ -119,7 +119,7 @@ class Engine(RunPoster):
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = self._first(prepared, name)
-        state = started(kind, first)
+        state = start_state(kind, first)
         async with self.models_of(kind, state, {}) as model:
             admission = Admission(prepared.title, kind.name, kind.format, self.placement)
             result = await self._drive(name, kind, state, options, model=model, first=first, admission=admission)
@@ -376,7 +376,7 @@ async def _drive_child_once(
         await engine.journal.post(child.run, f"change:{text_hash(body)[:16]}", body)
         loaded = replace(loaded, state=await engine.with_inbox(child.run, loaded))
     first = None if loaded.started else child.first(engine.clock.now())
-    state = loaded.state if first is None else started(loaded.kind, first)
+    state = loaded.state if first is None else start_state(loaded.kind, first)
     drive = partial(
         _drive_opened_child, engine, child.run, loaded, state=state, options=options, first=first, admission=admission
     )

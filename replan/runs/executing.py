@@ -309,10 +309,10 @@ def with_tools(
     if goal is None and name is None:
         return prepared, ()
     tools, remarks = tools_to_plan_with(name, environment)
-    return replace(prepared, request=planned_with(prepared.request, tools, goal)), remarks
+    return replace(prepared, request=request_with_tools(prepared.request, tools, goal)), remarks
 
 
-def planned_with(request: RunRequest, tools: ToolSet, goal: TokenGoal | None) -> RunRequest:
+def request_with_tools(request: RunRequest, tools: ToolSet, goal: TokenGoal | None) -> RunRequest:
     """Return a planning run for tools, and for the goal where there is one. Raises `UsageProblem`."""
     if goal is None:
         return planning_for_tools(request, tools)

@@ -91,7 +91,7 @@ class LinkedRun(NamedTuple):
     """How it ended; empty until it has finished."""
 
 
-async def made_from(reader: "RunReader", run: str) -> list[LinkedRun]:
+async def runs_made_from(reader: "RunReader", run: str) -> list[LinkedRun]:
     """Return the runs that were made from a run, the newest first, `LINKED_MAX` at most.
 
     Only rows whose title names the run are read; a run that cannot be read is left out.

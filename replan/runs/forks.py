@@ -34,7 +34,7 @@ from replan.runs.inbox import not_started
 from replan.runs.loaded import AnyKind, Loaded
 from replan.runs.prepare import setup_for
 from replan.runs.run_ids import new_run_id
-from replan.runs.workspaces import EXECUTION, unfinished
+from replan.runs.workspaces import EXECUTION, unfinished_executions
 from replan.setup.command_name import program
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import choose_model, read_user_config
@@ -96,21 +96,21 @@ async def fork_run(
     place = _place(loaded, states, wanted.at, run, workspace)
     state = states[place - 1]
     fork_config = _fork_config(engine, loaded, state, wanted, environment)
-    made = _made_folder(workspace, place, wanted, name, locate_home(environment).folder)
+    made = _folder_to_make(workspace, place, wanted, name, locate_home(environment).folder)
     if made is not None:
         fork_config = ForkConfig(kind.in_workspace(state, str(made.folder)), state.run.ledger.limits.stop_below)
     now = engine.clock.now()
-    forked = _forked(loaded, place, now, fork_config, state.run.ledger.limits)
+    forked = _fork_event(loaded, place, now, fork_config, state.run.ledger.limits)
     if made is not None:
         forked = forked.model_copy(update={"workspace": str(made.folder)})
     first = events[0].model_copy(update={"run": name, "shared": place, "by": engine.by})
     facts = [first, *events[1:place], forked]
     state = fold(kind.machine, facts)
     if wanted.changes:
-        facts.append(_changed(wanted.changes, state, engine.view(run, kind, state, "parked"), now, environment))
+        facts.append(_change_event(wanted.changes, state, engine.view(run, kind, state, "parked"), now, environment))
         state = kind.machine.evolve(state, facts[-1])
     for path, text in wanted.given.items():
-        facts.append(_told(kind, state, path, text, now))
+        facts.append(_value_event(kind, state, path, text, now))
         state = kind.machine.evolve(state, facts[-1])
     async with nullcontext() if made is None else made.kept(name):
         records = await engine.journal.create(
@@ -154,7 +154,7 @@ class _MadeFolder:
             raise
 
 
-def _made_folder(
+def _folder_to_make(
     workspace: ForkWorkspace | None, place: int, wanted: ForkRequest, name: str, home: Path
 ) -> _MadeFolder | None:
     """Return the folder that is to be made; None for a run without a workspace. Raises `UsageProblem`."""
@@ -224,7 +224,7 @@ def _common(loaded: Loaded) -> RunState[Any]:
     return common
 
 
-def _forked(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, before: Limits) -> Forked:
+def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, before: Limits) -> Forked:
     """Return the event after the shared records. A deadline is as far away as it was when the run began."""
     events = [record.event for record in loaded.records]
     first: Started = events[0]
@@ -263,7 +263,7 @@ def _fork_config(
     return loaded.kind.fork_config(state, wanted.workflow, wanted.policy, setup)
 
 
-def _told(kind: AnyKind, state: Any, path: str, text: str, now: float) -> Any:
+def _value_event(kind: AnyKind, state: Any, path: str, text: str, now: float) -> Any:
     """Return the event of a value that holds from the place of the fork on. Raises `UsageProblem`."""
     if not kind.takes_values:
         raise UsageProblem("runs of this kind take no values", place="given", hint="leave them out")
@@ -277,7 +277,7 @@ def _told(kind: AnyKind, state: Any, path: str, text: str, now: float) -> Any:
     return event
 
 
-def _changed(changes: Changes, state: Any, result: RunResult, now: float, environment: Mapping[str, str]) -> Any:
+def _change_event(changes: Changes, state: Any, result: RunResult, now: float, environment: Mapping[str, str]) -> Any:
     """Return the event of changed limits, or of another model, as the fork takes it at its beginning."""
     run = state.run
     with naming_limits():
@@ -326,7 +326,7 @@ async def clear_folders(reader: "RunReader", folders: Sequence[MadeFolder], home
 
     A folder is kept if it has changed since the fork's last snapshot, or if an unfinished run works in it.
     """
-    busy = {used: run async for run, used in unfinished(reader)} if folders else {}
+    busy = {used: run async for run, used in unfinished_executions(reader)} if folders else {}
     results = []
     for each in folders:
         if run := busy.get(each.folder):

@@ -48,7 +48,7 @@ async def open_home(
     `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`.
     """
     inspect = inspect and not is_writable(locate_home(environment))
-    home, exists = _prepared(environment, make=make, write=not inspect)
+    home, exists = _prepare_home(environment, make=make, write=not inspect)
     time, kinds = clock or SystemClock(), kinds or Kinds()
     config = read_user_config(home.config) if config is None else config
     limits = config.host
@@ -84,11 +84,11 @@ def is_writable(home: Home) -> bool:
 
 def journal_to_read(home: Home) -> AbstractContextManager[Path]:
     """Return a context that gives the journal of a home, or a copy of it where the home cannot be written."""
-    return nullcontext(home.journal) if is_writable(home) else _copied(home.journal)
+    return nullcontext(home.journal) if is_writable(home) else _copy_journal(home.journal)
 
 
 @contextmanager
-def _copied(journal: Path) -> Iterator[Path]:
+def _copy_journal(journal: Path) -> Iterator[Path]:
     """Yield a copy of a journal with its write-ahead log: SQLite cannot read a log in a folder that it cannot write."""
     with TemporaryDirectory(prefix="replan-") as folder:
         copy = Path(folder) / journal.name
@@ -101,7 +101,7 @@ def _copied(journal: Path) -> Iterator[Path]:
         yield copy
 
 
-def _prepared(environment: Mapping[str, str], *, make: bool, write: bool) -> tuple[Home, bool]:
+def _prepare_home(environment: Mapping[str, str], *, make: bool, write: bool) -> tuple[Home, bool]:
     """Return the home, checked as far as it exists, and whether it has a journal or is to get one."""
     home = locate_home(environment)
     if make or is_there(home.folder, USE_ANOTHER_HOME):

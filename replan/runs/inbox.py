@@ -68,13 +68,13 @@ async def post_answer(
         if question is not None and question.status in CLOSED_BY_PEOPLE:  # The inbox says whether it is the same.
             answer = normal_answer(question.request.answer_schema, text)
         else:
-            answer = fitting_answer(_unfinished(run, common).questions, name, text, via, person)
+            answer = fitting_answer(_unfinished_state(run, common).questions, name, text, via, person)
     except InvalidAnswer as problem:
         wish = "some text" if question is None else expected_answer(question.request.answer_schema)
         more = "" if wish in problem.cause else f"; it wants {wish}"
         raise UsageProblem(problem.cause, place=place, hint=f"the question stays open{more}") from None
     except UsageProblem as problem:
-        raise _placed(problem, place) from None
+        raise _place_at_question(problem, place) from None
     body = {"kind": "answer", "question": name, "answer": answer}
     return await _post_once(journal, run, body, common, {"via": via, "person": person})
 
@@ -85,11 +85,11 @@ async def post_decline(
     """Post that a question will not be answered. Raises `UsageProblem` where it cannot be declined."""
     question = None if common is None else common.questions.get(name)
     if question is None or question.status not in CLOSED_BY_PEOPLE:
-        open_run = _unfinished(run, common)
+        open_run = _unfinished_state(run, common)
         try:
             check_decline(open_run.questions, name, via, person)
         except UsageProblem as problem:
-            raise _placed(problem, f"{run}/{name}") from None
+            raise _place_at_question(problem, f"{run}/{name}") from None
     return await _post_once(journal, run, {"kind": "decline", "question": name}, common, {"via": via, "person": person})
 
 
@@ -105,7 +105,7 @@ async def post_message(
         return await _post(journal, run, inbox_key, {"kind": kind, "text": storable(text).strip()})
     if kind not in KINDS:
         raise UsageProblem(f"there is no kind {kind!r} of message", place="as", hint=" or ".join(KINDS))
-    open_run = _unfinished(run, common)
+    open_run = _unfinished_state(run, common)
     try:
         clean_text = check_message(open_run.messages, text)
     except UsageProblem as problem:
@@ -128,7 +128,7 @@ async def post_change(
     """
     inbox_key = f"change:{key or secrets.token_hex(8)}"
     if not (key and await _was_posted(journal, run, inbox_key)):
-        open_run = _unfinished(run, common)
+        open_run = _unfinished_state(run, common)
         change_of(open_run.ledger, changes, journal.now(), never_strict=open_run.never_strict)
     return await _post(journal, run, inbox_key, {"kind": "change", **changes})
 
@@ -143,7 +143,7 @@ async def post_undo(journal: Journal[Any], run: str) -> Posted:
     return await _post(journal, run, f"undo:{secrets.token_hex(8)}", {"kind": "undo"})
 
 
-def split(question: str) -> tuple[str, str]:
+def split_question_id(question: str) -> tuple[str, str]:
     """Return the run and the name in a question's id. Raises `UsageProblem` for a text that is no such id."""
     run, slash, name = question.rpartition("/")
     if not (run and slash and name):
@@ -182,7 +182,7 @@ async def _post_once(
     return AnswerReceipt(result, answer, "" if question is None else question.request.otherwise)
 
 
-def _unfinished(run: str, common: Common) -> RunState[Any]:
+def _unfinished_state(run: str, common: Common) -> RunState[Any]:
     """Return the common state of a run that takes messages: one that may go on. Raises `UsageProblem` for others."""
     if common is None:
         raise not_started(run)
@@ -192,7 +192,7 @@ def _unfinished(run: str, common: Common) -> RunState[Any]:
     return common
 
 
-def _placed(problem: UsageProblem, question: str) -> UsageProblem:
+def _place_at_question(problem: UsageProblem, question: str) -> UsageProblem:
     """Return an error with the question as its place, and with a hint that fits it."""
     if isinstance(problem, ForPeopleOnly):
         return ForPeopleOnly(problem.cause, place=question, hint=f"on the web page, or with `{program()} answer`")

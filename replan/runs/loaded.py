@@ -82,7 +82,7 @@ class Loaded:
         return Counter(self.kind.purpose(each.event) for each in self.records if isinstance(each.event, Replied))
 
 
-def started(kind: AnyKind, first: Any) -> Any:
+def start_state(kind: AnyKind, first: Any) -> Any:
     """Return the state after the message that starts a run. Raises `UsageProblem` if the kind does not accept it."""
     initial = kind.machine.initial()
     event = kind.machine.accept(initial, first)

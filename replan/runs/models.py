@@ -77,7 +77,7 @@ async def open_model(
             from runtime.models.recording import RecordingMode, RecordingModel  # noqa: PLC0415
 
             mode = RecordingMode.LENIENT if lenient else RecordingMode.STRICT
-            yield RecordingModel(await recorded(journal, run, kinds or Kinds()), mode, name=text)
+            yield RecordingModel(await recorded_answers(journal, run, kinds or Kinds()), mode, name=text)
         case RecordingSpec():
             opening = partial(
                 open_model, journal=journal, environment=environment, root=root, clock=clock, used=used, kinds=kinds
@@ -241,7 +241,7 @@ async def _open_recording(
         yield RecordingModel(answers, record, name=text, redacted=redacted, missing=missing, add=file.add)
 
 
-async def recorded(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
+async def recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
     """Return what a recorded run's model answered, in order, with the fingerprints of the prompts.
 
     A try that was never answered (its driver was killed) has the answer of the next try: a replay is not interrupted

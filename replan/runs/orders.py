@@ -24,7 +24,7 @@ from actors.run.limits import LIMITS, RunLimits, checked_limits, least_value
 from actors.values.given import Attachment
 from actors.values.model_settings import EXTRAS
 from replan.runs.acquiring import prepare_to_acquire
-from replan.runs.attaching import check_sizes, uploaded
+from replan.runs.attaching import check_sizes, read_upload
 from replan.runs.changes import Changes
 from replan.runs.executing import ExecutionOptions, PlanToExecute, prepare_to_execute
 from replan.runs.forks import ForkRequest
@@ -161,13 +161,13 @@ class Offer:
     ) -> PreparedRun:
         """Return the acquisition that a client has ordered. Raises `UsageProblem`, whose place is the field."""
         wish = AcquisitionInput(
-            profile=_named(order.profile, self.profiles, "profile") or "",
+            profile=_choose(order.profile, self.profiles, "profile") or "",
             goal=order.goal,
             given=dict(order.given),
             limits=self.limits_of(order, ACQUISITION_CALLS),
         )
-        documents = None if order.documents is None else _named(order.documents, self.documents, "documents")
-        model = _named(order.model, self.models, "model")
+        documents = None if order.documents is None else _choose(order.documents, self.documents, "documents")
+        model = _choose(order.model, self.models, "model")
         prepared = prepare_to_acquire(
             wish, documents, model, registry=registry, environment=environment, config=self.config, reads=False
         )
@@ -181,11 +181,11 @@ class Offer:
 
         It reads the documents, which may take minutes. Raises `UsageProblem`, whose place is the field.
         """
-        documents = None if order.documents is None else _named(order.documents, self.documents, "documents")
+        documents = None if order.documents is None else _choose(order.documents, self.documents, "documents")
         prepared = prepare_proposal(
             order.goal,
             documents,
-            _named(order.model, self.models, "model"),
+            _choose(order.model, self.models, "model"),
             self.limits_of(order, PROPOSAL_CALLS),
             registry=registry,
             environment=environment,
@@ -200,14 +200,14 @@ class Offer:
     ) -> PreparedRun:
         """Return the execution that a client has ordered. Raises `UsageProblem`, whose place is the field."""
         sets = self.config.clients.tools
-        chosen = sets[_named(order.tools, {name: name for name in sets}, "tools") or ""]
+        chosen = sets[_choose(order.tools, {name: name for name in sets}, "tools") or ""]
         options = ExecutionOptions(
             tools=str(self.folder / chosen.file),
             workspace=str(self.folder / chosen.workspace),
             approval=chosen.approve,
             limits=self.limits_of(order, EXECUTION_CALLS),
         )
-        model = _named(order.model, self.models, "model")
+        model = _choose(order.model, self.models, "model")
         prepared = prepare_to_execute(
             order.plan, options, model, registry=registry, environment=environment, config=self.config
         )
@@ -218,7 +218,7 @@ class Offer:
         """Return the run that a client has ordered, ready to begin. Raises `UsageProblem`, whose place is the field."""
         options = original = self._options(order)
         prepare_with = {
-            "model": _named(order.model, self.models, "model"),
+            "model": _choose(order.model, self.models, "model"),
             "registry": registry,
             "environment": environment,
             "config": self.config,
@@ -242,24 +242,24 @@ class Offer:
         """
         limits = self.limits_of(order, self.config.clients.ceilings["max_calls"])
         workflow = None if order.workflow is None else self.workflow_path(order.workflow)
-        policy = None if order.policy is None else _named(order.policy, self.policies, "policy")
+        policy = None if order.policy is None else _choose(order.policy, self.policies, "policy")
         model = None if order.model == DEFAULT else self.choice_of(order.model, environment).text
         return ForkRequest(order.at, workflow, policy, Changes(limits, model), order.given)
 
     def choice_of(self, name: str, environment: Mapping[str, str] = os.environ) -> ModelChoice:
         """Return the model behind a name. Raises `UsageProblem`."""
-        return choose_model(_named(name, self.models, "model"), environment, self.config)
+        return choose_model(_choose(name, self.models, "model"), environment, self.config)
 
     def workflow_path(self, name: str) -> str:
         """Return the shipped workflow, or the file, behind a name. Raises `UsageProblem`."""
-        return _named(name, self.workflows, "workflow") or ""
+        return _choose(name, self.workflows, "workflow") or ""
 
     def check_changes(self, changes: Changes) -> None:
         """Raise `UsageProblem`, whose place is the field, where a client wants a limit beyond the server's."""
         self._check(changes.limits)
 
     def _options(self, order: Order) -> RunOptions:
-        workflow = _named(order.workflow, self.workflows, "workflow") or ""
+        workflow = _choose(order.workflow, self.workflows, "workflow") or ""
         return RunOptions(workflow=workflow, strict=order.strict, limits=self.limits_of(order, None))
 
     def limits_of(self, order: ModelAndLimits, calls: int | None) -> RunLimits:
@@ -291,7 +291,7 @@ def _limited(options: RunOptions, **limits: Any) -> RunOptions:
     return replace(options, limits=cast("RunLimits", {**options.limits, **limits}))
 
 
-def offered(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
+def offer_fields(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
     """Return the names and ceilings of clients as plain data, with tool sets only where they may execute."""
     clients = offer.config.clients
     rates = {"runs_at_once": clients.runs_at_once, "runs_per_day": clients.runs_per_day}
@@ -306,7 +306,7 @@ def offered(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
     }
 
 
-def _named(name: str, choices: Mapping[str, str | None] | Mapping[str, str], place: str) -> str | None:
+def _choose(name: str, choices: Mapping[str, str | None] | Mapping[str, str], place: str) -> str | None:
     if name not in choices:
         thing, things = _THINGS.get(place, (place, f"{place}s"))
         hint = (
@@ -325,6 +325,6 @@ def _attachments(order: Order, environment: Mapping[str, str]) -> tuple[Attachme
             hint = "letters, digits, dots, dashes and blanks, each name once; no path"
             raise UsageProblem(f"{name[:60]!r} cannot name a file", place="attachments", hint=hint)
         names.add(name)
-    attachments = [uploaded(name, data, redactor) for name, data in order.uploads]
+    attachments = [read_upload(name, data, redactor) for name, data in order.uploads]
     check_sizes(attachments, "attachments")
     return tuple(attachments)

@@ -59,7 +59,7 @@ class PlannerModel:
         """Return the actions as JSON text, with a usage of no tokens."""
         texts = (request.material.get("given") or {}).get("pddl")
         if request.material.get("role") != "actions" or texts is None:
-            return _refused("a planner only names the actions for a problem in PDDL (`replan lab pddl run`)")
+            return _refusal("a planner only names the actions for a problem in PDDL (`replan lab pddl run`)")
         command = [sys.executable, "-m", "replan.pddl_planner", self._engine]
         with trio.move_on_after(request.timeout_seconds) as timer:
             try:
@@ -67,17 +67,17 @@ class PlannerModel:
                     command, stdin=orjson.dumps(texts), capture_stdout=True, capture_stderr=True
                 )
             except CalledProcessError as error:
-                return _refused(f"the planner ended with {error.returncode}: {error.stderr.decode()[-300:]}")
+                return _refusal(f"the planner ended with {error.returncode}: {error.stderr.decode()[-300:]}")
         if timer.cancelled_caught:
             message = f"the planner found nothing in {request.timeout_seconds:g} s"
             return Fault(kind=FaultKind.TIMEOUT, message=message)
         answer = orjson.loads(done.stdout)
         if "problem" in answer:
-            return _refused(answer["problem"])
+            return _refusal(answer["problem"])
         return Reply(text=orjson.dumps(answer).decode(), usage=Usage(), model=self.name)
 
 
-def _refused(message: str) -> Fault:
+def _refusal(message: str) -> Fault:
     return Fault(kind=FaultKind.BAD_REQUEST, message=message)
 
 

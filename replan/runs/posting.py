@@ -39,7 +39,7 @@ class RunPoster(RunReader):
         return await self._post(question, partial(inbox.post_decline, via=via, person=person))
 
     async def _post(self, question: str, post: Callable[..., Awaitable[AnswerReceipt]]) -> AnswerReceipt:
-        run, name = inbox.split(question)
+        run, name = inbox.split_question_id(question)
         await check_own(self, run, "questions RUN")
         return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name))
 

@@ -51,7 +51,7 @@ def prepare_proposal(
     Raises:
         UsageProblem: the folder cannot be read, or the model proposes nothing.
     """
-    attachments = () if docs is None else _attached(open_index(documents_folder(docs)), goal)
+    attachments = () if docs is None else _attach(open_index(documents_folder(docs)), goal)
     options = RunOptions(str(data_root() / WORKFLOW), None, limits, no_input=no_input)
     prepared = prepare(
         goal, options, model, registry=registry, environment=environment, config=config, attachments=attachments
@@ -62,7 +62,7 @@ def prepare_proposal(
     return prepared
 
 
-def _attached(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
+def _attach(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
     """Return one attachment a document: its passages that match the goal, then its first one, up to the limit."""
     found = index.search(goal, PASSAGES_SHOWN)
     first = {each.source: each for each in reversed(index.passages)}
@@ -127,7 +127,7 @@ def kept_profiles(home: Path) -> dict[str, str]:
     return {path.stem: str(path.absolute()) for path in found if _NAME.fullmatch(path.stem)}
 
 
-def checked_text(text: str) -> Profile:
+def parse_profile(text: str) -> Profile:
     """Return the profile that a YAML text is. Raises `UsageProblem`, whose place is `profile:LINE key.path`."""
     if len(text.encode("utf-8", "replace")) > TEXT_BYTES_MAX:
         cause = f"it has more than {TEXT_BYTES_MAX // 1024} KiB"
@@ -143,7 +143,7 @@ def keep_profile(home: Path, text: str, taken: frozenset[str], *, replace: bool 
     Raises:
         UsageProblem: the text is no valid profile, its name is in use, or it cannot be written.
     """
-    name = checked_text(text).name
+    name = parse_profile(text).name
     place = f"{_SOURCE}: name"
     if name in taken:
         raise UsageProblem(f"{name!r} is a profile of this server already", place=place, hint="give it another name")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from replan.runs.families import LinkedRun, made_from, top_of
+from replan.runs.families import LinkedRun, runs_made_from, top_of
 from replan.runs.loaded import Loaded
 from replan.runs.status import status_of
 from runtime.journal.head import place_moved_to
@@ -67,5 +67,5 @@ async def read_shown(reader: "RunReader", run: str) -> ShownRun:
     hosted = await reader.hosted(row.kind, row.format)
     status = status_of(row, hosted=hosted, with_inbox=loaded.kind.run_state(with_inbox))
     result = reader.view(run, loaded.kind, loaded.state, status, with_inbox)
-    linked = tuple(await made_from(reader, run))
+    linked = tuple(await runs_made_from(reader, run))
     return ShownRun(row, loaded, status, result, with_inbox, top, hosted, linked)

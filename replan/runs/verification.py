@@ -56,14 +56,14 @@ def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
         records = decode(kind.codec, head.run, copy.records, texts.get)
     except (KindUnknown, UsageProblem, JournalDamaged):
         return spent_last(copy)
-    _, appends = replayed(kind, records, copy.ends)
-    booked = booked_as(head.account, appends)
+    _, appends = replay(kind, records, copy.ends)
+    booked = find_booking(head.account, appends)
     if booked is None:
         return spent_last(copy)
     return {day: amount for day, amount in booked.days.items() if amount != ZERO}
 
 
-def replayed(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) -> tuple[Any, list[Append]]:
+def replay(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) -> tuple[Any, list[Append]]:
     """Return the state after the records, and the appends; `ends` are the numbers of the last records of these."""
     state, appends = kind.machine.initial(), list[Append]()
     for record in records:
@@ -73,19 +73,19 @@ def replayed(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]
     return state, appends
 
 
-def booked_as(account: Account, appends: Sequence[Append]) -> Booked | None:
+def find_booking(account: Account, appends: Sequence[Append]) -> Booked | None:
     """Return how a run was booked so that its account follows; None where no way leads to it.
 
     A journal of the first version booked nothing, so that the first appends may be left out.
     """
     for first in range(len(appends) + 1):
-        booked = _booked(appends, first)
+        booked = _book(appends, first)
         if booked.account == account:
             return booked
     return None
 
 
-def _booked(appends: Sequence[Append], first: int) -> Booked:
+def _book(appends: Sequence[Append], first: int) -> Booked:
     account, days = Account(), dict[int, Amount]()
     for at, summary in appends[first:]:
         account, change = book(account, summary.committed, summary.reserved, at)
@@ -181,13 +181,13 @@ class _Verification:
             self._unknown += 1
             return
         texts = {digest.hex(): text for digest, text in copied.texts.items()}
-        state, appends = replayed(kind, decode(kind.codec, run, chained, texts.get), copied.ends)
+        state, appends = replay(kind, decode(kind.codec, run, chained, texts.get), copied.ends)
         if appends:
             yield from _row_differences(head, journal.agenda(head)[0], appends[-1])
             title = kind.title(state)
             if title is not None and title != head.title:
                 yield _difference("title", head.title, title)
-        booked = booked_as(head.account, appends)
+        booked = find_booking(head.account, appends)
         if booked is None:
             self._unread += 1
             yield "what its row says that it has committed, and on which day, does not follow from its records"
@@ -264,10 +264,10 @@ def _amount(amount: Amount) -> str:
 
 
 def _difference(name: str, in_row: object, expected: object) -> str:
-    return f"its {name} is {_quoted(in_row)} as stored, and {_quoted(expected)} by its records"
+    return f"its {name} is {_quote(in_row)} as stored, and {_quote(expected)} by its records"
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     if value is None:
         return "none"
     text = repr(value)

@@ -25,14 +25,14 @@ async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, beside
     It may be driven, wait for a person, or be parked: it goes on with the files as it has left them.
     """
     ensure_free(folder, home)
-    async for run, used in unfinished(reader):
+    async for run, used in unfinished_executions(reader):
         if used == folder and run != besides:
             cause = f"run {run!r} works in this workspace and has not finished"
             hint = f"go on with `{program()} resume {run}`, or end it with `{program()} cancel {run}`"
             raise UsageProblem(cause, place=str(folder), hint=hint)
 
 
-async def unfinished(reader: "RunReader") -> AsyncIterator[tuple[str, Path]]:
+async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str, Path]]:
     """Yield the executions of the home that have not finished, each with its workspace."""
     for row in await reader.journal.runs(ALL):
         if row.kind != EXECUTION or row.status == "finished":

@@ -64,7 +64,7 @@ def with_sign_in(state: WebState, server: str, now: float) -> tuple[WebState, st
     return state.model_copy(update={"sign_ins": {**kept, _at(server, token): now + SIGN_IN_SECONDS}}), token
 
 
-def signed_in(state: WebState, server: str, token: str, now: float) -> tuple[WebState, bool]:
+def use_token(state: WebState, server: str, token: str, now: float) -> tuple[WebState, bool]:
     """Return the state in which a one-time token is used, and whether it was right."""
     living, key = _not_expired(state.sign_ins, now), _at(server, token)
     if key not in living:

@@ -43,7 +43,7 @@ class PlanToCheck:
     """The number of its line in a `.jsonl` file, from 1; None for a file with one plan."""
 
 
-def judged(case: PlanToCheck, standard: Standard) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
+def judge_plan(case: PlanToCheck, standard: Standard) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
     """Return the verdict on one plan, what is printed about it, and the guard that each of its steps names."""
     value = Artifact(artifact_id="plan", step="plan", content=case.text).value
     plan: Any = value.value if isinstance(value, Parsed) else None

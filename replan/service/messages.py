@@ -24,7 +24,7 @@ KEY_PATTERN = "[!-~]{1,100}"
 _KEY = re.compile(KEY_PATTERN)
 
 
-def hashed_key(key: str, who: Principal, action: str, *, place: str) -> str:
+def hash_key(key: str, who: Principal, action: str, *, place: str) -> str:
     """Return the hash of an idempotency key, its client and what is done. Raises `UsageProblem` for a wrong one."""
     if not _KEY.fullmatch(key):
         hint = "up to 100 printable characters, another one for each thing that is done"

@@ -9,7 +9,7 @@ from actors.values.findings import Finding, Verdict
 from replan.service.checking import Standard
 
 
-def judged_actions(
+def judge_sequence(
     task: tuple[PddlDomain, PddlProblem], name: str, text: str, standard: Standard
 ) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
     """Return the verdict on the sequential plan in a text, what is printed about it, and the guards of its steps.

@@ -9,11 +9,11 @@ from typing import Any
 import trio
 
 from replan.runs.inbox import all_questions, questions_of
-from replan.runs.orders import offered
+from replan.runs.orders import offer_fields
 from replan.runs.reader import ORDERS, RowQuery, RunReader
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import STATUSES
-from replan.service.checking import PlanToCheck, Standard, judged
+from replan.service.checking import PlanToCheck, Standard, judge_plan
 from replan.service.requests import ProgramRequest
 from replan.setup.command_name import program
 from replan.views.errors import line_of_error
@@ -62,7 +62,7 @@ async def budget(request: ProgramRequest) -> Mapping[str, Any]:
 
 async def offer(request: ProgramRequest) -> Mapping[str, Any]:
     """Return the names that clients may use, and their ceilings."""
-    return offered(request.service.offer, allow_execute=request.service.allow_execute)
+    return offer_fields(request.service.offer, allow_execute=request.service.allow_execute)
 
 
 async def questions(request: ProgramRequest) -> Mapping[str, Any]:
@@ -71,15 +71,19 @@ async def questions(request: ProgramRequest) -> Mapping[str, Any]:
         return {"questions": await open_questions(request, request.run), "problems": [], "more": False}
     page = await all_questions(request.service.reader, limit=QUESTIONS_MAX)
     problems = [{"run_id": name, "message": line_of_error(error)} for name, error in page.problems]
-    return {"questions": [_shown(request, each) for each in page.questions], "problems": problems, "more": page.more}
+    return {
+        "questions": [_hide_artifact(request, each) for each in page.questions],
+        "problems": problems,
+        "more": page.more,
+    }
 
 
 async def open_questions(request: ProgramRequest, run: str) -> list[dict[str, Any]]:
     """Return the open questions of a run, the oldest first, as the client sees them."""
-    return [_shown(request, each) for each in await questions_of(request.service.reader, run)]
+    return [_hide_artifact(request, each) for each in await questions_of(request.service.reader, run)]
 
 
-def _shown(request: ProgramRequest, question: dict[str, Any]) -> dict[str, Any]:
+def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[str, Any]:
     """Return a question without the artifact under review, where a model reads it: only a person may judge that."""
     if request.terms.shows_reviews:
         return question
@@ -91,7 +95,7 @@ async def check_plan(request: ProgramRequest) -> Mapping[str, Any]:
     sent = request.body
     case, standard = PlanToCheck("plan", json.dumps(sent.plan)), Standard(sent.level, sent.assurance, sent.r_max)
     _, report, _ = await trio.to_thread.run_sync(
-        partial(judged, case, standard), abandon_on_cancel=True, limiter=_CHECKS
+        partial(judge_plan, case, standard), abandon_on_cancel=True, limiter=_CHECKS
     )
     return {name: value for name, value in report.items() if name != "file"}
 

@@ -119,7 +119,7 @@ class ProgramRequest:
     """The hash of its idempotency key; empty for none."""
 
 
-def encoded(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     """Return a value as JSON. A text with half a surrogate pair, which has no UTF-8, is sent with a replacement."""
     try:
         return orjson.dumps(value)

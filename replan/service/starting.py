@@ -29,10 +29,10 @@ Begin = Callable[[Engine, str], Awaitable[str]]
 
 async def start(service: Service, who: Principal, order: Order) -> str:
     """Record the start of a planning run that a client has ordered; return its id. Raises as `start_prepared`."""
-    return await start_prepared(service, who, planned(service, order))
+    return await start_prepared(service, who, prepare_planning(service, order))
 
 
-def planned(service: Service, order: Order) -> PreparedRun:
+def prepare_planning(service: Service, order: Order) -> PreparedRun:
     """Return an ordered planning run, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
     return service.offer.prepare(order, service.engine.registry, service.engine.environment).request
 
@@ -91,12 +91,12 @@ async def start_once(
         return await start_prepared(service, who, prepare(), run=_run_of_key(key), mark=mark), True
 
 
-def acquired(service: Service, order: AcquisitionOrder) -> PreparedRun:
+def prepare_acquisition(service: Service, order: AcquisitionOrder) -> PreparedRun:
     """Return an ordered acquisition, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
     return service.offer.prepare_acquisition(order, service.engine.registry, service.engine.environment)
 
 
-def proposed(service: Service, order: AcquisitionOrder) -> PreparedRun:
+def prepare_proposal(service: Service, order: AcquisitionOrder) -> PreparedRun:
     """Return the run that proposes a profile for the goal of an order. It reads documents, so call it in a thread.
 
     Raises `UsageProblem` where it cannot be carried out.
@@ -104,7 +104,7 @@ def proposed(service: Service, order: AcquisitionOrder) -> PreparedRun:
     return service.offer.prepare_proposal(order, service.engine.registry, service.engine.environment)
 
 
-def executed(service: Service, order: ExecutionOrder) -> PreparedRun:
+def prepare_execution(service: Service, order: ExecutionOrder) -> PreparedRun:
     """Return an ordered execution, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
     return service.offer.prepare_execution(order, service.engine.registry, service.engine.environment)
 

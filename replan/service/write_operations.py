@@ -12,7 +12,15 @@ from replan.runs.executing import plan_of_run
 from replan.runs.orders import AcquisitionOrder, ExecutionOrder, ForkOrder, Order
 from replan.service import messages
 from replan.service.requests import ProgramRequest
-from replan.service.starting import acquired, executed, mark_of, planned, start_fork, start_once, start_prepared
+from replan.service.starting import (
+    mark_of,
+    prepare_acquisition,
+    prepare_execution,
+    prepare_planning,
+    start_fork,
+    start_once,
+    start_prepared,
+)
 from replan.setup.limit_fields import limits_in
 from runtime.core.errors import UsageProblem
 
@@ -28,7 +36,7 @@ async def start_run(request: ProgramRequest) -> Mapping[str, Any]:
         model=body.model,
         limits=limits_in(body),
     )
-    return await _started(request, lambda: planned(request.service, order))
+    return await _start(request, lambda: prepare_planning(request.service, order))
 
 
 async def start_acquisition(request: ProgramRequest) -> Mapping[str, Any]:
@@ -42,7 +50,7 @@ async def start_acquisition(request: ProgramRequest) -> Mapping[str, Any]:
         model=body.model,
         limits=limits_in(body),
     )
-    return await _started(request, lambda: acquired(request.service, order))
+    return await _start(request, lambda: prepare_acquisition(request.service, order))
 
 
 async def start_execution(request: ProgramRequest) -> Mapping[str, Any]:
@@ -50,7 +58,7 @@ async def start_execution(request: ProgramRequest) -> Mapping[str, Any]:
     body = request.body
     plan = await plan_of_run(request.service.reader, body.plan_of)
     order = ExecutionOrder(plan=plan, tools=body.tools, model=body.model, limits=limits_in(body))
-    return await _started(request, lambda: executed(request.service, order))
+    return await _start(request, lambda: prepare_execution(request.service, order))
 
 
 async def answer(request: ProgramRequest) -> Mapping[str, Any]:
@@ -111,7 +119,7 @@ async def cancel(request: ProgramRequest) -> Mapping[str, Any]:
     return {"run_id": request.run, "cancelled": await messages.cancel(request.service, request.run, shown_by=shown_by)}
 
 
-async def _started(request: ProgramRequest, prepare: Callable[[], PreparedRun]) -> Mapping[str, Any]:
+async def _start(request: ProgramRequest, prepare: Callable[[], PreparedRun]) -> Mapping[str, Any]:
     """Start a run; a request that repeats an idempotency key returns the run that the first one has started."""
     service, who = request.service, request.who
     if request.key:

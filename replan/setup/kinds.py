@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
-from replan.setup.plugins import Installed, installed
+from replan.setup.plugins import Installed, find_installed
 from runtime.core.errors import KindUnknown, UsageProblem
 from runtime.core.events import Codec
 from runtime.journal.kinds import FIRST_KIND, Formats
@@ -75,7 +75,7 @@ class Kinds:
     def _entries(self) -> dict[str, Installed]:
         entries = {
             name: Installed(tuple(point for point in each.points if point.value != _value_of(name)))
-            for name, each in installed(GROUP).items()
+            for name, each in find_installed(GROUP).items()
         }
         plugged_in = {name: each for name, each in entries.items() if each.points}
         return {**{name: Installed((point,)) for name, point in _BUILT_IN.items()}, **plugged_in}

@@ -44,7 +44,7 @@ class Installed:
     def load(self) -> Any:
         """Return the object that the entry point names. Raises `UsageProblem`, whose place is `place`."""
         if self.reserved:
-            raise reserved_name(self.place)
+            raise reserved_name_error(self.place)
         if len(self.points) > 1:
             raise UsageProblem("several have this name", place=self.place, hint="uninstall all but one")
         try:
@@ -54,7 +54,7 @@ class Installed:
             raise UsageProblem(cause, place=self.place, hint="uninstall or repair it") from error
 
 
-def installed(group: str, reserved: Collection[str] = ()) -> dict[str, Installed]:
+def find_installed(group: str, reserved: Collection[str] = ()) -> dict[str, Installed]:
     """Return what is installed in a group, by name. Nothing of it is loaded."""
     by_name: dict[str, list[EntryPoint]] = {}
     for point in _points(group, tuple(sys.path)):
@@ -62,7 +62,7 @@ def installed(group: str, reserved: Collection[str] = ()) -> dict[str, Installed
     return {name: Installed(tuple(points), name in reserved) for name, points in by_name.items()}
 
 
-def reserved_name(place: str) -> UsageProblem:
+def reserved_name_error(place: str) -> UsageProblem:
     """Return the error about a plug-in whose name is built in."""
     return UsageProblem("the name is built in", place=place, hint="rename the plug-in")
 
@@ -143,7 +143,7 @@ def load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
     for path in dict.fromkeys(Path(each).expanduser().absolute() for each in paths):
         data = _read(path)
         digest = hashlib.sha256(data).hexdigest()[:32]
-        for (kind, name), function in _marked(path, digest, data).items():
+        for (kind, name), function in _load_marked(path, digest, data).items():
             key, line = f"{kind} {name!r}", function.__code__.co_firstlineno if hasattr(function, "__code__") else 1
             place = f"{path}:{line}"
             if key in sources:
@@ -172,7 +172,7 @@ def _read(path: Path) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str], Callable[..., Any]]:
+def _load_marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str], Callable[..., Any]]:
     """Run a file as a module of its own, and return the functions that it marks, by kind and name."""
     name = f"_replan_plugins_{path.stem}_{digest}"
     spec = importlib.util.spec_from_loader(name, loader=None, origin=str(path))
@@ -184,7 +184,7 @@ def _marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str], Ca
         exec(compile(data, str(path), "exec"), module.__dict__)  # noqa: S102 -- the user has named this file to be run
     except Exception as error:
         del sys.modules[name]
-        raise _broken(path, error) from error
+        raise _file_error(path, error) from error
     functions: dict[tuple[str, str], Callable[..., Any]] = {}
     for value in vars(module).values():
         mark = mark_of(value)
@@ -197,7 +197,7 @@ def _marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str], Ca
     return MappingProxyType(functions)
 
 
-def _broken(path: Path, error: Exception) -> UsageProblem:
+def _file_error(path: Path, error: Exception) -> UsageProblem:
     """Return the error about a file that raised, with the line in it where it did."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return UsageProblem(f"not Python: {error.msg}", place=f"{path}:{error.lineno}", hint="repair the file")
@@ -272,23 +272,23 @@ def registry(
     ):
         for name in plugins:
             if name in _BUILT_IN[group]:
-                raise reserved_name(f"{group} {name}")
+                raise reserved_name_error(f"{group} {name}")
     factories: dict[str, GuardFactory] = {
         **BUILT_IN,
         **_SHIPPED,
-        **{name: _Factory(point) for name, point in _installed(GUARDS).items()},
+        **{name: _Factory(point) for name, point in _scan_installed(GUARDS).items()},
         **own.guards,
     }
     factories.update({name: _constant(guard) for name, guard in (guards or {}).items()})
-    functions = _Generators(_installed(GENERATORS), {**own.generators, **(generators or {})})
+    functions = _Generators(_scan_installed(GENERATORS), {**own.generators, **(generators or {})})
     templates = data_root() / "configs" / "templates"
     return Registry(guards=factories, generators=functions, templates=templates, sources=own.sources)
 
 
 def problems() -> list[str]:
     """Load every installed plug-in, and return one line for each that cannot be used."""
-    loads: list[Callable[[], object]] = [_Factory(point).load for point in _installed(GUARDS).values()]
-    loads += [partial(_load_generator, point) for point in _installed(GENERATORS).values()]
+    loads: list[Callable[[], object]] = [_Factory(point).load for point in _scan_installed(GUARDS).values()]
+    loads += [partial(_load_generator, point) for point in _scan_installed(GENERATORS).values()]
     lines = []
     for load in loads:
         try:
@@ -352,8 +352,8 @@ def _constant(guard: AnyGuard) -> GuardFactory:
     return lambda _: guard
 
 
-def _installed(group: str) -> dict[str, Installed]:
-    return installed(group, _BUILT_IN[group])
+def _scan_installed(group: str) -> dict[str, Installed]:
+    return find_installed(group, _BUILT_IN[group])
 
 
 def _load_function(point: Installed) -> Any:

@@ -73,17 +73,17 @@ _LONGEST = 200
 
 def model_label(model: str) -> str:
     """Return the name of a model; of one in this process only its class, since the rest may be a path."""
-    named = _named(model)
+    named = _find_model(model)
     return (model.partition(":")[0] if named is None else named.name)[:_LONGEST]
 
 
 def provider_label(model: str) -> str:
     """Return the provider whose interface a server has, as the conventions ask; `replan` for our own models."""
-    named = _named(model)
+    named = _find_model(model)
     return "replan" if named is None else named.provider
 
 
-def _named(model: str) -> Named | None:
+def _find_model(model: str) -> Named | None:
     try:
         spec = parse_model_spec(model)
     except UsageProblem:

@@ -53,7 +53,7 @@ def measures_of(kind: Kind[Any, Any], record: Record[Any], *, by_child: bool = F
         case Replied() | CallFailed() | Settled() if by_child:
             pass
         case Replied():
-            metrics = _replied(event, about)
+            metrics = _reply_measurements(event, about)
         case CallFailed():
             error = {names.OPERATION: names.CHAT, names.ERROR_TYPE: str(event.fault.kind), **about}
             metrics = [
@@ -79,7 +79,7 @@ def measures_of(kind: Kind[Any, Any], record: Record[Any], *, by_child: bool = F
     return metrics
 
 
-def _replied(event: Replied, about: Mapping[str, str]) -> list[Measurement]:
+def _reply_measurements(event: Replied, about: Mapping[str, str]) -> list[Measurement]:
     chat = {names.OPERATION: names.CHAT, names.RESPONSE_MODEL: model_label(event.model), **about}
     metrics = [
         Measurement(CALLS, event.used.calls, {names.OUTCOME: "replied", **about}),

@@ -47,7 +47,7 @@ async def exporting(
     made = None
     if settings.wanted:
         try:
-            made = _made(engine, settings, environment)
+            made = _make(engine, settings, environment)
         except Exception as error:  # noqa: BLE001 -- the SDK reads variables of its own, and no run may fail for one
             notice(f"telemetry: OpenTelemetry cannot be set up ({type(error).__name__}); nothing is exported")
             log.get_logger("telemetry").warning("setup.failed", exc_info=error)
@@ -67,7 +67,7 @@ async def exporting(
     except BaseExceptionGroup as group:
         raise root_cause(group) from group
     finally:
-        await _closed(exporter, metrics)
+        await _close(exporter, metrics)
 
 
 async def export_once(engine: Engine, environment: Mapping[str, str], *, again: tuple[str, ...] = ()) -> "ExportReport":
@@ -83,7 +83,7 @@ async def export_once(engine: Engine, environment: Mapping[str, str], *, again: 
         raise UsageProblem(
             "the packages of OpenTelemetry are not here", place="replan telemetry", hint=how_to_install()
         )
-    exporter, _ = _made(engine, TelemetrySettings(traces=True, content=settings.content), environment)
+    exporter, _ = _make(engine, TelemetrySettings(traces=True, content=settings.content), environment)
     try:
         if again:
             await exporter.send_again(again)
@@ -91,7 +91,7 @@ async def export_once(engine: Engine, environment: Mapping[str, str], *, again: 
             await exporter.export()
         return exporter.report
     finally:
-        await _closed(exporter, None)
+        await _close(exporter, None)
 
 
 def is_installed() -> bool:
@@ -99,7 +99,7 @@ def is_installed() -> bool:
     return find_spec("opentelemetry") is not None and find_spec("opentelemetry.exporter") is not None
 
 
-def _made(
+def _make(
     engine: Engine, settings: TelemetrySettings, environment: Mapping[str, str]
 ) -> "tuple[Exporter, Metrics | None]":
     from replan.telemetry.exporter import Exporter  # noqa: PLC0415 -- the SDK takes 0.3 s to import
@@ -109,7 +109,7 @@ def _made(
     return Exporter(engine.journal, engine.kinds, settings, environment, metrics=metrics), metrics
 
 
-async def _closed(exporter: "Exporter", metrics: "Metrics | None") -> None:
+async def _close(exporter: "Exporter", metrics: "Metrics | None") -> None:
     with trio.CancelScope(shield=True):
         await exporter.leave()
         if metrics is not None:

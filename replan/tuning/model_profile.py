@@ -108,7 +108,7 @@ class Fit:
         return texts
 
 
-def fitted(measures: Measures) -> Fit:
+def fit_profile(measures: Measures) -> Fit:
     """Return the fit. Raises `UsageProblem` for fewer than `PLANS_MIN` tasks with a judged plan."""
     if len(measures.plans) < PLANS_MIN:
         cause = f"only {len(measures.plans)} tasks came to a plan that could be judged, and a fit needs {PLANS_MIN}"
@@ -139,7 +139,7 @@ class Preference:
     """The worlds in which no other settings do better."""
 
 
-def preferred(prepared: PreparedExperiment, trials: Sequence[Trial]) -> Preference:
+def choose_settings(prepared: PreparedExperiment, trials: Sequence[Trial]) -> Preference:
     """Return the settings with the most plans, less the price of their calls, in the mean over the worlds."""
     curves = list(curves_of(prepared.experiment, trials))
     models = list(prepared.experiment.models)

@@ -60,7 +60,7 @@ class Measures:
         return (errors + 0.5) / (sum(step.attempts for step in self.steps) + 1)
 
 
-def measured(runs: Iterable[Sequence[PlanningEvent]], plan_step: str) -> Measures:
+def measure_steps(runs: Iterable[Sequence[PlanningEvent]], plan_step: str) -> Measures:
     """Return what runs of one workflow say; `plan_step` is the step that writes the plan."""
     steps, plans = dict[str, StepMeasure](), list[AttemptsUntilPlan]()
     for events in runs:
@@ -71,7 +71,7 @@ def measured(runs: Iterable[Sequence[PlanningEvent]], plan_step: str) -> Measure
                 continue
             step, accepted = step_of(event.node), event.verdict.passed
             malformed = any(finding.code.partition(".")[0] in FORM_FAMILIES for finding in event.verdict.errors)
-            steps[step] = _counted(
+            steps[step] = _count_attempt(
                 steps.get(step, StepMeasure(step)), before.get(step), accepted=accepted, malformed=malformed
             )
             before[step] = accepted
@@ -82,7 +82,7 @@ def measured(runs: Iterable[Sequence[PlanningEvent]], plan_step: str) -> Measure
     return Measures(tuple(steps.values()), tuple(plans))
 
 
-def _counted(measure: StepMeasure, before: bool | None, *, accepted: bool, malformed: bool) -> StepMeasure:
+def _count_attempt(measure: StepMeasure, before: bool | None, *, accepted: bool, malformed: bool) -> StepMeasure:
     """Return the measure with one more attempt; `before` is whether the last one was accepted, None for the first."""
     measure = replace(measure, attempts=measure.attempts + 1, form_errors=measure.form_errors + malformed)
     if malformed:

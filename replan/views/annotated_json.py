@@ -38,9 +38,9 @@ class PairedLine:
     """Whether they differ."""
 
 
-def annotated(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
+def annotate(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
     """Return the lines of a reply with the findings about them; one whose place is not in the reply is at the first."""
-    lines = list(_formatted(content))
+    lines = list(_format_lines(content))
     by_line: dict[int, list[Finding]] = {}
     for finding in findings:
         by_line.setdefault(_place(finding.where, lines), []).append(finding)
@@ -49,7 +49,7 @@ def annotated(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
 
 def side_by_side(left: str, right: str) -> list[PairedLine]:
     """Return two replies side by side, as formatted JSON where they are JSON."""
-    one, two = ([clean(text) for text, _ in _formatted(content)] for content in (left, right))
+    one, two = ([clean(text) for text, _ in _format_lines(content)] for content in (left, right))
     rows = []
     for same, a, b, c, d in SequenceMatcher(None, one, two).get_opcodes():
         rows += [PairedLine(x, y, same != "equal") for x, y in zip_longest(one[a:b], two[c:d], fillvalue="")]
@@ -59,7 +59,7 @@ def side_by_side(left: str, right: str) -> list[PairedLine]:
 _Path = tuple[str, ...]
 
 
-def _formatted(content: str) -> Iterator[tuple[str, _Path | None]]:
+def _format_lines(content: str) -> Iterator[tuple[str, _Path | None]]:
     """Yield the lines of a reply, each with the path of the value that begins in it; the last may be the rest."""
     read = None if has_more_values(content, LINES_MAX // 2) else read_reply(content)
     if isinstance(read, Parsed):

@@ -181,12 +181,12 @@ def _box(node: FlowNode, x: int, y: int) -> Box:
     facts = [clean(text, one_line=True) for text in (node.state, node.note)]
     same = step_in_words(below) == name
     title = ", ".join(filter(None, (name if same else f"{clean(node.id, one_line=True)}: {name}", *facts)))
-    lines, small = _wrapped(name), () if same else _wrapped(below)
+    lines, small = _wrap(name), () if same else _wrap(below)
     height = 2 * MARGIN + LINE * max(2, len(lines) + len(small))
     return Box(small, lines, title, x, y, height, f"{node.state}{' contingent' * node.contingent}")
 
 
-def _wrapped(text: str) -> tuple[str, ...]:
+def _wrap(text: str) -> tuple[str, ...]:
     return tuple(wrap(text, CHARACTERS, max_lines=LINES_MAX, placeholder="…"))
 
 

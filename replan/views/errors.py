@@ -16,17 +16,17 @@ _QUOTE = re.compile(r"(['\"`])([^'\"`\n]{200})[^'\"`\n]+\1")
 def line_of_error(error: ReplanError) -> str:
     """Return the one line about an error; for an unknown run it says how to list the runs."""
     hint = f" (`{program()} runs` lists them)" if isinstance(error, RunNotFound) and error.run else ""
-    return shortened(f"{error}{hint}")
+    return shorten(f"{error}{hint}")
 
 
 def line_of_crash(error: BaseException) -> str:
     """Return the line about an unexpected error, without secrets: a plug-in may have put a key into its message."""
     from runtime.logs.redact import Redactor, secrets_in  # noqa: PLC0415 - only crashes need it
 
-    return shortened(Redactor(secrets_in(os.environ)).text(f"{type(error).__name__}: {error}"))
+    return shorten(Redactor(secrets_in(os.environ)).text(f"{type(error).__name__}: {error}"))
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a line in which long quotes are cut, and whose middle is left out if it is still too long."""
     text = _QUOTE.sub(r"\1\2…\1", text)
     if len(text) <= LINE_MAX:

@@ -43,7 +43,7 @@ def hint(question: Mapping[str, Any]) -> str:
             return expected_answer(schema)[:1].upper() + expected_answer(schema)[1:]
 
 
-def picked(question: Mapping[str, Any], typed: str) -> str:
+def pick_answer(question: Mapping[str, Any], typed: str) -> str:
     """Return the answer that was typed: the choice where its number was."""
     options = choices(question)
     if typed.isascii() and typed.isdigit() and typed not in options and 1 <= int(typed[:4]) <= len(options):

@@ -42,7 +42,7 @@ class Said:
 _SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python": "a program"}
 
 
-def said(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
+def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
     """Return what was said to a run, the oldest first: its state as recorded, and with what its inbox has besides."""
     found = [(each.place, Said(each.kind, each.text, seen=each.seen)) for each in with_inbox.messages]
     for name, question in with_inbox.questions.items():
@@ -175,7 +175,7 @@ Form = AnswerForm | Literal["review"]
 """The form in which a question is answered on a page."""
 
 
-def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
+def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its form: `form`, `picks`, `hint`, `reminders`, `version`.
 
     `picks` says what each choice does, `outline` has the lines of a profile that is to be reviewed. Its texts name

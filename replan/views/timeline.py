@@ -134,15 +134,15 @@ def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, pr
     bars, begin, last = _bars(records, outstanding)
     if not bars:
         return None
-    return _drawn(tuple(TimelineRow(bar, begin, price_known) for bar in bars), last)
+    return _draw(tuple(TimelineRow(bar, begin, price_known) for bar in bars), last)
 
 
 def at_time(shown: Timeline, now: float) -> Timeline:
     """Return the timeline of a run that goes on, at a later time: what is under way has lasted until then."""
-    return shown if all(row.bar.end is not None for row in shown.rows) else _drawn(shown.rows, now)
+    return shown if all(row.bar.end is not None for row in shown.rows) else _draw(shown.rows, now)
 
 
-def _drawn(rows: tuple[TimelineRow, ...], last: float) -> Timeline:
+def _draw(rows: tuple[TimelineRow, ...], last: float) -> Timeline:
     """Return the timeline of a run that has lasted until `last`."""
     lanes: dict[str, list[TimelineRow]] = {}
     for row in rows:

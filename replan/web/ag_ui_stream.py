@@ -15,9 +15,9 @@ from replan.runs.shown import ShownRun, read_shown
 from replan.service import messages
 from replan.service.access import Principal
 from replan.service.ag_ui_input import AgUiInput
-from replan.service.messages import hashed_key
+from replan.service.messages import hash_key
 from replan.service.read_operations import open_questions, state_of
-from replan.service.requests import HTTP, ProgramRequest, encoded
+from replan.service.requests import HTTP, ProgramRequest, encode_json
 from replan.service.service import at_rest
 from replan.service.write_operations import start_run
 from replan.setup.command_name import program
@@ -50,7 +50,7 @@ async def _take_messages(site: Site, request: Request, who: Principal, wanted: A
         await messages.answer_question(site, each.interrupt_id, each.answer, via=HTTP.via)
     message = wanted.told(started=started)
     if message is not None and not await _is_known(site, run, message.text):
-        key = hashed_key(message.id, who, f"ag-ui {run}", place="messages.id")
+        key = hash_key(message.id, who, f"ag-ui {run}", place="messages.id")
         await messages.tell(site, who, run, message.text, wanted.kind, key=key)
     return run
 
@@ -64,7 +64,7 @@ async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInpu
             pass  # A name for a new one.
         else:
             return wanted.thread_id, False
-    key = hashed_key(wanted.thread_id, who, request.url.path, place="threadId")
+    key = hash_key(wanted.thread_id, who, request.url.path, place="threadId")
     begun = await start_run(ProgramRequest(service=site, who=who, terms=HTTP, body=wanted.start(), key=key))
     return str(begun["run_id"]), True
 
@@ -80,7 +80,7 @@ async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> As
     place = {"threadId": wanted.thread_id, "runId": wanted.run_id}
     request = ProgramRequest(service=site, who=who, terms=HTTP, run=run)
     after, steps = wanted.after, None
-    yield _sent({"type": "RUN_STARTED", **place, "protocolVersion": PROTOCOL})
+    yield _encode_event({"type": "RUN_STARTED", **place, "protocolVersion": PROTOCOL})
     async with aclosing(site.hub.changes(site.stop)) as changes:
         async for changed in changes:
             if site.visitor_ended(who):
@@ -93,21 +93,23 @@ async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> As
             except JournalError as error:
                 if error.passing:
                     continue  # It may be busy; the next change, or the next ping, tells.
-                yield _sent({"type": "RUN_ERROR", "message": line_of_error(error), "code": type(error).__name__})
+                yield _encode_event(
+                    {"type": "RUN_ERROR", "message": line_of_error(error), "code": type(error).__name__}
+                )
                 return
             steps = steps or AgUiSteps(shown.loaded.kind)
             records = shown.loaded.records[after:]
             for record in records:
                 for event in steps.of_record(record):
-                    yield _sent(event)
+                    yield _encode_event(event)
             rests = at_rest(site, shown)
             if records or rests:
                 after = max(after, shown.loaded.seq)
                 snapshot = {**state_of(shown, questions), "after": after}
-                yield _sent({"type": "STATE_SNAPSHOT", "snapshot": snapshot})
+                yield _encode_event({"type": "STATE_SNAPSHOT", "snapshot": snapshot})
             if rests:
                 for event in (*steps.ended(), *_ending(shown, questions, place)):
-                    yield _sent(event)
+                    yield _encode_event(event)
                 return
 
 
@@ -126,5 +128,5 @@ def _ending(shown: ShownRun, questions: list[dict[str, object]], place: dict[str
         yield {"type": "RUN_ERROR", "message": why, "code": shown.status}
 
 
-def _sent(event: AgUiEvent) -> str:
-    return f"data: {encoded(event).decode()}\n\n"
+def _encode_event(event: AgUiEvent) -> str:
+    return f"data: {encode_json(event).decode()}\n\n"

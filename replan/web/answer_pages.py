@@ -14,10 +14,10 @@ from starlette.responses import Response
 
 from actors.run.questions import WAYS, Question, Status
 from actors.run.words import question_in_words
-from replan.runs.inbox import check_receipt, questions_of, split
+from replan.runs.inbox import check_receipt, questions_of, split_question_id
 from replan.service.access import Principal
 from replan.views.errors import line_of_error
-from replan.views.run_page import answer_of_form, shown_form
+from replan.views.run_page import answer_of_form, with_form
 from replan.web.rendering import render
 from replan.web.requests import FormFields, problem, status_of_error
 from replan.web.site import Site
@@ -41,7 +41,7 @@ async def open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
     Raises `LinkRefused` where the link's person may not answer it, and `HTTPException` where the question is not open.
     """
     assert site.answering is not None  # Else nothing verifies a link.
-    run, name = split(link.question)
+    run, name = split_question_id(link.question)
     try:
         common = await site.engine.common_with_inbox(run)
         found = [each for each in await questions_of(site.reader, run) if each["id"] == link.question]
@@ -52,14 +52,14 @@ async def open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
     asked = () if question is None else question.asked_people
     check_person(site.answering, link, people_only=people_only, asked=asked)
     if not found or question is None or not question.open:
-        raise HTTPException(409, f"{closed_because(question)} {UNCHANGED}")
+        raise HTTPException(409, f"{closing_reason(question)} {UNCHANGED}")
     until = found[0].get("until")
     if until is not None and datetime.fromisoformat(until).timestamp() <= site.now():
         raise HTTPException(409, f"The time for an answer is over. {UNCHANGED}")
     return found[0]
 
 
-def closed_because(question: Question | None) -> str:
+def closing_reason(question: Question | None) -> str:
     """Return why a question is not open any more, in sentences."""
     if question is None or question.status in (Status.WITHDRAWN, Status.ASKED):
         return "Nobody needs an answer to this question any more."
@@ -90,7 +90,7 @@ class Linked:
 async def show_linked_question(site: Site, request: Request) -> Response:
     """Return the page with the question and its form. It changes nothing, so that programs may open links too."""
     try:
-        return _form_page(site, await _linked(site, request))
+        return _form_page(site, await _verify_link(site, request))
     except LinkUnknown as error:  # No page has this address.
         return problem(site, None, 404, f"{_sentence(error)} Nothing was changed.")
     except (ReplanError, HTTPException) as error:
@@ -101,18 +101,18 @@ async def answer_through_link(site: Site, request: Request) -> Response:
     """Post the answer in the form. An approval is posted only after it was shown again and confirmed."""
     try:
         async with request.form(max_files=0, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
-            linked = await _linked(site, request)
+            linked = await _verify_link(site, request)
             site.count_write(Principal(f"link:{linked.link.person}", "answer"))
             return await _answer(site, linked, FormFields(data))
     except (ReplanError, HTTPException) as error:
         return _refusal(site, error)
 
 
-async def _linked(site: Site, request: Request) -> Linked:
+async def _verify_link(site: Site, request: Request) -> Linked:
     """Return the verified link of a request. Raises `LinkRefused`, and `HTTPException` if the question is not open."""
     token = request.path_params["token"]
     link = read_link(site.answering, token, site.now())
-    return Linked(link, token, shown_form(await open_question(site, link)))
+    return Linked(link, token, with_form(await open_question(site, link)))
 
 
 async def _answer(site: Site, linked: Linked, form: FormFields) -> Response:
@@ -145,7 +145,9 @@ async def _answer(site: Site, linked: Linked, form: FormFields) -> Response:
 
 
 async def _is_open(site: Site, link: AnswerLink) -> bool:
-    return any(each["id"] == link.question for each in await questions_of(site.reader, split(link.question)[0]))
+    return any(
+        each["id"] == link.question for each in await questions_of(site.reader, split_question_id(link.question)[0])
+    )
 
 
 def _form_page(site: Site, linked: Linked, trouble: str = "", typed: str = "", status: int = 200) -> Response:

@@ -29,7 +29,7 @@ _WRITE_ERRORS = {
 }
 
 
-def addressed() -> list[tuple[Operation, HttpAddress]]:
+def addressed_operations() -> list[tuple[Operation, HttpAddress]]:
     """Return the operations that have an address, each with it."""
     return [(operation, operation.http) for operation in OPERATIONS if operation.http is not None]
 
@@ -37,12 +37,14 @@ def addressed() -> list[tuple[Operation, HttpAddress]]:
 @cache
 def openapi() -> dict[str, Any]:
     """Return the document."""
-    models = sorted({model for each in addressed() for model in _models(*each)} | {bodies.ProblemBody}, key=_name)
+    models = sorted(
+        {model for each in addressed_operations() for model in _models(*each)} | {bodies.ProblemBody}, key=_name
+    )
     modes: list[tuple[type[BaseModel], Any]] = [(model, "validation") for model in models]
     _, schemas = models_json_schema(modes, ref_template=_REF)
     paths: dict[str, Any] = {}
-    for operation, address in addressed():
-        paths.setdefault(address.path, {})[address.method.lower()] = _described(operation, address)
+    for operation, address in addressed_operations():
+        paths.setdefault(address.path, {})[address.method.lower()] = _describe(operation, address)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -70,7 +72,7 @@ def _models(operation: Operation, address: HttpAddress) -> list[type[BaseModel]]
     return [model for model in named if isinstance(model, type)]
 
 
-def _described(operation: Operation, address: HttpAddress) -> dict[str, Any]:
+def _describe(operation: Operation, address: HttpAddress) -> dict[str, Any]:
     answer = operation.gives
     content = {each: {} for each in answer} if isinstance(answer, tuple) else _json(answer)
     status = "201" if answer is bodies.StartedBody else "200"

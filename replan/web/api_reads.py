@@ -14,7 +14,7 @@ from replan.runs.cached import MARK
 from replan.service.access import Principal
 from replan.service.limits import RequestRefused
 from replan.service.read_operations import PAGE_MAX, run_page
-from replan.service.requests import HTTP, encoded, in_terms
+from replan.service.requests import HTTP, encode_json, in_terms
 from replan.views.errors import error_fields
 from replan.views.records import record_to_json, replies
 from replan.views.rows import row_to_json
@@ -26,22 +26,22 @@ from replan.web.streams import RETRY_MILLISECONDS, EventStream, event
 from runtime.core.errors import JournalError, ReplanError, UsageProblem
 
 
-def answered(value: Any, status: int = 200) -> Response:
+def json_answer(value: Any, status: int = 200) -> Response:
     """Return a JSON answer."""
-    return Response(encoded(value), status, media_type="application/json")
+    return Response(encode_json(value), status, media_type="application/json")
 
 
-def failed(error: ReplanError | HTTPException) -> Response:
+def json_error(error: ReplanError | HTTPException) -> Response:
     """Return an error as JSON."""
     if isinstance(error, RequestRefused):
         error = as_http(error)
     if isinstance(error, HTTPException):
         kind = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound"}.get(error.status_code, "RequestRefused")
         fields: dict[str, object] = {"kind": kind, "message": error.detail}
-        response = answered({"error": fields}, error.status_code)
+        response = json_answer({"error": fields}, error.status_code)
         response.headers.update(error.headers or {})
         return response
-    return answered({"error": error_fields(in_terms(error, HTTP))}, status_of_error(error))
+    return json_answer({"error": error_fields(in_terms(error, HTTP))}, status_of_error(error))
 
 
 ROWS_MAX = 200
@@ -56,7 +56,7 @@ async def list_runs(site: Site, request: Request, who: Principal) -> Response:
         raise HTTPException(422, f"page: at most {PAGE_MAX}")
     rows, total = await run_page(site.reader, request.query_params, number=number, rows_max=ROWS_MAX)
     shown, more = [row_to_json(row, word) for row, word in rows], total > (number + 1) * ROWS_MAX
-    return answered({"runs": shown, "total": total, "page": number, "next_page": number + 1 if more else None})
+    return json_answer({"runs": shown, "total": total, "page": number, "next_page": number + 1 if more else None})
 
 
 async def read_records(site: Site, request: Request, who: Principal) -> Response:
@@ -66,7 +66,7 @@ async def read_records(site: Site, request: Request, who: Principal) -> Response
     loaded, found = await site.reader.page(run, after, MARK)
     records = [record_to_json(loaded.kind, record) for record, _ in found]
     last = found[-1][0].seq if found else after
-    return answered({"run_id": run, "records": records, "next_after": last if last < loaded.seq else None})
+    return json_answer({"run_id": run, "records": records, "next_after": last if last < loaded.seq else None})
 
 
 async def stream_records(site: Site, request: Request, who: Principal) -> Response:
@@ -123,7 +123,7 @@ async def read_attempt(site: Site, request: Request, who: Principal) -> Response
         messages = [{"role": role, "content": text} for role, text in sent.messages]
         shown = {"request_id": sent.request_id, "prompt_hash": sent.prompt_hash, "verified": sent.verified}
         prompt = {**shown, "messages": messages, "cut": list(sent.cut)}
-    return answered({"run_id": run, "node": node, "prompt": prompt, "replies": found})
+    return json_answer({"run_id": run, "node": node, "prompt": prompt, "replies": found})
 
 
 async def export(site: Site, request: Request, who: Principal) -> Response:

@@ -15,11 +15,11 @@ from starlette.types import Receive, Scope, Send
 
 from replan.service.access import Principal
 from replan.service.bodies import StartedBody
-from replan.service.messages import hashed_key
+from replan.service.messages import hash_key
 from replan.service.operations import HttpAddress, Operation
 from replan.service.requests import HTTP, ProgramRequest, without_nulls, wrong_value
-from replan.web.api_openapi import addressed, openapi
-from replan.web.api_reads import OWN, answered, failed
+from replan.web.api_openapi import addressed_operations, openapi
+from replan.web.api_reads import OWN, json_answer, json_error
 from replan.web.site import Site
 from runtime.core.errors import ReplanError, UsageProblem
 
@@ -35,15 +35,15 @@ def api_routes(site: Site) -> Sequence[BaseRoute]:
             _endpoint(site, operation, address),
             methods=[address.method],
         )
-        for operation, address in addressed()
+        for operation, address in addressed_operations()
     ]
 
     async def describe(request: Request) -> Response:
         try:
             await site.bearer(request.headers.get("authorization", ""), "read")
         except ReplanError as error:
-            return failed(error)
-        return answered(openapi())
+            return json_error(error)
+        return json_answer(openapi())
 
     routes.append(Route("/api/openapi.json", describe))
     return [*routes, Route("/api/{rest:any_text}", _NoOperation(tuple(routes)))]
@@ -79,7 +79,7 @@ class _NoOperation:
                 methods |= route.methods or set()
         cause = f"there is no operation {method} of this address"
         allowed = {"allow": ", ".join(sorted(methods))} if methods else None
-        await failed(HTTPException(405 if methods else 404, cause, allowed))(scope, receive, send)
+        await json_error(HTTPException(405 if methods else 404, cause, allowed))(scope, receive, send)
 
 
 def _endpoint(site: Site, operation: Operation, address: HttpAddress) -> Callable[[Request], Awaitable[Response]]:
@@ -93,14 +93,14 @@ def _endpoint(site: Site, operation: Operation, address: HttpAddress) -> Callabl
                 if operation.executes:
                     site.check_execute()
                 if address.needs_key:
-                    key = hashed_key(request.headers.get(KEY, ""), who, request.url.path, place=KEY)
+                    key = hash_key(request.headers.get(KEY, ""), who, request.url.path, place=KEY)
             if operation.function is None:
                 request.state.body = body
                 return await OWN[operation.name](site, request, who)
             value = await operation.function(_request(site, request, who, body, key))
-            return answered(value, 201 if operation.gives is StartedBody and value["result"] == "accepted" else 200)
+            return json_answer(value, 201 if operation.gives is StartedBody and value["result"] == "accepted" else 200)
         except (ReplanError, HTTPException) as error:
-            return failed(error)
+            return json_error(error)
 
     return endpoint
 

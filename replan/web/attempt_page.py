@@ -16,7 +16,7 @@ from actors.run.words import in_words
 from replan.runs.orders import DEFAULT
 from replan.runs.workspaces import EXECUTION
 from replan.service.access import Principal
-from replan.views.annotated_json import annotated, side_by_side
+from replan.views.annotated_json import annotate, side_by_side
 from replan.views.errors import line_of_error
 from replan.views.records import last_replies, replies, tool_outputs
 from replan.web.requests import page
@@ -46,7 +46,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
     findings = [each for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for each in some]
     for reply in found:
         reply["words"] = in_words(reply["request_id"])
-        reply["lines"] = annotated(reply["content"], findings if reply is found[-1] else ())
+        reply["lines"] = annotate(reply["content"], findings if reply is found[-1] else ())
     outputs = [each for each in tool_outputs(loaded.records) if each.node == node]
     if sent is None and not found and not outputs:
         raise HTTPException(404, trouble or "a run of this kind shows no prompts")
@@ -64,7 +64,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
         "outputs": outputs,
         "here": "runs",
     }
-    compared = await _compared(site, loaded, node, request.query_params.get("beside", ""))
+    compared = await _compare(site, loaded, node, request.query_params.get("beside", ""))
     return page(site, who, "attempt.html", values | compared | _fork_form(site, loaded))
 
 
@@ -103,7 +103,7 @@ class OtherAttempt:
     """Its name for people."""
 
 
-async def _compared(site: Site, loaded: "Loaded", node: str, beside: str) -> dict[str, Any]:
+async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict[str, Any]:
     """Return the attempts that this one can be compared with; and the comparison, where `beside` names one of them.
 
     Raises `HTTPException` where `beside` names another attempt.
@@ -122,7 +122,7 @@ async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]
     """Return the other attempts of the step; in a fork also those of the other run after the shared records."""
     step, run = step_of(node), loaded.records[0].run
     nodes = [call.node for _, call in calls_of(loaded.records) if call.step == step]
-    own = dict.fromkeys([*nodes, *_ended(loaded, step)])
+    own = dict.fromkeys([*nodes, *_ended_attempts(loaded, step)])
     others = [OtherAttempt(loaded, run, each, each, in_words(each)) for each in own if each != node][-OTHERS_MAX:]
     common = loaded.kind.run_state(loaded.state)
     if common is None or common.fork is None:
@@ -132,12 +132,12 @@ async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]
         origin = await site.reader.read(fork.origin)
     except (JournalDamaged, KindUnknown, RunNotFound, UsageProblem):
         return others  # The other run may be deleted or damaged; the fork does not need it.
-    later = [each for each, seq in _ended(origin, step).items() if seq > fork.seq][-OTHERS_MAX:]
+    later = [each for each, seq in _ended_attempts(origin, step).items() if seq > fork.seq][-OTHERS_MAX:]
     named = [(each, f"{fork.origin}:{each}", f"{in_words(each)}, of run {fork.origin}") for each in later]
     return [*(OtherAttempt(origin, fork.origin, *each) for each in named), *others]
 
 
-def _ended(loaded: "Loaded", step: str) -> dict[str, int]:
+def _ended_attempts(loaded: "Loaded", step: str) -> dict[str, int]:
     """Return the attempts of a step that have a reply or an output, each with the number of the record of the last."""
     ended = last_replies(loaded.records) | {each.node: each.seq for each in tool_outputs(loaded.records)}
     return {node: seq for node, seq in ended.items() if step_of(node) == step}

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from replan.web.api_reads import failed
+from replan.web.api_reads import json_error
 from runtime.logs import log
 
 API = "/api/"
@@ -190,6 +190,6 @@ def _refusal(scope: Scope, status: int, text: str) -> Response:
     """Return the answer to a request that is not carried out: to programs as JSON, to others as text."""
     headers = {"connection": "close"}
     if scope["path"].startswith(API):
-        return failed(HTTPException(status, text, headers))
+        return json_error(HTTPException(status, text, headers))
     phrase = HTTPStatus(status).phrase
     return PlainTextResponse(f"{status} {phrase}: {text}\n", status, headers=headers)

@@ -11,7 +11,7 @@ from replan.runs.run_ids import ALL
 from replan.service.access import Principal
 from replan.views.errors import line_of_error
 from replan.views.rows import row_to_json
-from replan.views.run_page import answer_of_form, shown_form
+from replan.views.run_page import answer_of_form, with_form
 from replan.web.requests import FormFields, back_to, page
 from replan.web.runs_page import page_number
 from replan.web.site import Site
@@ -35,7 +35,7 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
     held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.detail]
     parked = [{"why": "interrupted", **row} for row in [*stopped, *held_up][:ROWS_MAX]]
     values = {
-        "questions": [{**shown_form(each), "title": asked.titles.get(each["run_id"], "")} for each in asked.questions],
+        "questions": [{**with_form(each), "title": asked.titles.get(each["run_id"], "")} for each in asked.questions],
         "before": f"/?page={number - 1}" if number else "",
         "after": f"/?page={number + 1}" if asked.more else "",
         "problems": [(run, line_of_error(error)) for run, error in asked.problems],
@@ -75,7 +75,7 @@ async def answer(site: Site, request: Request, who: Principal, form: FormFields)
         if question is None:
             raise
         given = typed or form.text("picked")
-        values = {**await _titled(site, question), "back": back, "trouble": line_of_error(error), "typed": given}
+        values = {**await _with_title(site, question), "back": back, "trouble": line_of_error(error), "typed": given}
         return page(site, who, "question.html", values, 422)
     done = "declined" if form.text("do") == "decline" else "answered"
     return back_to(back, "duplicate" if receipt.result == "duplicate" else done)
@@ -86,10 +86,10 @@ async def _question(site: Site, request: Request) -> dict[str, Any]:
     question = await _open_question(site, run, name)
     if question is None:
         raise HTTPException(404, "this question is not open any more")
-    return await _titled(site, question)
+    return await _with_title(site, question)
 
 
-async def _titled(site: Site, question: dict[str, Any]) -> dict[str, Any]:
+async def _with_title(site: Site, question: dict[str, Any]) -> dict[str, Any]:
     title = (await site.engine.journal.row(question["run_id"])).title
     return {"q": {**question, "title": title}}
 
@@ -97,4 +97,4 @@ async def _titled(site: Site, question: dict[str, Any]) -> dict[str, Any]:
 async def _open_question(site: Site, run: str, name: str) -> dict[str, Any] | None:
     """Return an open question with its form; None for one that is not open."""
     found = [each for each in await questions_of(site.reader, run) if each["id"] == f"{run}/{name}"]
-    return shown_form(found[0]) if found else None
+    return with_form(found[0]) if found else None

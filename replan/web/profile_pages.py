@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from actors.acquisition.profile import Profile, outline_lines
-from replan.runs.profile_proposals import checked_text, keep_profile, kept_profiles, profile_text, proposed_profile
+from replan.runs.profile_proposals import keep_profile, kept_profiles, parse_profile, profile_text, proposed_profile
 from replan.runs.shown import read_shown
 from replan.service.access import Principal
 from replan.views.errors import line_of_error
@@ -49,7 +49,7 @@ async def keep_edited_profile(site: Site, request: Request, who: Principal, form
     run = (await site.engine.journal.row(request.path_params["run"])).run
     try:
         if form.text("do") == "check":
-            shown = ProfileShown(text=text, profile=checked_text(text), replaces=replaces)
+            shown = ProfileShown(text=text, profile=parse_profile(text), replaces=replaces)
             return await _profile_page(site, request, who, shown)
         keep = partial(keep_profile, site.offer.folder, text, frozenset(site.offer.fixed_profiles), replace=replaces)
         name = await trio.to_thread.run_sync(keep)

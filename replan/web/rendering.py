@@ -75,7 +75,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_show_value,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
@@ -83,7 +83,7 @@ def _environment() -> Environment:
     environment.globals |= {"asset": _asset}
     environment.filters |= {
         "since": _since,
-        "left": _left,
+        "left": _time_left,
         "ago": ago,
         "counted": counted,
         "money": money,
@@ -94,7 +94,7 @@ def _environment() -> Environment:
     return environment
 
 
-def _shown(value: Any) -> Any:
+def _show_value(value: Any) -> Any:
     """Return a value as it is shown: a text of a model or a user may hold controls of the writing direction."""
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
@@ -108,7 +108,7 @@ def _since(at: str) -> str:
     return ago((datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds())
 
 
-def _left(until: str) -> str:
+def _time_left(until: str) -> str:
     """Return how long it is until a time in ISO 8601."""
     return ago((datetime.fromisoformat(until) - datetime.now(UTC)).total_seconds())
 

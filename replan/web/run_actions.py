@@ -92,7 +92,7 @@ async def fork(site: Site, request: Request, who: Principal, form: FormFields) -
     )
     wanted = site.offer.fork_of(order, site.engine.environment)
     mark = await form.mark()
-    key = messages.hashed_key(form.text(IDEMPOTENCY_KEY), who, f"web fork {run} {mark}", place=IDEMPOTENCY_KEY)
+    key = messages.hash_key(form.text(IDEMPOTENCY_KEY), who, f"web fork {run} {mark}", place=IDEMPOTENCY_KEY)
     started = await start_fork(site, who, run, wanted, key=key, mark=mark)
     return back_to(f"/runs/{started}", "started")
 

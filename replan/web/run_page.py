@@ -23,7 +23,7 @@ from replan.setup.command_name import program
 from replan.views.errors import line_of_error
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page
-from replan.views.run_page import budget_bars, demand_rows, said, shown_form, starter
+from replan.views.run_page import budget_bars, demand_rows, messages_to_run, starter, with_form
 from replan.views.timeline import Timeline, TimelineBar, at_time, seconds_text
 from replan.web.record_pages import FORMS, row_number
 from replan.web.rendering import PageInParts
@@ -91,7 +91,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "moved_to": shown.moved_to,
         "undriven": _undriven(shown, hosts=site.hosts),
         "program": program(),
-        "questions": [shown_form(each) for each in questions],
+        "questions": [with_form(each) for each in questions],
         "under_way": _under_way(site, shown, parts),
         "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
         "limits": None if common is None else common.ledger.limits,
@@ -130,12 +130,12 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "outputs": parts.outputs,
         "lines": lines,
     }
-    paged = _paged(request, rows)
+    paged = _page_rows(request, rows)
     paged["lines"] = replace(paged["lines"], shown=[reworded(each, in_words) for each in paged["lines"].shown])
-    return page(site, who, "run.html", values | _asked(shown) | paged)
+    return page(site, who, "run.html", values | _request_part(shown) | paged)
 
 
-def _asked(shown: ShownRun) -> dict[str, Any]:
+def _request_part(shown: ShownRun) -> dict[str, Any]:
     """Return the first part of the page: the task, model and limits, who started the run, and the messages to it."""
     loaded, common = shown.loaded, shown.common
     asked = loaded.kind.views.asked(loaded.state) if loaded.started else AskedFor()
@@ -148,7 +148,7 @@ def _asked(shown: ShownRun) -> dict[str, Any]:
         facts.append(("limits", _limits_text(common.ledger.limits)))
     if shown.status == "finished":
         facts.append(("took", seconds_text(max(0.0, shown.row.updated - shown.row.created))))
-    told = [] if common is None else said(loaded.kind.run_state(loaded.state) or common, common)
+    told = [] if common is None else messages_to_run(loaded.kind.run_state(loaded.state) or common, common)
     return {"asked": asked.text, "asked_facts": facts, "messages": told[-SAID_MAX:]}
 
 
@@ -168,7 +168,7 @@ def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[Timel
     return [(bar, replies.get(bar.name)) for bar in bars if bar.end is None and bar.kind in ("call", "tool")]
 
 
-def _paged(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+def _page_rows(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Return a page of each list of rows by its name, and the addresses of its neighbours by the name and `_pages`."""
     values: dict[str, Any] = {}
     for name, each in rows.items():

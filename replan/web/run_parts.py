@@ -58,11 +58,11 @@ class PartsMaker:
     async def parts(self, shown: ShownRun) -> RunParts:
         """Return the parts of a run. They follow from its records, its status and the unread messages of its inbox."""
         if shown.with_inbox is not shown.loaded.state:
-            return await _made_aside(shown)
+            return await _make_aside(shown)
         run, place = shown.row.run, (shown.row.created, shown.loaded.seq, shown.status)
         known = self._kept.get(run)
         if known is None or known[0] != place:
-            known = place, await _made_aside(shown)
+            known = place, await _make_aside(shown)
             self._kept[run] = known
         self._kept.move_to_end(run)
         while len(self._kept) > RUNS_MAX:
@@ -70,14 +70,14 @@ class PartsMaker:
         return known[1]
 
 
-async def _made_aside(shown: ShownRun) -> RunParts:
+async def _make_aside(shown: ShownRun) -> RunParts:
     """Return the parts of a run; those of a long one are made in a thread, so that others need not wait."""
     if shown.loaded.seq <= AT_ONCE_MAX:
-        return _made(shown)
-    return await trio.to_thread.run_sync(_made, shown, limiter=_MAKERS)
+        return _make_parts(shown)
+    return await trio.to_thread.run_sync(_make_parts, shown, limiter=_MAKERS)
 
 
-def _made(shown: ShownRun) -> RunParts:
+def _make_parts(shown: ShownRun) -> RunParts:
     loaded, views = shown.loaded, shown.loaded.kind.views
     interrupted = shown.status == "parked"
     tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)

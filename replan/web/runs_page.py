@@ -31,9 +31,9 @@ async def runs(site: Site, request: Request, who: Principal) -> Response:
     least, kinds = request.query_params.get("cost", "")[:QUERY_MAX], sorted(site.reader.kinds.codecs)
     wanted = RowQuery(
         text=query,
-        kind=known(request.query_params.get("kind", ""), kinds),
+        kind=known_word(request.query_params.get("kind", ""), kinds),
         micro_usd_min=micro_usd(least),
-        order=known(request.query_params.get("sort", ""), ORDERS) or "newest",
+        order=known_word(request.query_params.get("sort", ""), ORDERS) or "newest",
     )
     fields = {"status": status if status in STATUSES else "", "q": query, "kind": wanted.kind}
     fields |= {"cost": least if wanted.micro_usd_min else "", "sort": "" if wanted.order == "newest" else wanted.order}
@@ -75,7 +75,7 @@ def shown_row(row: RunRow, status: str) -> dict[str, Any]:
     return {**row_to_json(row, status), "word": word, "calls": row.calls, "usd": usd, "at": row.updated}
 
 
-def known(word: str, words: Iterable[str]) -> str:
+def known_word(word: str, words: Iterable[str]) -> str:
     """Return a word of an address if it is one of some words, else an empty text."""
     return word if word in words else ""
 

@@ -54,7 +54,7 @@ def loopback_names(port: int) -> frozenset[str]:
     return frozenset(f"{name}:{port}" for name in (HOST, "localhost"))
 
 
-def bound(port: int, host: str = HOST, option: str = "--port") -> socket.socket:
+def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.socket:
     """Return a socket that listens on a port of an address; 0 takes a free port. Raises `UsageProblem`.
 
     `option` is the one that names the port, for the message.
@@ -214,7 +214,7 @@ async def serve(
     config.keep_alive_timeout = HEAD_SECONDS
     config.h11_max_incomplete_size = HEAD_BYTES_MAX
     context = WorkerContext(None)
-    apps = {any_path: _wrapped(app if any_path else only(HEALTH, app), config) for any_path in (True, False)}
+    apps = {any_path: _wrap(app if any_path else only(HEALTH, app), config) for any_path in (True, False)}
     connections_of = Connections(CONNECTIONS_MAX if trusted is None else PROXY_CONNECTIONS_MAX)
 
     async def handle(stream: trio.SocketStream) -> None:
@@ -243,5 +243,5 @@ async def serve(
         connections.cancel_scope.deadline = trio.current_time() + GRACE_SECONDS
 
 
-def _wrapped(app: ASGIApp, config: Config) -> "AppWrapper":
+def _wrap(app: ASGIApp, config: Config) -> "AppWrapper":
     return wrap_app(cast("ASGIFramework", app), config.wsgi_max_body_size, "asgi")

@@ -21,7 +21,7 @@ from replan.setup.settings import UserConfig
 from replan.web.app import make_app
 from replan.web.health import Health
 from replan.web.rendering import compile_templates
-from replan.web.server import HOST, bound, serve
+from replan.web.server import HOST, bind_socket, serve
 from replan.web.site import Site, new_name, with_key
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
@@ -51,7 +51,7 @@ async def serve_home(
     as `host` does.
     """
     check_listen(listen, proxy)
-    listening = bound(port, listen)
+    listening = bind_socket(port, listen)
     port = listening.getsockname()[1]
     offer = Offer(config, home.folder, engine.root)
     store, hub = Store(home.folder), Hub(engine.journal)
@@ -80,7 +80,7 @@ async def serve_home(
     trusted = None if proxy is None else proxy.trusts
     try:
         if proxy is None:
-            token = await site.change(partial(_entered, address=address, now=site.now()))
+            token = await site.change(partial(_enter, address=address, now=site.now()))
             announced = f"{address}/sign-in#{token}"
         else:
             announced = proxy.origin
@@ -99,7 +99,7 @@ async def serve_home(
         waiting.close()
         asked.close()
         with trio.CancelScope(shield=True):
-            await site.change(_left)
+            await site.change(_leave)
 
 
 def check_listen(listen: str, proxy: ProxyEntry | None) -> None:
@@ -128,13 +128,13 @@ async def _end_streams(stop: Stop, streams: trio.Event) -> None:
     streams.set()
 
 
-def _entered(state: WebState, *, address: str, now: float) -> tuple[WebState, str]:
+def _enter(state: WebState, *, address: str, now: float) -> tuple[WebState, str]:
     servers = {owner: known for owner, known in state.servers.items() if not is_dead(owner)}
     state, token = with_sign_in(state, name_in(address), now)
     return state.model_copy(update={"servers": {**servers, identity(): address}}), token
 
 
-def _left(state: WebState) -> tuple[WebState, None]:
+def _leave(state: WebState) -> tuple[WebState, None]:
     servers = {owner: known for owner, known in state.servers.items() if owner != identity()}
     return state.model_copy(update={"servers": servers}), None
 

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from replan.service.access import Principal, signed_in
+from replan.service.access import Principal, use_token
 from replan.service.limits import RequestRefused
 from replan.setup.command_name import program
 from replan.web.rendering import render
@@ -34,7 +34,7 @@ async def sign_in(site: Site, request: Request) -> Response:
             pasted = form.get("token", "")
         found = _TOKEN.search(str(pasted)[:PASTED_MAX].rpartition("#")[2])
         token = found[0] if found else ""
-        right = await site.change(partial(signed_in, server=site.name, token=token, now=site.now()))
+        right = await site.change(partial(use_token, server=site.name, token=token, now=site.now()))
         if not right:
             await site.failed()
     except HTTPException as error:

@@ -74,7 +74,7 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
     try:
         wanted = ModelAndLimits(model=form.text("model") or DEFAULT, limits=limits_in_form(form))
         if kind == "planning":
-            workflow = explained(site, name)
+            workflow = explain_workflow(site, name)
             return StartCost(_planning_rows(site, name, wanted), workflow=workflow)
         calls = ACQUISITION_CALLS if kind == "acquisition" else EXECUTION_CALLS
         calls = PROPOSAL_CALLS if kind == "acquisition" and form.text("profile") == PROPOSES else calls
@@ -97,10 +97,10 @@ def models_named(site: Site) -> dict[str, str]:
 
 def workflows_explained(site: Site) -> tuple[WorkflowExplained, ...]:
     """Return all workflows that clients may order."""
-    return tuple(explained(site, name) for name in site.offer.workflows)
+    return tuple(explain_workflow(site, name) for name in site.offer.workflows)
 
 
-def explained(site: Site, name: str) -> WorkflowExplained:
+def explain_workflow(site: Site, name: str) -> WorkflowExplained:
     """Return one workflow. Raises `UsageProblem` for an unknown name."""
     path = site.offer.workflow_path(name)
     try:

@@ -14,11 +14,17 @@ from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS
 from replan.runs.executing import plan_of_run
 from replan.runs.loaded import Loaded
-from replan.runs.orders import DEFAULT, AcquisitionOrder, ExecutionOrder, Order, offered
+from replan.runs.orders import DEFAULT, AcquisitionOrder, ExecutionOrder, Order, offer_fields
 from replan.runs.profile_proposals import proposes_profile
 from replan.service.access import Principal
-from replan.service.messages import hashed_key
-from replan.service.starting import acquired, executed, planned, proposed, start_once
+from replan.service.messages import hash_key
+from replan.service.starting import (
+    prepare_acquisition,
+    prepare_execution,
+    prepare_planning,
+    prepare_proposal,
+    start_once,
+)
 from replan.views.errors import line_of_error
 from replan.web.requests import IDEMPOTENCY_KEY, FormFields, page
 from replan.web.run_actions import limits_in_form, values_in_form
@@ -66,9 +72,11 @@ async def start_run(site: Site, request: Request, who: Principal, form: FormFiel
     async def prepare() -> PreparedRun:
         files, problem, workflow = await form.uploads("files"), form.text("problem"), form.text("workflow") or "search"
         strict = form.text("strict") == "yes"
-        return planned(site, Order(problem=problem, workflow=workflow, uploads=files, strict=strict, **_limited(form)))
+        return prepare_planning(
+            site, Order(problem=problem, workflow=workflow, uploads=files, strict=strict, **_limited(form))
+        )
 
-    return await _started(site, who, form, "planning", prepare)
+    return await _start_run(site, who, form, "planning", prepare)
 
 
 async def start_acquisition(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
@@ -85,10 +93,10 @@ async def start_acquisition(site: Site, request: Request, who: Principal, form: 
             **_limited(form),
         )
         if proposes:
-            return await trio.to_thread.run_sync(partial(proposed, site, order), abandon_on_cancel=True)
-        return acquired(site, order)
+            return await trio.to_thread.run_sync(partial(prepare_proposal, site, order), abandon_on_cancel=True)
+        return prepare_acquisition(site, order)
 
-    return await _started(site, who, form, "acquisition", prepare)
+    return await _start_run(site, who, form, "acquisition", prepare)
 
 
 async def start_execution(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
@@ -98,12 +106,12 @@ async def start_execution(site: Site, request: Request, who: Principal, form: Fo
 
     async def prepare() -> PreparedRun:
         plan = await plan_of_run(site.reader, form.text("plan_of").strip())
-        return executed(site, ExecutionOrder(plan=plan, tools=form.text("tools"), **_limited(form)))
+        return prepare_execution(site, ExecutionOrder(plan=plan, tools=form.text("tools"), **_limited(form)))
 
-    return await _started(site, who, form, "execution", prepare)
+    return await _start_run(site, who, form, "execution", prepare)
 
 
-async def _started(
+async def _start_run(
     site: Site, who: Principal, form: FormFields, kind: str, prepare: Callable[[], Awaitable[PreparedRun]]
 ) -> Response:
     """Start a run; where the form cannot be used, show it again with what was typed.
@@ -112,7 +120,7 @@ async def _started(
     """
     try:
         mark = await form.mark()
-        key = hashed_key(form.text(IDEMPOTENCY_KEY), who, f"web {kind} {mark}", place=IDEMPOTENCY_KEY)
+        key = hash_key(form.text(IDEMPOTENCY_KEY), who, f"web {kind} {mark}", place=IDEMPOTENCY_KEY)
         prepared = await prepare()
         run, _ = await start_once(site, who, key, mark, lambda: prepared)
     except UsageProblem as error:
@@ -192,7 +200,7 @@ def _form(
         "like": like,
         "proposes": PROPOSES,
         "notice": notice,
-        "offer": offered(site.offer, allow_execute=site.allow_execute),
+        "offer": offer_fields(site.offer, allow_execute=site.allow_execute),
         "models": models_named(site),
         "workflows": workflows_explained(site) if planning else (),
         "cost": start_cost(site, kind, FormFields(ImmutableMultiDict(filled))),

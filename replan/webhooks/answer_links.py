@@ -41,7 +41,7 @@ class AnswerLink:
     """When it ends, in UTC seconds since 1970."""
 
 
-def signed_link(answering: Answering, link: AnswerLink) -> str:
+def sign_link(answering: Answering, link: AnswerLink) -> str:
     """Return the signed token of a link. Equal links have equal tokens, as long as the key stays."""
     payload = json.dumps([link.person, link.question, link.until], separators=(",", ":")).encode()
     return f"{_text(payload)}.{_text(_mac(answering.keys[0], 'answer link', payload))}"
@@ -57,7 +57,7 @@ def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink
     keys = () if answering is None else answering.keys
     if not any(hmac.compare_digest(_mac(key, "answer link", payload), mac) for key in keys):
         raise LinkUnknown("this link was not made by this server, or was changed on its way")
-    link = AnswerLink(*json.loads(payload))  # `signed_link` wrote it: the signature is valid.
+    link = AnswerLink(*json.loads(payload))  # `sign_link` wrote it: the signature is valid.
     if now >= link.until:
         raise LinkRefused("this link has expired")
     return link
@@ -78,7 +78,7 @@ def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, a
 def confirmation(answering: Answering, token: str, answer: str, now: float) -> str:
     """Return what confirms one answer through one link, for `CONFIRM_SECONDS`."""
     until = int(now) + CONFIRM_SECONDS
-    return f"{until}.{_text(_mac(answering.keys[0], 'confirm', _confirmed(until, token, answer)))}"
+    return f"{until}.{_text(_mac(answering.keys[0], 'confirm', _confirmation(until, token, answer)))}"
 
 
 def is_confirmed(answering: Answering, token: str, answer: str, given: str, now: float) -> bool:
@@ -86,11 +86,11 @@ def is_confirmed(answering: Answering, token: str, answer: str, given: str, now:
     time, _, signature = given.partition(".")
     if not (time.isascii() and time.isdigit() and len(time) < 12) or now >= int(time):
         return False
-    said, mac = _confirmed(int(time), token, answer), _bytes(signature)
+    said, mac = _confirmation(int(time), token, answer), _bytes(signature)
     return any(hmac.compare_digest(_mac(key, "confirm", said), mac) for key in answering.keys)
 
 
-def _confirmed(until: int, token: str, answer: str) -> bytes:
+def _confirmation(until: int, token: str, answer: str) -> bytes:
     return json.dumps([until, token, answer]).encode()
 
 

@@ -23,7 +23,7 @@ from actors.run.reminder_events import ClarificationEscalated, ClarificationRemi
 from actors.run.reminders import first_follows, what_follows
 from actors.values.format import stamp
 from replan.setup.people import Answering, PersonEntry, WebhookEntry, WebhookEvent
-from replan.webhooks.answer_links import AnswerLink, signed_link
+from replan.webhooks.answer_links import AnswerLink, sign_link
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 
@@ -151,7 +151,7 @@ class Webhook:
             return {}
         until, question = int(at + self.answering.links.hours * 3600), notification.data["question"]
         return {
-            name: f"{page}{ANSWERING}{signed_link(self.answering, AnswerLink(name, question, until))}"
+            name: f"{page}{ANSWERING}{sign_link(self.answering, AnswerLink(name, question, until))}"
             for name, person in self.readers.items()
             if person.may_answer(people_only=notification.people_only)
             and (not notification.asked_people or name in notification.asked_people)

@@ -103,10 +103,10 @@ def reason_of(then: Any, now: Any) -> str:
             return f"the policy goes back to {_steps(now.targets)} in place of {_steps(then.targets)}"
         case CallRequested(), CallRequested() if then.request_id == now.request_id:
             if then.prompt_hash != now.prompt_hash:
-                return f"the prompt of {_asked(now)} differs"
-            return f"the limits of {_asked(now)} differ"
+                return f"the prompt of {_call_text(now)} differs"
+            return f"the limits of {_call_text(now)} differ"
         case CallRequested(), CallRequested():
-            return f"asks {_asked(now)} in place of {_asked(then)}"
+            return f"asks {_call_text(now)} in place of {_call_text(then)}"
         case RunFinished(), RunFinished() if then.outcome != now.outcome:
             return f"ends with {now.outcome} in place of {then.outcome}"
         case ClarificationRequested(), ClarificationRequested():
@@ -133,12 +133,12 @@ def _sort(event: Any) -> str:
         case ClarificationRequested():
             return "question"
         case CallRequested():
-            return f"call of {_asked(event)}"
+            return f"call of {_call_text(event)}"
         case _:
             return str(event.kind).replace("_", " ")
 
 
-def _asked(call: PlanningCall | CallRequested) -> str:
+def _call_text(call: PlanningCall | CallRequested) -> str:
     return f"{call.step} ({str(call.kind).replace('_requested', '').replace('_', ' ')})"
 
 
@@ -167,7 +167,7 @@ class EditedRules:
     """Whether the home has a daily budget, which may have held a call back until later."""
 
 
-def marked(finding: RunComparison, *, without_edit: bool) -> RunComparison:
+def mark_program(finding: RunComparison, *, without_edit: bool) -> RunComparison:
     """Return a finding that says whether the program differs without the edit, too."""
     reason = "this program decides otherwise than the recorded one, without the edit, too"
     return replace(finding, without_edit=True, reason=reason) if without_edit else finding

@@ -147,7 +147,7 @@ class _Edit:
         guard = _guard(state.config, request.step, self.registry)
         brief = machine.brief(state, machine.outstanding(state)[event.request_id])
         answer = guard(brief.artifact, brief.context)
-        verdict = answer if isinstance(answer, Verdict) else _awaited(answer)
+        verdict = answer if isinstance(answer, Verdict) else _await_verdict(answer)
         checked = Verdict.model_validate_json(bounded(verdict).model_dump_json())
         return Judged(event.request_id, event.at, event.elapsed, checked, mono=event.mono)
 
@@ -190,7 +190,7 @@ def _guard(config: RunConfig, step: str, registry: Registry) -> AnyGuard:
     return guard if config.workflow.action_pairs[step].child is None else child_guard(guard)
 
 
-def _awaited(answer: Awaitable[Verdict]) -> Verdict:
+def _await_verdict(answer: Awaitable[Verdict]) -> Verdict:
     """Return the verdict of an async guard, which may use trio or anyio."""
     import trio  # noqa: PLC0415 -- few guards wait
 

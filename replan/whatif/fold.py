@@ -21,10 +21,16 @@ from replan.whatif.differences import (
     RunComparison,
     agrees,
     call_in,
-    marked,
+    mark_program,
     reason_of,
 )
-from replan.whatif.recorded_messages import is_pause, judged_of, may_come_from_outside, may_follow_a_fact, message_of
+from replan.whatif.recorded_messages import (
+    is_pause,
+    may_come_from_outside,
+    may_follow_a_fact,
+    message_of,
+    verdict_message,
+)
 from replan.whatif.recorded_run import PlacedEvent, RecordedRun
 from runtime.core.errors import MachineRunsAway
 from runtime.core.machine import Refused, settle
@@ -33,7 +39,7 @@ TEXT_MAX = 300
 """Characters of a decision, and of an error, in a finding."""
 
 
-def compared(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> RunComparison:
+def compare_run(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> RunComparison:
     """Return how a recorded run compares under an edit.
 
     A run whose decisions differ is folded again without the edit: where the program itself decides otherwise at the
@@ -48,7 +54,7 @@ def compared(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> RunCo
     if edit.is_none or finding.seq is None:
         return finding
     before = Fold(run, kind, EditedRules()).finding()
-    return marked(finding, without_edit=before.seq is not None and before.seq <= finding.seq)
+    return mark_program(finding, without_edit=before.seq is not None and before.seq <= finding.seq)
 
 
 class Fold:
@@ -116,7 +122,7 @@ class Fold:
         if placed.seq == 1:
             event = message = self._edit.first(event)
         else:
-            if judged_of(self._state, event) is not None:
+            if verdict_message(self._state, event) is not None:
                 again = self._edit.verdict(self._machine, self._state, event, self._run.events[0].event)
             message = again or message_of(self._machine, self._state, placed, self._run.mail, self._reserved)
         if message is None:

@@ -68,7 +68,7 @@ def findings_of(
     opening = open_raw(journal_url(environment), use_another=USE_ANOTHER_HOME) if there else nullcontext()
     with opening as store:
         budgeted = config.home_budget.budget != HomeBudget()
-        return _folded(store, asked.runs, request, asked.release, asked.seconds, daily_budget=budgeted)
+        return _fold_runs(store, asked.runs, request, asked.release, asked.seconds, daily_budget=budgeted)
 
 
 def _absolute(name: str | None) -> str:
@@ -78,7 +78,7 @@ def _absolute(name: str | None) -> str:
     return str(Path(name).absolute()) if os.path.lexists(name) or os.sep in name else name
 
 
-def _folded(
+def _fold_runs(
     store: "RawStore | None",
     runs: Sequence[str],
     request: EditRequest,
@@ -104,7 +104,7 @@ def _folded(
 
     def stored() -> Iterator[StoredRun]:
         assert store is not None or not rows
-        yield from () if store is None else _stored(store, [row.run for row in rows], unread)
+        yield from () if store is None else _read_stored(store, [row.run for row in rows], unread)
 
     processes = 1 if len(rows) <= FEW else min(8, os.cpu_count() or 1)
     found = fold_all(stored(), request, checkout, seconds=seconds, processes=processes, daily_budget=daily_budget)
@@ -114,7 +114,7 @@ def _folded(
     return sorted(found, key=lambda each: order[each.run])
 
 
-def _stored(store: "RawStore", runs: Sequence[str], unread: dict[str, str]) -> Iterator[StoredRun]:
+def _read_stored(store: "RawStore", runs: Sequence[str], unread: dict[str, str]) -> Iterator[StoredRun]:
     """Yield the verified stored form of runs; runs that cannot be read are put into `unread` with the cause."""
     for begin in range(0, len(runs), READ_AT_ONCE):
         with store.look() as reader:

@@ -78,7 +78,7 @@ def message_of(
         case Started():
             return event
         case Replied():
-            return _generated(machine, state, event)
+            return _reply_message(machine, state, event)
         case CallFailed():
             name, at = event.request_id, event.at
             return Faulted(name, at, event.elapsed, event.fault, event.used, mono=event.mono)
@@ -104,10 +104,10 @@ def message_of(
         case ToolProcessEnded():
             return Checked(f"check:{event.call}", event.at, event.certain, mono=event.mono)
         case _:
-            return judged_of(state, event)
+            return verdict_message(state, event)
 
 
-def judged_of(state: Any, event: Any) -> Judged | None:
+def verdict_message(state: Any, event: Any) -> Judged | None:
     """Return the message of a verdict, of whatever kind of run; None for any other event."""
     if isinstance(event, VerdictReached):
         verdict = _without_remarks(state, event)
@@ -117,7 +117,7 @@ def judged_of(state: Any, event: Any) -> Judged | None:
     return None
 
 
-def _generated(machine: Any, state: Any, event: Replied) -> Generated:
+def _reply_message(machine: Any, state: Any, event: Replied) -> Generated:
     """Return the message of a reply, with its cost where the reply's own usage does not say it."""
     reply = Reply(
         text=event.content,

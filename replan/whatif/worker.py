@@ -16,7 +16,7 @@ from replan.setup.plugins import registry
 from replan.setup.version import data_root
 from replan.whatif.differences import EditedRules, FoldOutcome, RunComparison
 from replan.whatif.edits import EditRequest, rules_for
-from replan.whatif.fold import compared
+from replan.whatif.fold import compare_run
 from replan.whatif.recorded_run import StoredRun
 from runtime.core.errors import JournalError, UsageProblem
 
@@ -25,12 +25,12 @@ def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> RunCompari
     """Compare one run. For a run that cannot be read, the result says so."""
     try:
         kind = kinds.get(stored.run, stored.kind, stored.format)
-        return compared(stored.decoded(kind.codec), kind, edit)
+        return compare_run(stored.decoded(kind.codec), kind, edit)
     except (JournalError, UsageProblem) as error:
         return RunComparison(stored.run, FoldOutcome.UNREADABLE, stored.status, reason=str(error))
 
 
-def opened(line: bytes) -> EditedRules:
+def read_edit(line: bytes) -> EditedRules:
     """Return the edit in the first line of the input. Raises `UsageProblem`."""
     fields: dict[str, Any] = orjson.loads(line)
     daily_budget = fields.pop("daily_budget")
@@ -51,7 +51,7 @@ def main() -> None:
         answers.flush()
 
     try:
-        edit = opened(sys.stdin.buffer.readline())
+        edit = read_edit(sys.stdin.buffer.readline())
     except UsageProblem as problem:
         answer({"cause": problem.cause, "place": problem.place, "hint": problem.hint})
         return

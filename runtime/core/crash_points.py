@@ -25,7 +25,7 @@ COPY_LABELS = (
 _hook: Callable[[str], None] | None = None
 
 
-def reached(label: str) -> None:
+def mark_point(label: str) -> None:
     """Mark that the program has reached a labelled point."""
     if _hook is not None:
         _hook(label)

@@ -341,7 +341,7 @@ class Ledger:
         return changed(self, active=self.active + seconds)
 
 
-def used(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
+def cost_of_call(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
     """Return what a completed call cost: its reported usage, or its reservation where no valid usage was reported."""
     if usage is None or usage.input_tokens < 0 or usage.output_tokens < 0:
         return reserved  # Negative usage would lower what the run has spent.

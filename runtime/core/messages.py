@@ -29,7 +29,7 @@ class Message:
     """The driver's monotonic seconds since its claim, without suspended time; None before the supervisor adds it."""
 
 
-def stamped(message: M, mono: float) -> M:
+def stamp(message: M, mono: float) -> M:
     """Return a message with the driver's seconds, rounded to the microsecond.
 
     The message that starts a run is an event, which gets them too. A message that has them already, and one that has

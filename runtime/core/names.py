@@ -27,7 +27,7 @@ def describe(owner: str) -> str:
 
 def trace_id(run: str) -> int:
     """Return the id of a run's trace. A run has one, however often it is resumed."""
-    return _hashed(f"replan trace\n{run}", 16)
+    return _hash_number(f"replan trace\n{run}", 16)
 
 
 def span_id(run: str, seq: int, part: str = "") -> int:
@@ -35,8 +35,8 @@ def span_id(run: str, seq: int, part: str = "") -> int:
 
     The span of the whole run begins with its first record.
     """
-    return _hashed(f"replan span\n{run}\n{seq}\n{part}", 8)
+    return _hash_number(f"replan span\n{run}\n{seq}\n{part}", 8)
 
 
-def _hashed(text: str, size: int) -> int:
+def _hash_number(text: str, size: int) -> int:
     return int.from_bytes(sha256(text.encode()).digest()[:size]) or 1  # Zero is no valid id.

@@ -42,15 +42,15 @@ def describe(details: ErrorDetails) -> str:
         case "value_error" | "assertion_error":
             return details["msg"].partition(", ")[2]
         case "too_short":
-            return f"needs at least {_counted(context['min_length'], 'entry', 'entries')}"
+            return f"needs at least {_count_noun(context['min_length'], 'entry', 'entries')}"
         case "too_long":
-            return f"takes at most {_counted(context['max_length'], 'entry', 'entries')}"
+            return f"takes at most {_count_noun(context['max_length'], 'entry', 'entries')}"
         case "string_too_short" if context["min_length"] == 1:
             return "should not be empty"
         case "string_too_short":
-            return f"needs at least {_counted(context['min_length'], 'character', 'characters')}"
+            return f"needs at least {_count_noun(context['min_length'], 'character', 'characters')}"
         case "string_too_long":
-            return f"takes at most {_counted(context['max_length'], 'character', 'characters')}"
+            return f"takes at most {_count_noun(context['max_length'], 'character', 'characters')}"
         case kind if kind in _BOUNDS:
             word, key = _BOUNDS[kind]
             return with_value(f"should be {word} {context[key]:,.15g}", details)
@@ -66,5 +66,5 @@ def with_value(expected: str, details: ErrorDetails) -> str:
     return f"{expected}, not {value if len(value) <= SHOWN_MAX else f'{value[:SHOWN_MAX]}...'}"
 
 
-def _counted(number: int, singular: str, plural: str) -> str:
+def _count_noun(number: int, singular: str, plural: str) -> str:
     return f"one {singular}" if number == 1 else f"{number:,} {plural}"

@@ -22,7 +22,7 @@ from runtime.journal.port import Dead
 from runtime.journal.postgres import reading
 from runtime.journal.postgres.address import DatabaseAddress
 from runtime.journal.postgres.connecting import NOW, Connection, DatabaseLink, end, explain
-from runtime.journal.postgres.transaction import begun
+from runtime.journal.postgres.transaction import begin_batch
 from runtime.journal.thread import ConnectionThread, open_thread
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ def in_transaction(work: Callable[[Connection], T], link: DatabaseLink) -> T:
     """Run a function in a transaction that finds Procrastinate's tables. Raises `psycopg.Error`."""
     connection = link.connection()
     try:
-        batch = begun(connection)
+        batch = begin_batch(connection)
         batch.add(_PATH)
         batch.run()
         result = work(connection)
@@ -165,6 +165,6 @@ def _delete(job: int, connection: Connection) -> None:
 
 def _sweep(connection: Connection, *, limit: int, dead: Dead, kinds: Formats | None, skip: list[str]) -> int:
     with connection.cursor() as cursor:
-        asked = reading.asked(cursor, reading.server_now(cursor), dead, kinds)
+        asked = reading.due_values(cursor, reading.server_now(cursor), dead, kinds)
         found = cursor.execute(_PLACE.format(due=reading.DUE), {**asked, "limit": limit, "skip": skip}).fetchall()
     return int(found[0][0])

@@ -14,7 +14,7 @@ B = TypeVar("B")
 M = TypeVar("M")
 
 
-async def _recorded(_: object) -> bool:
+async def _always_recorded(_: object) -> bool:
     """Return True, as if the message was recorded: the default where there is no supervisor, as in a handler's test."""
     await trio.lowlevel.checkpoint()
     return True
@@ -32,7 +32,7 @@ class Envelope(Generic[B]):
     """The ids that are added to log lines; they are passed here since channels do not carry context variables."""
     ensure_held: Callable[[], Awaitable[None]] = checkpoint_if_cancelled
     """Awaited before each paid call. Raises `Fenced` if another driver took over."""
-    record: Callable[[Message], Awaitable[bool]] = _recorded
+    record: Callable[[Message], Awaitable[bool]] = _always_recorded
     """Awaited to record a message in the middle of the work; returns whether anything was appended to the journal."""
     withdrawn: bool = False
     """Whether the run does not want the work any more."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import trio
 
-from runtime.core.crash_points import reached
+from runtime.core.crash_points import mark_point
 from runtime.core.errors import Fenced, JournalError
 from runtime.core.events import Record
 from runtime.core.machine import Machine, Refused, Summary, settle
@@ -77,7 +77,7 @@ class LeaseKeeper:
         while True:
             await trio.sleep(self._terms.ttl / RENEWALS)
             if self.epoch > 0:
-                reached("renew.before")
+                mark_point("renew.before")
                 await self._renewed()  # If that fails, it is tried again; until then others may take the run.
 
     async def ensure_held(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, assert_never
 
 import trio
 
-from runtime.core.crash_points import reached
+from runtime.core.crash_points import mark_point
 from runtime.core.errors import (
     Fenced,
     HomeBudgetSpent,
@@ -26,7 +26,7 @@ from runtime.core.events import Record
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Machine, Refused, Summary, fold, settle
 from runtime.core.measured import APPEND_SECONDS, report_measure
-from runtime.core.messages import Overdrawn, stamped
+from runtime.core.messages import Overdrawn, stamp
 from runtime.drive.lease import LeaseKeeper, claim, release_quietly
 from runtime.drive.options import Admission, LeaseTerms, Stop
 from runtime.journal.port import Fact, Journal
@@ -169,7 +169,7 @@ class RunLog(Generic[S, E]):
 
     async def write_start(self, first: Any) -> None:
         """Append the event that starts the run, and no decision that follows from it."""
-        accepted = self._machine.accept(self.state, stamped(first, 0.0))
+        accepted = self._machine.accept(self.state, stamp(first, 0.0))
         if accepted is not None and not isinstance(accepted, Refused):
             await self.append(self._machine.evolve(self.state, accepted), [accepted])
 
@@ -239,16 +239,16 @@ class RunLog(Generic[S, E]):
         """
         facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
         summary = self._machine.summary(state)
-        reached("append.before")
+        mark_point("append.before")
         records = await self._appended(facts, summary, overdraw=overdraw)
-        reached("append.after")
+        mark_point("append.after")
         self.state, self.summary, self.seq = state, summary, records[-1].seq
         for record in records:
             log.log_record(record, partial(self._trace, record.event, state))
             if self._on_record is not None:
                 self._on_record(record, state)
         if summary.status == "finished":
-            reached("finish.after")
+            mark_point("finish.after")
 
     async def _appended(self, facts: Sequence[Fact[E]], summary: Summary, *, overdraw: bool) -> list[Record[E]]:
         """Write facts, and measure how long that takes. Raises as `append` does."""
@@ -279,15 +279,15 @@ async def admit(
     Nobody holds the run then. Raises `RunExists`, `StorageFull`, and `UsageProblem` for a message that starts no run.
     """
     initial = machine.initial()
-    accepted = machine.accept(initial, stamped(message, 0.0))
+    accepted = machine.accept(initial, stamp(message, 0.0))
     if accepted is None or isinstance(accepted, Refused):
         reason = accepted.reason if isinstance(accepted, Refused) else "the message starts no run"
         raise UsageProblem(reason, place=f"kind {admission.kind}")
     summary = machine.summary(machine.evolve(initial, accepted))
-    reached("append.before")
+    mark_point("append.before")
     header = (run, admission.title, admission.kind, admission.format)
     records = await journal.create(*header, facts=[Fact(accepted)], summary=summary, placement=admission.placement)
-    reached("append.after")
+    mark_point("append.after")
     for record in records:
         log.log_record(record)
     return records
@@ -305,7 +305,7 @@ async def append_one(
         try:
             records = await journal.read(run)
             state = fold(machine, (record.event for record in records))
-            accepted = machine.accept(state, stamped(message, 0.0))
+            accepted = machine.accept(state, stamp(message, 0.0))
             if accepted is None or isinstance(accepted, Refused):
                 return False
             summary = machine.summary(machine.evolve(state, accepted))

@@ -14,11 +14,11 @@ from typing import Any, Generic, TypeVar, cast
 
 import trio
 
-from runtime.core.crash_points import reached
+from runtime.core.crash_points import mark_point
 from runtime.core.errors import JournalError, root_cause
 from runtime.core.events import ROUNDING
 from runtime.core.machine import Machine, Refused, Work, fold
-from runtime.core.messages import Mailed, Message, Parking, Resumed, stamped
+from runtime.core.messages import Mailed, Message, Parking, Resumed, stamp
 from runtime.drive.actor import Actor, Mailbox
 from runtime.drive.envelope import Delivery, Envelope, Report
 from runtime.drive.lease import LeaseKeeper, end_by_message, takeover
@@ -119,7 +119,7 @@ class Supervisor(Generic[S, E, M]):
         else:
             await self._lease.claim()
         try:
-            reached("claim.after")
+            mark_point("claim.after")
             ending = None if self._is_new else await self._load()
             ending = ending or await self._work(first)
         except BaseExceptionGroup as group:
@@ -158,7 +158,7 @@ class Supervisor(Generic[S, E, M]):
 
     async def _ended_by_inbox(self) -> bool:
         """Take a message that ends the run before the run is resumed, so that no request is reissued in vain."""
-        self._early_mail = [stamped(message, 0.0) for message in await self._read_inbox()]
+        self._early_mail = [stamp(message, 0.0) for message in await self._read_inbox()]
         if self._finished() or self._log.summary.ending:
             return False
         end = end_by_message(self._machine, self.state, self._early_mail)
@@ -290,7 +290,7 @@ class Supervisor(Generic[S, E, M]):
     async def _step(self, message: M | Message, inbox: int | None = None) -> None:
         """Turn one message into records, then into work. Nothing is acted on before it is appended."""
         to_machine = cast("M", message)  # Every machine takes the messages of the runtime and of its actors.
-        accepted = self._machine.accept(self.state, stamped(to_machine, self._lease.seconds()))
+        accepted = self._machine.accept(self.state, stamp(to_machine, self._lease.seconds()))
         if isinstance(accepted, Refused):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:

@@ -110,7 +110,7 @@ def decode(
         try:
             for digest in codec.text_hashes(row.body):
                 if digest not in texts:
-                    texts[digest] = _verified(text_of(digest), digest, _where(run, row.seq))
+                    texts[digest] = _verify(text_of(digest), digest, _where(run, row.seq))
             event = codec.decode(row.body, texts)
         except (ValueError, KeyError, TypeError) as error:
             raise JournalDamaged(_where(run, row.seq), "the record is not an event that this release knows") from error
@@ -134,7 +134,7 @@ def _follows(previous: bytes, run: str, row: Stored) -> bool:
         return False
 
 
-def _verified(text: bytes | None, digest: str, where: str) -> str:
+def _verify(text: bytes | None, digest: str, where: str) -> str:
     if text is None:
         raise JournalDamaged(where, f"its text {digest[:12]} is missing")
     if hashlib.sha256(text).hexdigest() != digest:

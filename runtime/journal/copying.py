@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from runtime.core.crash_points import reached
+from runtime.core.crash_points import mark_point
 from runtime.core.errors import Fenced, JournalDamaged, JournalError, RunMoved, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal import rules
@@ -106,12 +106,12 @@ class _Copying(NamedTuple):
         done, place = dict[str, Copied](), self.places[1]
         try:
             marked = zip(runs, mark(self.source, runs, place, dead), strict=True)
-            done |= {run: _failed(run, error) for run, error in marked if error is not None}
-            reached("copy.marked")
+            done |= {run: _failure(run, error) for run, error in marked if error is not None}
+            mark_point("copy.marked")
             while left := [run for run in runs if run not in done]:
                 done |= self._add(self._read(left, done))
         except JournalError as error:
-            done = {run: _failed(run, error) for run in runs} | done
+            done = {run: _failure(run, error) for run in runs} | done
         yield from (done[run] for run in runs)
 
     def _read(self, runs: Sequence[str], done: dict[str, Copied]) -> list[RunCopy]:
@@ -120,7 +120,7 @@ class _Copying(NamedTuple):
         with self.source.look() as reader:
             for run, copy in reader.copies(runs):
                 if isinstance(copy, JournalError):
-                    done[run] = _failed(run, copy)
+                    done[run] = _failure(run, copy)
                     continue
                 ready, size = [*ready, copy], size + copy.size
                 if size >= BYTES_AT_ONCE:
@@ -132,10 +132,10 @@ class _Copying(NamedTuple):
         here, place = self.places
         try:
             results = self.target.add([(copy, self.spent(copy)) for copy in copies], here) if copies else []
-            reached("copy.added")
+            mark_point("copy.added")
         except JournalError as error:
             if len(copies) == 1:
-                return {copy.head.run: _failed(copy.head.run, error) for copy in copies}
+                return {copy.head.run: _failure(copy.head.run, error) for copy in copies}
             return {run: done for copy in copies for run, done in self._add([copy]).items()}
         done, refused = dict[str, Copied](), list[str]()
         for copy, result in zip(copies, results, strict=True):
@@ -155,7 +155,7 @@ class _Copying(NamedTuple):
         return done
 
 
-def _failed(run: str, error: JournalError) -> Copied:
+def _failure(run: str, error: JournalError) -> Copied:
     return Copied(run, new=False, problem=str(error))
 
 
@@ -220,7 +220,7 @@ def _remove(source: RawStore, place: str, families: Sequence[Sequence[RunHead]])
     """Delete families, together or else one by one, and yield the result for each."""
     if not families:
         return
-    reached("copy.verified")
+    mark_point("copy.verified")
     try:
         source.remove([head for family in families for head in family], place)
     except _OF_A_RUN as error:
@@ -230,5 +230,5 @@ def _remove(source: RawStore, place: str, families: Sequence[Sequence[RunHead]])
             return
         yield Removed([head.run for head in families[0]], str(error))
         return
-    reached("copy.removed")
+    mark_point("copy.removed")
     yield from (Removed([head.run for head in family]) for family in families)

@@ -121,7 +121,7 @@ def new_head(run: str, title: str, kind: str, format: int, placement: Placement 
     return RunHead(run, title, kind, format, placement, 0.0, 0.0, NEW, Tip(0, genesis(kind, format)))
 
 
-def checked(head: RunHead) -> RunHead:
+def check_head(head: RunHead) -> RunHead:
     """Return a row. Raises `JournalDamaged` for one that no journal has written."""
     # In a damaged file a column may have a value of another type.
     format, seq, posted, digest = map(type, (head.format, head.tip.seq, head.last_posted, head.tip.hash))
@@ -166,7 +166,7 @@ MOVED_UNTIL = 253_402_300_799.0
 """When the lease of a moved run ends: with the year 9999."""
 
 
-def moved_to(place: str) -> str:
+def moved_owner(place: str) -> str:
     """Return the owner of a run that was moved to a place."""
     return f"{_MOVED}{place}"
 

@@ -119,12 +119,14 @@ class MemoryStore:
         deleted = [self.runs.pop(run) for run in runs]
         for cursor in self.cursors.values():
             cursor.positions = {run: seq for run, seq in cursor.positions.items() if run not in runs}
-        unused = {digest.hex() for digest in _named(deleted) - _named(self.runs.values())} & self.texts.keys()
+        unused = {
+            digest.hex() for digest in _named_hashes(deleted) - _named_hashes(self.runs.values())
+        } & self.texts.keys()
         sizes = [len(self.texts.pop(digest)) for digest in unused]
         return Deleted(len(deleted), len(sizes), sum(sizes))
 
 
-def _named(runs: Iterable[HeldRun]) -> set[bytes]:
+def _named_hashes(runs: Iterable[HeldRun]) -> set[bytes]:
     return named_texts(row.body for held in runs for row in held.rows)
 
 

@@ -15,7 +15,7 @@ from runtime.core.errors import Fenced, Held, HomeBudgetSpent, JournalError, Run
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, extend
-from runtime.journal.head import MOVED_UNTIL, RunHead, check_here, moved_to, place_moved_to
+from runtime.journal.head import MOVED_UNTIL, RunHead, check_here, moved_owner, place_moved_to
 from runtime.journal.kinds import Formats, check_drivable, drivable
 from runtime.journal.port import Dead, Due, InboxItem, Posted
 from runtime.journal.validation import Entry
@@ -154,7 +154,7 @@ def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
     if place_moved_to(head.owner) == place:
         return Change(None)
     check_free(head, locked.now, dead)
-    return Change(None, head._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=head.epoch + 1))
+    return Change(None, head._replace(owner=moved_owner(place), end=MOVED_UNTIL, epoch=head.epoch + 1))
 
 
 def keep(locked: Locked, place: str) -> Change[None]:
@@ -239,7 +239,7 @@ def _extend(
 ) -> Change[Sequence[Stored]]:
     """Add entries to a run, under its epoch, and change its row."""
     head, now = locked.head, locked.now
-    consumed = _consumed(locked, entries)
+    consumed = _consumed_messages(locked, entries)
     account, change = book(head.account, summary.committed, summary.reserved, now)
     rows = extend(head.run, head.tip, head.epoch, now, entries)
     tip = Tip(rows[-1].seq, rows[-1].hash) if rows else head.tip
@@ -249,7 +249,7 @@ def _extend(
     return Change(rows, after, rows, summary.asks, booking=booking)
 
 
-def _consumed(locked: Locked, entries: Sequence[Entry[Any]]) -> set[int]:
+def _consumed_messages(locked: Locked, entries: Sequence[Entry[Any]]) -> set[int]:
     """Return the messages that entries consume. Raises `JournalError` for one that cannot be consumed."""
     consumed, run = set[int](), locked.head.run
     for inbox in (entry.inbox for entry in entries if entry.inbox is not None):

@@ -134,7 +134,7 @@ class ConnectionThread(Generic[C]):
                 while self._do_next(connection):
                     pass
         except Exception as error:  # noqa: BLE001 -- opening or closing failed: `open_thread` raises it
-            self._failure = explained(self._explain, error)
+            self._failure = explain_error(self._explain, error)
         finally:
             self._call_soon(self.ready.set)
             self._call_soon(self._stopped.set)
@@ -146,7 +146,7 @@ class ConnectionThread(Generic[C]):
         try:
             job.result = job.work(connection)
         except Exception as error:  # noqa: BLE001 -- the caller raises it
-            job.error = explained(self._explain, error)
+            job.error = explain_error(self._explain, error)
         self._call_soon(partial(job.then, job))
         return True
 
@@ -156,7 +156,7 @@ class ConnectionThread(Generic[C]):
             self._token.run_sync_soon(call)
 
 
-def explained(explain: Explain, error: Exception) -> Exception:
+def explain_error(explain: Explain, error: Exception) -> Exception:
     """Return the runtime's error for an error, with the original error as its cause."""
     meaning = explain(error)
     if meaning is not error:

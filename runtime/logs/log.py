@@ -23,7 +23,7 @@ from runtime.models.replies import listen
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
-__all__ = ["bind", "bound", "configure", "get_logger", "log_record", "outline", "reset"]
+__all__ = ["bind", "bind_fields", "configure", "get_logger", "log_record", "outline", "reset"]
 
 ITEMS_MAX = 20
 """Items of a list, or fields of a mapping, that an outline shows; a larger one is shown as its size."""
@@ -104,7 +104,7 @@ def get_logger(name: str) -> "BoundLogger":
 
     processors: list[_Processor] = [
         structlog.stdlib.filter_by_level,
-        *_shared(),
+        *_shared_processors(),
         structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
     ]
     return cast(
@@ -115,7 +115,7 @@ def get_logger(name: str) -> "BoundLogger":
     )
 
 
-def bound(**fields: Any) -> AbstractContextManager[None]:
+def bind_fields(**fields: Any) -> AbstractContextManager[None]:
     """Add the fields to every line written within the block, also by other libraries and by tasks started in it."""
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
@@ -149,7 +149,7 @@ def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dic
     assert isinstance(fields, dict)
     kind = fields.pop("kind", type(event).__name__)
     renamed = {f"{name}_" if name in _RESERVED else name: value for name, value in fields.items()}
-    with bound(run_id=record.run, seq=record.seq, epoch=record.epoch, **trace()):
+    with bind_fields(run_id=record.run, seq=record.seq, epoch=record.epoch, **trace()):
         get_logger("journal").info(str(kind), **renamed)
 
 
@@ -195,13 +195,13 @@ def _formatter(redactor: Redactor, *, json: bool, colors: bool, traced: bool) ->
     else:
         processors += [structlog.processors.format_exc_info, redact, _escape_fields]
         processors.append(structlog.dev.ConsoleRenderer(colors=colors, pad_event_to=0))
-    foreign: list[_Processor] = [*_shared(), structlog.stdlib.ExtraAdder()]
+    foreign: list[_Processor] = [*_shared_processors(), structlog.stdlib.ExtraAdder()]
     return cast("Callable[..., logging.Formatter]", structlog.stdlib.ProcessorFormatter)(
         processors=processors, foreign_pre_chain=foreign
     )
 
 
-def _shared() -> list[_Processor]:
+def _shared_processors() -> list[_Processor]:
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
     return [

@@ -113,7 +113,9 @@ class AnswerReader(ABC):
         while end and size < HEARD_MAX:
             end -= 1
             size += len(pieces[end])
-        return without_key(joined(pieces[end:]), self._secret if len(self._secret) >= PART_MIN else "")[-HEARD_MAX:]
+        return without_key(join_pieces(pieces[end:]), self._secret if len(self._secret) >= PART_MIN else "")[
+            -HEARD_MAX:
+        ]
 
     def result(self) -> Reply | Fault:
         """Return what the whole body says, once it has ended.
@@ -140,8 +142,8 @@ class AnswerReader(ABC):
         if not self._reason and not self.done:
             text = f"the stream ended after {self.characters:,} characters, before the reply did"
             return Fault(kind=FaultKind.CUT, message=text, status=200)
-        texts = [joined(pieces) if pieces else None for pieces in self._texts()]
-        return self._completed(texts, reason=self._reason, usage=self._reported(), model=joined([self._model]))
+        texts = [join_pieces(pieces) if pieces else None for pieces in self._texts()]
+        return self._completed(texts, reason=self._reason, usage=self._reported(), model=join_pieces([self._model]))
 
     def _failed(self, error: Any) -> Any:
         """Return an error of the stream in the form that `stream_fault` reads."""
@@ -226,12 +228,12 @@ class AnswerReader(ABC):
         self._over, self.done, self._rest, self._data = limit, True, [], []
 
 
-def escaped(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """Return a text with each lone surrogate as its escape, which can be stored and says what was there."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def joined(pieces: Iterable[str]) -> str:
+def join_pieces(pieces: Iterable[str]) -> str:
     """Return the text of some pieces; a character beyond the basic plane may have been cut in two halves.
 
     A half without its other half becomes its escape, as in an answer that is not streamed.
@@ -239,4 +241,4 @@ def joined(pieces: Iterable[str]) -> str:
     text = "".join(pieces)
     if text.isascii():
         return text
-    return escaped(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass"))
+    return escape_surrogates(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass"))

@@ -22,7 +22,7 @@ from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.messages import MessageReader
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 from runtime.models.prompt_cache import PromptCache, sends_cache_fields
-from runtime.models.providers import ANTHROPIC_URL, PROVIDERS, check_base_url, checked_key
+from runtime.models.providers import ANTHROPIC_URL, PROVIDERS, check_base_url, check_key
 from runtime.models.replies import BYTES_MAX
 
 _MARK = {"type": "ephemeral"}  # For five minutes; each use begins them anew.
@@ -179,7 +179,7 @@ async def open_anthropic(
     """
     url = check_base_url(base_url, place="ANTHROPIC_BASE_URL") if base_url else ANTHROPIC_URL
     url = url.removesuffix("/v1")  # It is a part of the paths, and often written into the address.
-    secret = checked_key(api_key, place="ANTHROPIC_API_KEY")
+    secret = check_key(api_key, place="ANTHROPIC_API_KEY")
     check_extra()
 
     model = AnthropicModel(

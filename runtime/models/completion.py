@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from runtime.core.ledger import Usage
-from runtime.models.answer_reader import AnswerReader, escaped
+from runtime.models.answer_reader import AnswerReader, escape_surrogates
 from runtime.models.port import Fault, Reply
 from runtime.models.replies import has_more_values
 from runtime.models.usage import read_usage
@@ -62,7 +62,7 @@ def _completion(body: bytes) -> _Completion:
 
 
 def _with_escapes(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: escaped(value) if isinstance(value, str) else value for name, value in fields.items()}
+    return {name: escape_surrogates(value) if isinstance(value, str) else value for name, value in fields.items()}
 
 
 def listed_models(body: bytes) -> frozenset[str]:

@@ -55,7 +55,7 @@ def too_long(request: ModelRequest, window: ContextWindow) -> Fault | None:
     return Fault(kind=FaultKind.PROMPT_TOO_LONG, message=text)
 
 
-async def learned_window(base_url: str, model: str, ask: AskServer) -> ContextWindow | None:
+async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow | None:
     """Return the context window of a server's model, within `ASK_SECONDS`; None where nobody says it.
 
     vLLM has it in its list of models, llama.cpp in `/props`, Ollama in `/api/ps` for a model that is loaded and in
@@ -125,7 +125,7 @@ def _tokens(value: Any, *path: str) -> int | None:
     return value if is_number and 0 < value <= _TOKENS_MAX else None
 
 
-def parsed(body: bytes) -> Any:
+def parse_answer(body: bytes) -> Any:
     """Return the JSON of a server's answer; None for anything else."""
     try:
         return orjson.loads(body)

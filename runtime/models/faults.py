@@ -186,7 +186,7 @@ def _date(text: str | None) -> float | None:
         return None
 
 
-def unresolved(error: BaseException) -> bool:
+def is_unresolved(error: BaseException) -> bool:
     """Tell whether a connection failed because its host's name does not resolve."""
     return any(isinstance(cause, socket.gaierror) for cause in _causes(error))
 

@@ -25,10 +25,10 @@ from runtime.models.context_window import (
     ASKED_FROM_TOKENS,
     ContextWindow,
     least_tokens,
-    parsed,
+    parse_answer,
     too_long,
 )
-from runtime.models.faults import provider_text, status_fault, unresolved
+from runtime.models.faults import is_unresolved, provider_text, status_fault
 from runtime.models.http_client import RejectedAnswer
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
 from runtime.models.probe import PROBE_SECONDS, Listed
@@ -183,7 +183,7 @@ class HttpModel(ABC):
                 response = await self._sdk.client.post(url, cast_to=httpx2.Response, body=body, options=options)
         except (self._sdk.error, httpx2.HTTPError, RejectedAnswer):
             return None
-        return parsed(response.content)
+        return parse_answer(response.content)
 
     async def _listed(self) -> Listed:
         timeout = httpx2.Timeout(PROBE_SECONDS, connect=PROBE_SECONDS)
@@ -327,7 +327,7 @@ def _connection_fault(cause: BaseException, secret: str) -> Fault:
     """Return the fault for a connection that failed, which depends on whether the request can have been sent."""
     text = provider_text(str(cause), secret) or type(cause).__name__
     if isinstance(cause, httpx2.ConnectError):
-        if unresolved(cause):
+        if is_unresolved(cause):
             return Fault(kind=FaultKind.UNRESOLVED_HOST, message=f"the server's name does not resolve: {text}")
         return Fault(kind=FaultKind.REFUSED_CONNECTION, message=f"no connection: {text}")
     if isinstance(cause, httpx2.ProxyError):

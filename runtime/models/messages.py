@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from runtime.core.ledger import Usage
-from runtime.models.answer_reader import AnswerReader, escaped
+from runtime.models.answer_reader import AnswerReader, escape_surrogates
 from runtime.models.port import Fault, Reply
 from runtime.models.usage import read_message_usage
 
@@ -155,7 +155,7 @@ def _index(event: Mapping[str, Any]) -> int:
 
 
 def _as_json(value: Any) -> str:
-    return escaped(json.dumps(value, ensure_ascii=False))
+    return escape_surrogates(json.dumps(value, ensure_ascii=False))
 
 
 def _reason(reason: str) -> str:
@@ -182,4 +182,8 @@ def _message(body: bytes) -> _Message:
 def _with_escapes(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an object, the text of a block with escapes; a tool's input is JSON, which has its own."""
     text = fields.get("text")
-    return {**fields, "text": escaped(text)} if isinstance(text, str) and fields.get("type") == "text" else fields
+    return (
+        {**fields, "text": escape_surrogates(text)}
+        if isinstance(text, str) and fields.get("type") == "text"
+        else fields
+    )

@@ -12,12 +12,12 @@ import openai
 from runtime.core.clock import Clock, SystemClock
 from runtime.models.answer_reader import AnswerReader
 from runtime.models.completion import CompletionReader
-from runtime.models.context_window import ContextWindow, learned_window
+from runtime.models.context_window import ContextWindow, ask_window
 from runtime.models.http_client import open_client
 from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.port import ModelRequest
 from runtime.models.prompt_cache import PromptCache, matches_marks_only, sends_cache_fields, with_cache_fields
-from runtime.models.providers import OPENAI_URL, check_base_url, checked_key
+from runtime.models.providers import OPENAI_URL, check_base_url, check_key
 from runtime.models.replies import BYTES_MAX
 
 
@@ -35,7 +35,7 @@ class OpenAIModel(HttpModel):
 
     async def context_window(self) -> ContextWindow | None:
         """Ask the server for the context window of the model, within `ASK_SECONDS`; None where it does not say it."""
-        return await learned_window(self._address, self._name, self._asked)
+        return await ask_window(self._address, self._name, self._asked)
 
     def _reader(self, mode: str, tokens_max: int) -> AnswerReader:
         return CompletionReader(
@@ -101,7 +101,7 @@ async def open_openai(
         UsageProblem: for a key, base URL or proxy that is not valid.
     """
     url = check_base_url(base_url) if base_url else OPENAI_URL
-    secret = checked_key(api_key, place="OPENAI_API_KEY")
+    secret = check_key(api_key, place="OPENAI_API_KEY")
 
     model = OpenAIModel(
         name,

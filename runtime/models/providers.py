@@ -72,7 +72,7 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
     return _normal(parts)
 
 
-def checked_key(text: str, *, place: str) -> str:
+def check_key(text: str, *, place: str) -> str:
     """Return a key of an API without blanks around it. Raises `UsageProblem` for what no key can be."""
     key = text.strip()
     if not key.isascii() or not key.isprintable() or " " in key:

@@ -270,7 +270,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         for key, _ in pairs:
             if key in seen:
                 raise _Stop(
-                    ReplyCode.DUPLICATE_KEY, f"The key {_quoted(key)} stands twice in one JSON object; write it once."
+                    ReplyCode.DUPLICATE_KEY, f"The key {_quote(key)} stands twice in one JSON object; write it once."
                 )
             seen.add(key)
     return members
@@ -283,7 +283,7 @@ def _constant(name: str) -> NoReturn:
 def _float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise _Stop(ReplyCode.NOT_FINITE, f"The number {_quoted(digits)} is too large; write a finite number.")
+        raise _Stop(ReplyCode.NOT_FINITE, f"The number {_quote(digits)} is too large; write a finite number.")
     return number
 
 
@@ -335,12 +335,12 @@ def _python_as_json(text: str) -> str | None:
             parts.append(_PYTHON_NAMES[match["name"]])
         else:
             inner = match["double"] if match["single"] is None else match["single"]
-            parts.append('"' + _RESPELLED.sub(_respelled, inner) + '"')
+            parts.append('"' + _RESPELLED.sub(_respell, inner) + '"')
         at = match.end()
     return "".join(parts)
 
 
-def _respelled(match: re.Match[str]) -> str:
+def _respell(match: re.Match[str]) -> str:
     if match["hex"] is not None:
         return "\\u00" + match["hex"]
     if match["apostrophe"] is not None:
@@ -354,10 +354,10 @@ def _syntax(error: json.JSONDecodeError) -> str:
     place = f"line {error.lineno}, column {error.colno}"
     what = error.msg.removesuffix(" at")
     near = error.doc[error.pos : error.pos + _QUOTE_MAX].strip()
-    near = f", near {_quoted(near)}" if near else ", where the text ends"
+    near = f", near {_quote(near)}" if near else ", where the text ends"
     return f"The reply is not valid JSON: {what} at {place}{near}."
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     cut = text if len(text) <= _QUOTE_MAX else text[:_QUOTE_MAX] + "…"
     return json.dumps(cut, ensure_ascii=not cut.isprintable())

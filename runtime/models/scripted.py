@@ -195,7 +195,7 @@ class _FastLoader(_Limited, yaml.CSafeLoader):
         _Limited.__init__(self)
 
 
-def _composed(text: str) -> "tuple[_Loader | _FastLoader, yaml.Node | None]":
+def _compose(text: str) -> "tuple[_Loader | _FastLoader, yaml.Node | None]":
     """Return a loader, and the tree of nodes of a YAML text; None for an empty one.
 
     PyYAML's own parser reads what libyaml refuses, and names its cause.
@@ -210,7 +210,7 @@ def _composed(text: str) -> "tuple[_Loader | _FastLoader, yaml.Node | None]":
 
 def _parse(text: str) -> tuple[Any, dict[tuple[str | int, ...], int]]:
     """Return a YAML text's value, and the line of each key and of each entry of its list."""
-    loader, root = _composed(text)
+    loader, root = _compose(text)
     if not isinstance(root, yaml.MappingNode):
         return None, {}
     script = loader.construct_document(root)  # first, since it refuses keys that are lists

@@ -53,7 +53,7 @@ def is_dead(owner: str) -> bool:
     except (PermissionError, OverflowError):
         return False  # Another user's process has this PID, or the PID is out of range: no proof.
     current = _birth(pid)
-    return bool(birth) and bool(current) and (current != birth or _ended(pid))
+    return bool(birth) and bool(current) and (current != birth or _has_ended(pid))
 
 
 def end_of_group(name: str) -> bool | None:
@@ -126,7 +126,7 @@ def _boot_of(birth: str) -> str:
     return birth.partition(".")[0]
 
 
-def _ended(pid: int) -> bool:
+def _has_ended(pid: int) -> bool:
     """Tell whether a process has ended, and only its parent has not asked for its exit code yet."""
     try:
         return _stat(pid)[0] in ("Z", "X")

@@ -12,7 +12,7 @@ from actors.acquisition.prepare import AcquisitionInput
 from actors.planning.prepare import RunOptions
 from actors.run.limits import LIMITS, checked_limits, duration_text, flag, seconds_of
 from replan.cli.app import app
-from replan.mcp.server import offered
+from replan.mcp.server import offered_tools
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.prepare import prepare
@@ -77,7 +77,7 @@ def test_a_limit_has_its_name_in_every_face(name):
     schemas = openapi()["components"]["schemas"]
     for body in BODIES:
         assert name in schemas[body]["properties"], body
-    for tool, (_, entry) in offered(allow_execute=True).items():
+    for tool, (_, entry) in offered_tools(allow_execute=True).items():
         assert (name in entry.takes.model_json_schema()["properties"]) == (tool in TOOLS), tool
     assert f"`{name}`" in (ROOT / "docs" / "reference" / "cli.md").read_text()
     assert f'name="{name}"' in form("planning")
@@ -99,7 +99,7 @@ def form(kind):
 def test_no_face_has_another_name_for_a_limit():
     taken = {name for function in FUNCTIONS for name in keywords(function)}
     taken |= {name for body in BODIES for name in openapi()["components"]["schemas"][body]["properties"]}
-    taken |= {name for _, entry in offered(allow_execute=True).values() for name in entry.takes.model_fields}
+    taken |= {name for _, entry in offered_tools(allow_execute=True).values() for name in entry.takes.model_fields}
     taken |= set(ClientsEntry.model_fields)
     taken |= {param.name for name in COMMANDS for param in app.get_command(None, name).params}
     assert [name for name in taken if EARLIER.fullmatch(name)] == []

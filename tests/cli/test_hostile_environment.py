@@ -120,7 +120,7 @@ def test_the_crash_handler_never_crashes(replan, monkeypatch):
         raise RuntimeError("again")
 
     monkeypatch.setattr(logfile, "locate_home", fail)
-    assert application._crashed(ValueError("first"), application.Invocation()) == 1
+    assert application._report_crash(ValueError("first"), application.Invocation()) == 1
     assert logfile.write_traceback(ValueError("first")) == ""
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from replan.cli.reading import FIRST_ROWS, newest_run
-from replan.runs.families import made_from
+from replan.runs.families import runs_made_from
 from replan.runs.inbox import all_questions
-from replan.runs.run_ids import ALL, run_named
+from replan.runs.run_ids import ALL, resolve_run
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RunNotFound
 from runtime.core.machine import Summary
@@ -34,12 +34,12 @@ async def test_a_whole_id_is_looked_up_and_a_prefix_is_searched():
     async with open_memory(CODEC, SystemClock()) as opened:
         journal = Counting(opened)
         await journal.create("k7m2x9qa", "", facts=counted(1))
-        assert await run_named(journal, "k7m2x9qa") == "k7m2x9qa"
+        assert await resolve_run(journal, "k7m2x9qa") == "k7m2x9qa"
         assert journal.asked == []
-        assert await run_named(journal, "k7m2x9") == "k7m2x9qa"
+        assert await resolve_run(journal, "k7m2x9") == "k7m2x9qa"
         assert journal.asked == [replace(ALL, run_start="k7m2x9")]
         with pytest.raises(RunNotFound):
-            await run_named(journal, "none")
+            await resolve_run(journal, "none")
 
 
 async def test_the_newest_run_is_found_in_the_first_rows():
@@ -71,7 +71,7 @@ async def test_executions_of_a_plan_are_found_by_their_title():
             pass
 
         Reader.journal = journal
-        assert await made_from(Reader(), "k7m2x9qa") == []
+        assert await runs_made_from(Reader(), "k7m2x9qa") == []
         [which] = journal.asked
         assert which.title_start == "plan k7m2x9qa: "
 

@@ -10,7 +10,7 @@ import termios
 import pytest
 from rich.cells import cell_len
 
-from replan.cli.terminal.width import NARROWEST, folded, width_of
+from replan.cli.terminal.width import NARROWEST, fold_line, width_of
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
 
 
@@ -65,7 +65,7 @@ def test_columns_overrides_the_window_and_files_have_no_width(pseudo_terminal, m
 def test_lines_are_folded_between_words_and_never_within_a_path(pseudo_terminal, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     path = "/a-rather/long-path/to/some-file-that/nobody-can-break.yaml"
-    text = folded(f"replan: {path}: there is no such file (name a file)", pseudo_terminal(30))
+    text = fold_line(f"replan: {path}: there is no such file (name a file)", pseudo_terminal(30))
     assert f"{path}:" in text.split("\n")
     assert " ".join(text.split("\n")) == f"replan: {path}: there is no such file (name a file)"
 

@@ -7,8 +7,8 @@ import pytest
 
 import replan
 from replan.cli.app import app
-from replan.mcp.server import offered
-from replan.web.api_openapi import addressed
+from replan.mcp.server import offered_tools
+from replan.web.api_openapi import addressed_operations
 from tests.docs.blocks import ROOT
 from tests.support.yaml_files import read_yaml
 
@@ -28,8 +28,8 @@ def commands(group, *names):
 
 FACES = {
     "command": lambda: commands(app),
-    "http": lambda: (f"{each.method} {each.path}" for _, each in addressed()),
-    "mcp": lambda: offered(allow_execute=True),
+    "http": lambda: (f"{each.method} {each.path}" for _, each in addressed_operations()),
+    "mcp": lambda: offered_tools(allow_execute=True),
     "python": lambda: (
         name for name in replan.__all__ if not isinstance(getattr(replan, name), type) and name.islower()
     ),

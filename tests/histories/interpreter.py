@@ -38,7 +38,7 @@ from actors.values.findings import Finding, Verdict
 from actors.values.given import Given, GivenAnswer
 from runtime.core.ledger import Amount, Limits, Price, Usage
 from runtime.core.machine import Refused, fold
-from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamped
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamp
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.histories.shipped_parts import authored, judged, shipped_config, shipped_problem
 from tests.histories.transcript import Transcript
@@ -178,7 +178,7 @@ class Interpreter:
 
     def send(self, message):
         """Give the machine a message at the driver's second; check that the fold of all events gives the same state."""
-        events = self.world.send(stamped(message, self.world.now - self.shift - self.claimed))
+        events = self.world.send(stamp(message, self.world.now - self.shift - self.claimed))
         assert fold(self.world.machine, self.world.events) == self.state
         if events is None:
             return ["nothing new"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from pydantic import ValidationError
 
-from runtime.core.ledger import ZERO, Amount, Ledger, Limit, Limits, Price, Usage, used
+from runtime.core.ledger import ZERO, Amount, Ledger, Limit, Limits, Price, Usage, cost_of_call
 
 CALL = Amount(calls=1, tokens=100, micro_usd=50)
 PRICE = Price(input_per_token_usd=2e-6, output_per_token_usd=8e-6)
@@ -59,20 +59,22 @@ def test_forfeiting_twice_or_what_was_never_reserved_changes_nothing():
 
 
 def test_a_reply_without_usage_costs_what_was_reserved():
-    assert used(None, CALL, PRICE) == CALL
+    assert cost_of_call(None, CALL, PRICE) == CALL
 
 
 def test_a_reply_with_usage_costs_what_it_says():
-    assert used(Usage(input_tokens=10, output_tokens=5), CALL, PRICE) == Amount(calls=1, tokens=15, micro_usd=60)
-    assert used(Usage(input_tokens=10, output_tokens=5), CALL, None).micro_usd == 0
+    assert cost_of_call(Usage(input_tokens=10, output_tokens=5), CALL, PRICE) == Amount(
+        calls=1, tokens=15, micro_usd=60
+    )
+    assert cost_of_call(Usage(input_tokens=10, output_tokens=5), CALL, None).micro_usd == 0
 
 
 def test_a_usage_that_makes_no_sense_does_not_pay_the_run():
-    assert used(Usage(input_tokens=-10_000, output_tokens=5), CALL, PRICE) == CALL
+    assert cost_of_call(Usage(input_tokens=-10_000, output_tokens=5), CALL, PRICE) == CALL
 
 
 def test_a_step_without_a_model_call_costs_no_call():
-    assert used(None, ZERO, PRICE) == ZERO
+    assert cost_of_call(None, ZERO, PRICE) == ZERO
 
 
 @given(

@@ -71,7 +71,7 @@ def test_what_a_record_binds_is_gone_after_its_line(stream):
 
 def test_foreign_loggers_share_the_stream_and_the_bound_fields(stream):
     _configure(stream)
-    with log.bound(run_id="r-1", step="g_plan"):
+    with log.bind_fields(run_id="r-1", step="g_plan"):
         logging.getLogger("somebody.else").warning("took %d s", 3, extra={"host": "h"})
     (line,) = _json_lines(stream)
     assert (line["event"], line["logger"], line["run_id"], line["host"]) == ("took 3 s", "somebody.else", "r-1", "h")
@@ -81,7 +81,7 @@ def test_foreign_loggers_share_the_stream_and_the_bound_fields(stream):
 def test_no_secret_reaches_the_stream(stream, as_json):
     _configure(stream, json=as_json)
     logger = log.get_logger("x")
-    with log.bound(who=SECRET):
+    with log.bind_fields(who=SECRET):
         logger.info(SECRET, nested={"deep": [SECRET]}, api_key="short")
         logging.getLogger("somebody").error("%s", SECRET)
         try:

@@ -17,7 +17,7 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR
 from replan.cli.commands.serve import mcp
 from replan.cli.options import Invocation
 from replan.mcp.calls import ANSWER_BYTES_MAX
-from replan.mcp.server import checked, offered
+from replan.mcp.server import check_arguments, offered_tools
 from replan.mcp.stdio import LINE_BYTES_MAX, TextWriter, read_messages
 from replan.runs.run_ids import ALL
 from replan.service.access import without_token
@@ -135,7 +135,7 @@ async def test_a_bug_is_one_line_without_its_text(tmp_path, monkeypatch):
         raise RuntimeError("sk-secret-in-an-exception")
 
     async with served(tmp_path, monkeypatch, hosts=False) as home:
-        monkeypatch.setattr("replan.mcp.server.answered", _with(broken))
+        monkeypatch.setattr("replan.mcp.server.answer_call", _with(broken))
         async with home.client() as client:
             assert await refused(client, "status", id="x") == "internal error; the log has the details"
 
@@ -189,10 +189,10 @@ async def test_no_message_is_a_bug(tmp_path, monkeypatch):
 def _with(handler):
     from dataclasses import replace
 
-    from replan.mcp.server import answered
+    from replan.mcp.server import answer_call
 
     async def changed(operation, tool, call, arguments):
-        return await answered(replace(operation, function=handler), tool, call, arguments)
+        return await answer_call(replace(operation, function=handler), tool, call, arguments)
 
     return changed
 
@@ -301,14 +301,14 @@ async def test_over_stdio_every_line_that_is_no_message_is_answered_with_an_erro
     ],
 )
 def test_null_for_an_optional_argument_is_as_absent(tool, given):
-    _, operation = offered(allow_execute=True)[tool]
+    _, operation = offered_tools(allow_execute=True)[tool]
     absent = {name: value for name, value in given.items() if value is not None}
-    assert checked(operation, given) == checked(operation, absent)
+    assert check_arguments(operation, given) == check_arguments(operation, absent)
     for name in absent:
         with pytest.raises(UsageProblem, match=name):
-            checked(operation, {**absent, name: None})
+            check_arguments(operation, {**absent, name: None})
     with pytest.raises(UsageProblem, match="no such argument"):
-        checked(operation, {**absent, "unknown": None})
+        check_arguments(operation, {**absent, "unknown": None})
 
 
 def test_without_the_extra_the_command_says_what_to_install(tmp_path, monkeypatch):

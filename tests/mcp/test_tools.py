@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult, InputRequiredResult
 
 from replan.mcp import asking
-from replan.mcp.server import offered
+from replan.mcp.server import offered_tools
 from replan.mcp.serving import NAME, security
 from replan.setup.found_models import TEMPLATES
 from replan.setup.settings import read_user_config
@@ -25,7 +25,7 @@ CHOICE = {"question": "Which version is it?", "choices": ["3.11", "3.12"]}
 async def test_every_tool_is_described_with_schemas_and_hints(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch, allow_execute=True) as home, home.client() as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert [*listed] == [*offered(allow_execute=True)]
+        assert [*listed] == [*offered_tools(allow_execute=True)]
         for tool in listed.values():
             assert tool.description
             assert tool.input_schema["additionalProperties"] is False

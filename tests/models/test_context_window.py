@@ -5,7 +5,7 @@ import json
 import pytest
 import trio
 
-from runtime.models.context_window import ContextWindow, learned_window, least_tokens, listed_window, too_long
+from runtime.models.context_window import ContextWindow, ask_window, least_tokens, listed_window, too_long
 from runtime.models.openai_client import open_openai
 from runtime.models.port import FaultKind, Reply
 from runtime.models.providers import OPENAI_URL
@@ -32,7 +32,7 @@ def learned(answers, base_url=LOCAL):
         assert body in (None, {"model": "test-model"})
         return answers.get(f"{method} {path}")
 
-    return trio.run(learned_window, base_url, "test-model", ask), asked
+    return trio.run(ask_window, base_url, "test-model", ask), asked
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ async def test_a_server_that_does_not_answer_delays_a_call_by_two_seconds_at_mos
     async def ask(url, body):
         await trio.sleep_forever()
 
-    assert await learned_window(LOCAL, "test-model", ask) is None
+    assert await ask_window(LOCAL, "test-model", ask) is None
     assert trio.current_time() == pytest.approx(2.0, abs=0.01)
 
 

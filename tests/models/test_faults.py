@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.models.faults import MESSAGE_MAX, error_of, provider_text, retry_after, status_fault, unresolved
+from runtime.models.faults import MESSAGE_MAX, error_of, is_unresolved, provider_text, retry_after, status_fault
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.models.whole import read_completion
 
@@ -92,7 +92,7 @@ def test_a_name_that_does_not_resolve_is_found_behind_other_errors():
     """Libraries wrap it, in causes, contexts and groups."""
     deep = ConnectionError("outer")
     deep.__cause__ = ExceptionGroup("all addresses", [OSError("one"), socket.gaierror(-2, "unknown")])
-    assert unresolved(deep)
+    assert is_unresolved(deep)
     loop = ConnectionError("refused")
     loop.__cause__ = loop
-    assert not unresolved(loop)
+    assert not is_unresolved(loop)

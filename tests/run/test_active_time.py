@@ -23,7 +23,7 @@ from actors.run.waits import WaitEnded
 from runtime.core.events import Codec
 from runtime.core.ledger import Ledger, Limits, Usage
 from runtime.core.machine import fold, settle
-from runtime.core.messages import Mailed, Resumed, Woken, stamped
+from runtime.core.messages import Mailed, Resumed, Woken, stamp
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.run.haggler import Haggler
 from tests.support.planning_start import planning_start
@@ -56,7 +56,7 @@ class Clocks:
 
     def send(self, message):
         """Give the machine a message, stamped as the supervisor does it."""
-        accepted = self.machine.accept(self.state, stamped(message, self.mono))
+        accepted = self.machine.accept(self.state, stamp(message, self.mono))
         if accepted is None:
             return
         assert accepted.kind == "wait_requested" or accepted.mono == pytest.approx(self.mono, abs=1e-6)
@@ -200,8 +200,8 @@ def test_what_a_driver_takes_before_it_resumes_the_run_counts_nothing(mono):
 
 
 def test_events_keep_their_seconds_in_the_journal_and_those_without_any_stay_as_they_were():
-    message = stamped(Woken("deadline", 1.0), 2.123456789)
-    assert stamped(message, 9.0) == message
+    message = stamp(Woken("deadline", 1.0), 2.123456789)
+    assert stamp(message, 9.0) == message
     event = WaitEnded(at=1.0, mono=message.mono, request_id="deadline")
     stored = CODEC.encode(event)
     assert b'"mono":2.123457' in stored.body

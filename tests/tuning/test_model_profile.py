@@ -17,11 +17,11 @@ from replan.tuning.model_profile import (
     SETTINGS,
     TASKS,
     TASKS_MAX,
+    choose_settings,
     comparing,
     first_tasks,
-    fitted,
+    fit_profile,
     measuring,
-    preferred,
     task_calls,
     workflow_text,
     write_definition,
@@ -53,22 +53,22 @@ def test_fewer_tasks_are_spread_over_all_categories(tmp_path):
 
 def test_feedback_that_helps_has_a_factor_above_one_and_useless_feedback_has_not():
     # 20 % at once; told once, most of the others are right. Then: none is right after any finding.
-    helps = fitted(measures_of((1, True, 12), (2, True, 40), (3, True, 4), (4, False, 4)))
-    useless = fitted(measures_of((1, True, 30), (6, False, 30)))
+    helps = fit_profile(measures_of((1, True, 12), (2, True, 40), (3, True, 4), (4, False, 4)))
+    useless = fit_profile(measures_of((1, True, 30), (6, False, 30)))
     assert helps.first[1] > 2
     assert useless.first[0] < 1
     assert len(helps.worlds) == model_profile.WORLDS
 
 
 def test_form_errors_are_the_share_of_malformed_replies_of_the_fitted_author():
-    fit = fitted(measures_of((1, True, 30), (2, False, 30), form_errors=10))
+    fit = fit_profile(measures_of((1, True, 30), (2, False, 30), form_errors=10))
     assert fit.malformed == 10.5 / 100
     assert "malformed: 0.105\n" in fit.profiles()["fitted_01"]
 
 
 def test_too_few_judged_plans_are_no_fit():
     with pytest.raises(UsageProblem, match=f"needs {PLANS_MIN}"):
-        fitted(measures_of((1, True, PLANS_MIN - 1)))
+        fit_profile(measures_of((1, True, PLANS_MIN - 1)))
 
 
 def test_a_limit_of_calls_is_shared_by_the_tasks_and_one_that_is_too_small_is_refused():
@@ -88,11 +88,11 @@ def test_a_limit_of_calls_is_shared_by_the_tasks_and_one_that_is_too_small_is_re
 def test_the_preferred_settings_do_best_and_are_a_workflow_that_loads(tmp_path, monkeypatch, records, policies):
     monkeypatch.setattr(model_profile, "WORLDS", 2)
     tasks = first_tasks(ROOT, tmp_path, 10)
-    fit = fitted(measures_of(*records))
+    fit = fit_profile(measures_of(*records))
     installation = Installation(registry({}, {}), ROOT, UserConfig(), {}, 0.0)
     prepared = prepare(write_definition(tmp_path, comparing(tasks, fit), fit), installation)
     trials = run_all(prepared, lambda done, of: None, 1)
-    found = preferred(prepared, trials)
+    found = choose_settings(prepared, trials)
     assert found.settings.policy in policies
     assert found.ahead >= 0
     assert 0 <= found.worlds <= 2

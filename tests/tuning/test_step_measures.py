@@ -2,7 +2,7 @@
 
 from actors.planning.events import VerdictReached
 from actors.values.findings import Finding, Verdict
-from replan.tuning.step_measures import AttemptsUntilPlan, StepMeasure, measured
+from replan.tuning.step_measures import AttemptsUntilPlan, StepMeasure, measure_steps
 
 
 def judged(node, *codes):
@@ -22,7 +22,7 @@ def test_first_attempts_and_attempts_after_a_finding_are_counted_apart():
         ],
         [judged("g_recon/v1.a1"), judged("g_plan/v1.a1")],
     ]
-    found = measured(runs, "g_plan")
+    found = measure_steps(runs, "g_plan")
     assert found.steps == (
         StepMeasure("g_recon", attempts=2, firsts=2, firsts_accepted=2),
         StepMeasure("g_plan", attempts=4, firsts=2, firsts_accepted=1, told=2, told_accepted=1),
@@ -32,7 +32,7 @@ def test_first_attempts_and_attempts_after_a_finding_are_counted_apart():
 
 def test_an_attempt_with_a_form_error_says_nothing_about_success():
     runs = [[judged("g_plan/v1.a1", "reply.not_json"), judged("g_plan/v1.a2", "field.missing"), judged("g_plan/v1.a3")]]
-    found = measured(runs, "g_plan")
+    found = measure_steps(runs, "g_plan")
     assert found.steps == (StepMeasure("g_plan", attempts=3, form_errors=2, told=1, told_accepted=1),)
     assert found.plans == (AttemptsUntilPlan(1, True),)
     assert found.form_error_share == 2.5 / 4
@@ -43,9 +43,9 @@ def test_a_run_without_a_plan_is_a_record_of_no_success_and_one_without_an_attem
         [judged("g_plan/v1.a1", "plan.goal"), judged("g_plan/v2.a1", "plan.goal")],
         [judged("g_recon/v1.a1", "x.y")],
     ]
-    assert measured(runs, "g_plan").plans == (AttemptsUntilPlan(2, False),)
+    assert measure_steps(runs, "g_plan").plans == (AttemptsUntilPlan(2, False),)
 
 
 def test_what_comes_after_the_first_accepted_plan_does_not_count():
     runs = [[judged("g_plan/v1.a1"), judged("g_plan/v2.a1", "plan.goal")]]
-    assert measured(runs, "g_plan").plans == (AttemptsUntilPlan(1, True),)
+    assert measure_steps(runs, "g_plan").plans == (AttemptsUntilPlan(1, True),)

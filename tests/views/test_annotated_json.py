@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.values.findings import Finding
-from replan.views.annotated_json import annotated, side_by_side
+from replan.views.annotated_json import annotate, side_by_side
 
 PLAN = {"goal": "x", "steps": [{"step_id": "find", "needs": []}, {"step_id": "fix", "needs": ["a", "b"]}]}
 
@@ -23,7 +23,7 @@ PLAN = {"goal": "x", "steps": [{"step_id": "find", "needs": []}, {"step_id": "fi
     ],
 )
 def test_a_finding_stands_at_its_place(where, line):
-    lines = annotated(f"Here it is:\n```json\n{json.dumps(PLAN)}\n```", [Finding(code="c", message="m", where=where)])
+    lines = annotate(f"Here it is:\n```json\n{json.dumps(PLAN)}\n```", [Finding(code="c", message="m", where=where)])
     assert [each.text.strip() for each in lines if each.findings] == [line]
     assert json.loads("\n".join(each.text for each in lines)) == PLAN
 
@@ -31,7 +31,7 @@ def test_a_finding_stands_at_its_place(where, line):
 def test_what_is_no_json_or_too_long_is_shown_as_it_came():
     long = json.dumps(list(range(9000)))
     for text in ("no JSON\nat all", "", long, "x\n" * 9000):
-        lines = annotated(text, [Finding(code="c", message="m", where="steps")])
+        lines = annotate(text, [Finding(code="c", message="m", where="steps")])
         assert "\n".join(each.text for each in lines) == text
         assert len(lines) <= 5001
         assert lines[0].findings

@@ -8,7 +8,7 @@ import trio
 
 from actors.run.questions import ClarificationAnswered
 from replan.setup.settings import UserConfig
-from replan.webhooks.answer_links import AnswerLink, signed_link
+from replan.webhooks.answer_links import AnswerLink, sign_link
 from tests.cli.samples import PLAN, PROBLEM
 from tests.support.receiver import receiving
 from tests.web.test_hostile_texts import REVIEWED
@@ -29,7 +29,7 @@ def serving(folder, **more):
 
 def path_of(web, run, person="ana", *, name="q1", hours=1.0):
     until = int(web.engine.clock.now() + hours * 3600)
-    return f"/answer/{signed_link(ANSWERING, AnswerLink(person, f'{run}/{name}', until))}"
+    return f"/answer/{sign_link(ANSWERING, AnswerLink(person, f'{run}/{name}', until))}"
 
 
 async def send(web, path, page, **fields):

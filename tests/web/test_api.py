@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from replan.runs.options import DriveOptions
 from replan.service import access
-from replan.web.api_openapi import addressed, openapi
+from replan.web.api_openapi import addressed_operations, openapi
 from replan.web.api_routes import openapi_text
 from runtime.drive.options import Stop
 from tests.cli.samples import BACKTRACKS, PROBLEM
@@ -39,7 +39,7 @@ class Program:
     def checked(self, answer):
         """Return an answer that fits the description."""
         path = answer.request.url.path
-        found = [each for _, each in addressed() if fits(each, answer.request.method, path)]
+        found = [each for _, each in addressed_operations() if fits(each, answer.request.method, path)]
         if not found or answer.headers["content-type"] != "application/json":
             return answer
         document = description()
@@ -234,7 +234,7 @@ async def test_every_operation_wants_a_token_of_its_scope(tmp_path, monkeypatch)
     async with api(tmp_path, hosts=False) as (web, _):
         await web.sign_in()
         tokens = {"read": {}, "answer": web.token("read"), "control": web.token("answer")}
-        for operation, address in addressed():
+        for operation, address in addressed_operations():
             path = address.path.format(run="nonesuch", name="q1", node="g/v1.a1", form="json")
             extra = {"json": {}} if address.method == "POST" else {}
             for headers in ({}, {"authorization": "Bearer x"}, {"authorization": f"Basic {web.csrf}"}):
@@ -405,7 +405,7 @@ def test_the_description_is_whole():
     document = openapi()
     assert document["openapi"] == "3.1.0"
     described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-    assert described == {(each.method, each.path) for _, each in addressed()}
+    assert described == {(each.method, each.path) for _, each in addressed_operations()}
     names = [each["operationId"] for methods in document["paths"].values() for each in methods.values()]
     assert len(names) == len(set(names))
     text = json.dumps(document)

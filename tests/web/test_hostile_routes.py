@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from replan.service import limits
 from replan.service.access import digest
-from replan.web.api_openapi import addressed
+from replan.web.api_openapi import addressed_operations
 from replan.web.app import pages
 from tests.cli.samples import PROBLEM
 from tests.web.test_hostile_requests import head, raw
@@ -51,7 +51,7 @@ class AnySite:
 def routes():
     """Return the address and the methods of every route: pages, files and the API."""
     found = [(route.path, sorted(route.methods - {"HEAD"})) for route in pages(AnySite()) if isinstance(route, Route)]
-    return found + [(each.path, [each.method]) for _, each in addressed()]
+    return found + [(each.path, [each.method]) for _, each in addressed_operations()]
 
 
 def filled(path, value="abcdefgh"):

@@ -1,6 +1,6 @@
 """The table of operations: what one face of the server can do, the other can, or it is said here why not."""
 
-from replan.mcp.server import offered
+from replan.mcp.server import offered_tools
 from replan.service.operations import OPERATIONS
 from replan.web.api_reads import OWN
 
@@ -48,4 +48,4 @@ def test_each_operation_has_one_function():
     own = {each.name for each in OPERATIONS if each.function is None}
     assert own == {*OWN, "wait"}
     assert len({each.name for each in OPERATIONS}) == len(OPERATIONS)
-    assert len({each.mcp.name for each in OPERATIONS if each.mcp is not None}) == len(offered(allow_execute=True))
+    assert len({each.mcp.name for each in OPERATIONS if each.mcp is not None}) == len(offered_tools(allow_execute=True))

@@ -77,11 +77,11 @@ async def test_sessions_names_and_one_time_tokens_end_with_their_server(tmp_path
 
 def test_a_one_time_token_ends_after_a_minute_and_a_session_after_twelve_hours():
     state, token = access.with_sign_in(WebState(), "here", 1000.0)
-    assert not access.signed_in(state, "here", token, 1060.0)[1]
-    assert not access.signed_in(state, "elsewhere", token, 1059.0)[1]
-    state, right = access.signed_in(state, "here", token, 1059.0)
+    assert not access.use_token(state, "here", token, 1060.0)[1]
+    assert not access.use_token(state, "elsewhere", token, 1059.0)[1]
+    state, right = access.use_token(state, "here", token, 1059.0)
     assert right
-    assert not access.signed_in(state, "here", token, 1059.0)[1]
+    assert not access.use_token(state, "here", token, 1059.0)[1]
     sessions = Sessions()
     session = sessions.begin(1059.0)
     assert sessions.whose(session, 1059.0 + 12 * 3600 - 1).client == "browser"

@@ -12,7 +12,7 @@ import trio
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from replan.runs.inbox import questions_of
 from replan.views.run_page import version_of
-from replan.webhooks.answer_links import AnswerLink, signed_link
+from replan.webhooks.answer_links import AnswerLink, sign_link
 from runtime.core.errors import ReplanError
 
 PAGE = "http://127.0.0.1:8430"
@@ -103,7 +103,7 @@ class People:
                 continue
             until = int(self.world.clock.now()) + (-5 if who == "late" else 900)
             person = who if who in (*PEOPLE, "eve") else "bob"
-            token = signed_link(answering, AnswerLink(person, f"{run}/q1", until))
+            token = sign_link(answering, AnswerLink(person, f"{run}/q1", until))
             token = token[:-6] + "AAAAAA" if who == "forged" else token
             self.nursery.start_soon(self._use, run, person, f"/answer/{token}", who)
 

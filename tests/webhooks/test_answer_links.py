@@ -16,7 +16,7 @@ from replan.webhooks.answer_links import (
     confirmation,
     is_confirmed,
     read_link,
-    signed_link,
+    sign_link,
 )
 from tests.webhooks.conftest import secret
 
@@ -32,14 +32,14 @@ def answering(*numbers):
 
 
 def test_a_link_is_read_back_until_it_ends():
-    token = signed_link(answering(), ANA)
+    token = sign_link(answering(), ANA)
     assert read_link(answering(), token, 999.0) == ANA
     with pytest.raises(LinkRefused, match="expired"):
         read_link(answering(), token, 1000.0)
 
 
 def test_every_changed_character_and_every_forged_text_is_refused():
-    token = signed_link(answering(), ANA)
+    token = sign_link(answering(), ANA)
     dice = random.Random(7)
     forged = [token[:place] + chr(dice.randrange(33, 127)) + token[place + 1 :] for place in range(len(token))]
     payload, _, mac = token.partition(".")
@@ -65,11 +65,11 @@ def test_every_changed_character_and_every_forged_text_is_refused():
 
 
 def test_a_replaced_secret_is_read_until_it_is_taken_out():
-    token = signed_link(answering(1), ANA)
+    token = sign_link(answering(1), ANA)
     assert read_link(answering(2, 1), token, 1.0) == ANA
     with pytest.raises(LinkRefused):
         read_link(answering(2), token, 1.0)
-    assert signed_link(answering(2, 1), ANA) == signed_link(answering(2), ANA)
+    assert sign_link(answering(2, 1), ANA) == sign_link(answering(2), ANA)
 
 
 def test_a_person_answers_what_the_settings_say_now():
@@ -85,12 +85,12 @@ def test_a_person_answers_what_the_settings_say_now():
 
 
 def test_a_confirmation_is_of_one_answer_through_one_link_for_some_minutes():
-    token = signed_link(answering(), ANA)
+    token = sign_link(answering(), ANA)
     given = confirmation(answering(), token, "approve", 10.0)
     assert is_confirmed(answering(), token, "approve", given, 10.0 + CONFIRM_SECONDS - 1)
     assert not is_confirmed(answering(), token, "approve", given, 10.0 + CONFIRM_SECONDS)
     assert not is_confirmed(answering(), token, "reject: no", given, 11.0)
-    assert not is_confirmed(answering(), signed_link(answering(), AnswerLink("bob", "a/q1", 9)), "approve", given, 11.0)
+    assert not is_confirmed(answering(), sign_link(answering(), AnswerLink("bob", "a/q1", 9)), "approve", given, 11.0)
     for text in ("", "99999.", f"9{given}", "x.y", token, "٣.x"):
         assert not is_confirmed(answering(), token, "approve", text, 11.0)
 

@@ -17,10 +17,10 @@ from replan.cli.options import Invocation, LongCommand, examples
 from replan.cli.run_options import (
     detach_option,
     driving_options,
-    given_values,
     limit_options,
     model_option,
     naming_options,
+    parse_assignments,
     placement_options,
     set_option,
 )
@@ -110,7 +110,7 @@ def acquire(
     from replan.runs.options import ignore
 
     model = model_to_use(invocation, model, ["acquire", profile, goal], templates=False)
-    wish = AcquisitionInput(profile, _goal(goal), given=given_values(given), limits=split_limits(limits))
+    wish = AcquisitionInput(profile, _goal(goal), given=parse_assignments(given), limits=split_limits(limits))
     _check_report(output)
     earlier = None if compare is None else _earlier(invocation, compare)
     with naming_options():
@@ -118,7 +118,7 @@ def acquire(
     for each in prepared.notices:
         notice(each)
     prepared.check_model()
-    ended = ignore if output is None and earlier is None else partial(_ended, invocation, output, earlier)
+    ended = ignore if output is None and earlier is None else partial(_show_end, invocation, output, earlier)
     return start_run(invocation, prepared.request, detach=detach, ended=ended)
 
 
@@ -220,10 +220,10 @@ def _check_report(report: str | None) -> None:
 def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
     """Return the result of an earlier run. Raises `UsageProblem` for one that is no acquisition."""
     from actors.acquisition.result import AcquisitionResult
-    from replan.cli.reading import named_or_newest, reading
+    from replan.cli.reading import reading, resolve_or_newest
 
     async def read(reader: RunReader) -> RunResult:
-        return await reader.result(await named_or_newest(reader, name))
+        return await reader.result(await resolve_or_newest(reader, name))
 
     result = reading(invocation, read)
     if not isinstance(result, AcquisitionResult):
@@ -233,7 +233,7 @@ def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
     return result
 
 
-def _ended(invocation: Invocation, report: str | None, earlier: AcquisitionResult | None, result: RunResult) -> None:
+def _show_end(invocation: Invocation, report: str | None, earlier: AcquisitionResult | None, result: RunResult) -> None:
     """Show what has changed since an earlier run, and write the report."""
     from actors.acquisition.report import changes_since
     from actors.acquisition.result import AcquisitionResult

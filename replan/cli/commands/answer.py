@@ -57,14 +57,14 @@ def _rows(question: dict[str, Any]) -> list[str]:
 
 
 async def _questions(reader: RunReader, name: str | None, *, last: bool) -> list[dict[str, Any]]:
-    from replan.cli.reading import named_or_newest
+    from replan.cli.reading import resolve_or_newest
     from replan.cli.terminal.console import notice
     from replan.views.errors import line_of_error
 
     if last or name is not None:
         from replan.runs.inbox import questions_of
 
-        return await questions_of(reader, await named_or_newest(reader, name))
+        return await questions_of(reader, await resolve_or_newest(reader, name))
     from replan.runs.inbox import all_questions
 
     asked = await all_questions(reader)
@@ -114,18 +114,18 @@ def answer(
 
 async def _answer(invocation: Invocation, question: str | None, text: str | None, last: bool, as_json: bool) -> int:
     from actors.run.words import question_in_words
-    from replan.cli.home import opened
-    from replan.cli.reading import named_or_newest, run_named
+    from replan.cli.home import open_engine
+    from replan.cli.reading import resolve_named, resolve_or_newest
     from replan.cli.terminal.console import print_json
-    from replan.runs.inbox import check_receipt, questions_of, split
+    from replan.runs.inbox import check_receipt, questions_of, split_question_id
 
-    async with opened(invocation) as engine:
+    async with open_engine(invocation) as engine:
         if last:
-            run = await named_or_newest(engine, None)
+            run = await resolve_or_newest(engine, None)
             name = question or await _only_question(engine, run)
         else:
-            prefix, name = split(question or "")
-            run = await run_named(engine, prefix)
+            prefix, name = split_question_id(question or "")
+            run = await resolve_named(engine, prefix)
         full = f"{run}/{name}"
         receipt = await (engine.decline(full, via="cli") if text is None else engine.answer(full, text, via="cli"))
         check_receipt(receipt, full)
@@ -143,9 +143,9 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
 
 async def _only_question(engine: Engine, run: str) -> str:
     """Return the id of the only open question of a run. Raises `UsageProblem` where there is none, or a choice."""
-    from replan.runs.inbox import questions_of, split
+    from replan.runs.inbox import questions_of, split_question_id
 
-    names = [split(question["id"])[1] for question in await questions_of(engine, run)]
+    names = [split_question_id(question["id"])[1] for question in await questions_of(engine, run)]
     if not names:
         hint = f"`{program()} questions` lists those of all runs"
         raise UsageProblem("it has no open question", place=run, hint=hint)
@@ -213,13 +213,13 @@ def tell(invocation: Invocation, run_id: str | None, text: str | None, *, last: 
 
 async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, as_json: bool) -> int:
     from replan.cli.hints import say_how_to_resume
-    from replan.cli.home import opened
-    from replan.cli.reading import named_or_newest
+    from replan.cli.home import open_engine
+    from replan.cli.reading import resolve_or_newest
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import print_json
 
-    async with opened(invocation) as engine:
-        run = await named_or_newest(engine, name)
+    async with open_engine(invocation) as engine:
+        run = await resolve_or_newest(engine, name)
         posted = await engine.tell(run, text, kind)
         row = await engine.journal.row(run)
         hosted = await engine.hosted(row.kind, row.format)

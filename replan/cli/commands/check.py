@@ -85,7 +85,7 @@ def check(
     if assurance is not None:
         check_assurance(level)
     from replan.cli.terminal.console import notice
-    from replan.service.checking import Standard, judged
+    from replan.service.checking import Standard, judge_plan
     from replan.views.errors import line_of_error
 
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
@@ -95,7 +95,7 @@ def check(
     for name in files:
         try:
             for case in _cases(name):
-                verdict, report, catalog = judged(case, standard)
+                verdict, report, catalog = judge_plan(case, standard)
                 worst = _worse(worst, _exit_of(verdict))
                 output.add(report, catalog, case.text)
         except UsageProblem as problem:
@@ -123,7 +123,7 @@ def _cases(name: str) -> Iterator[PlanToCheck]:
     from runtime.models.replies import BYTES_MAX
 
     try:
-        with _opened(name) as file:
+        with _open_input(name) as file:
             if not name.endswith(".jsonl"):
                 yield PlanToCheck(name, _text(file.read(BYTES_MAX + 2), name))
                 return
@@ -140,7 +140,7 @@ def _cases(name: str) -> Iterator[PlanToCheck]:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
+def _open_input(name: str) -> Iterator[BinaryIO]:
     """Open the file, or give standard input, which stays open."""
     from replan.cli.inputs import file_named
 

@@ -94,7 +94,7 @@ def do(
     from replan.cli.starting import print_dry_run, take_example
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach
-    from replan.runs.executing import ExecutionOptions, planned_with, tools_of
+    from replan.runs.executing import ExecutionOptions, request_with_tools, tools_of
     from replan.runs.prepare import prepare
     from replan.setup.gc_tuning import tune
     from replan.setup.home_folder import locate_home
@@ -123,7 +123,7 @@ def do(
             environment=os.environ,
             attachments=attached.attachments,
         )
-        request = planned_with(prepared.request, tools, goal)
+        request = request_with_tools(prepared.request, tools, goal)
     if not (tools.generators or tools.steps):
         hint = f"`{program()} init` writes a tools file there, and --tools names another one"
         raise UsageProblem("there are no tools, so no step can be executed", place=file or str(home.folder), hint=hint)
@@ -156,14 +156,14 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
     from actors.values.format import counted
     from actors.values.lines import BLANK
     from replan.cli.drive import drive_to_rest, show_result
-    from replan.cli.home import opened
+    from replan.cli.home import open_engine
     from replan.cli.terminal.console import notice
     from replan.runs.run_ids import new_run_id
     from replan.runs.workspaces import ensure_unused
     from replan.setup.home_folder import locate_home
 
     run, home = new_run_id(), locate_home().folder
-    async with opened(invocation, make=True, drives=True) as engine:
+    async with open_engine(invocation, make=True, drives=True) as engine:
         await ensure_unused(engine, check_workspace(options.workspace, home), home)
         kind = engine.kinds.named(request.kind)
 

@@ -128,7 +128,7 @@ def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
     from replan.cli.reading import reading
     from replan.cli.terminal.console import notice
     from replan.runs.executing import is_file, plan_in_file, plan_of_run, read_plan_file
-    from replan.runs.run_ids import run_named
+    from replan.runs.run_ids import resolve_run
     from runtime.models.replies import BYTES_MAX
 
     if name == "-":
@@ -139,7 +139,7 @@ def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
         return read_plan_file(name)
 
     async def read(reader: RunReader) -> PlanToExecute:
-        return await plan_of_run(reader, await run_named(reader.journal, name))
+        return await plan_of_run(reader, await resolve_run(reader.journal, name))
 
     try:
         source = reading(invocation, read)

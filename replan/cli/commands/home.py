@@ -163,13 +163,13 @@ def delete(invocation: Invocation, run_id: str, *, force: bool, keep_workspace: 
 
 async def _delete(invocation: Invocation, wanted: str, force: bool, keep_workspace: bool, as_json: bool) -> int:
     from actors.values.format import counted
-    from replan.cli.home import opened
-    from replan.cli.reading import run_named
+    from replan.cli.home import open_engine
+    from replan.cli.reading import resolve_named
     from replan.cli.terminal.console import notice, print_json
     from replan.runs.deletion import delete_run
 
-    async with opened(invocation) as engine:
-        run = await run_named(engine, wanted)
+    async with open_engine(invocation) as engine:
+        run = await resolve_named(engine, wanted)
         done = await delete_run(engine, run, force=force, keep_workspace=keep_workspace)
     deleted = done.runs
     below = f" with {counted(deleted.runs - 1, 'run')} of its steps" if deleted.runs > 1 else ""
@@ -216,12 +216,12 @@ async def _prune(
     invocation: Invocation, before: float, as_json: bool, *, ended: bool, dry_run: bool, keep_workspace: bool
 ) -> int:
     from actors.values.format import counted
-    from replan.cli.home import opened
+    from replan.cli.home import open_engine
     from replan.cli.terminal.console import notice, print_json
     from replan.cli.terminal.plain import print_text
     from replan.runs.deletion import prune
 
-    async with opened(invocation) as engine:
+    async with open_engine(invocation) as engine:
         runs, left = await prune(engine, before, ended=ended, dry_run=dry_run, keep_workspace=keep_workspace)
     folders = _tell_of_folders(left)
     if as_json:
@@ -272,13 +272,13 @@ def telemetry(invocation: Invocation, *, runs: tuple[str, ...], as_json: bool) -
 
 async def _export(invocation: Invocation, runs: tuple[str, ...], as_json: bool) -> int:
     from actors.values.format import counted
-    from replan.cli.home import opened
-    from replan.cli.reading import run_named
+    from replan.cli.home import open_engine
+    from replan.cli.reading import resolve_named
     from replan.cli.terminal.console import notice, print_json
     from replan.telemetry.running import export_once
 
-    async with opened(invocation) as engine:
-        names = tuple([await run_named(engine, run) for run in runs])
+    async with open_engine(invocation) as engine:
+        names = tuple([await resolve_named(engine, run) for run in runs])
         report = await export_once(engine, os.environ, again=names)
     if as_json:
         print_json({"spans": report.spans, "refused": report.refused, "problem": report.problem, "held": report.held})

@@ -93,8 +93,8 @@ async def _serve_page(
     """Serve the home until a signal asks to stop; `where` is what `serve_home` takes. Return the exit code."""
     import trio
 
-    from replan.cli.health import watched
-    from replan.cli.home import opened
+    from replan.cli.health import start_health
+    from replan.cli.home import open_engine
     from replan.cli.host_notices import reporter, watch_signals
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import read_user_config
@@ -103,7 +103,7 @@ async def _serve_page(
     from runtime.host.notices import Stopped
 
     stop, report = Stop(handover=True), reporter(as_json=as_json)
-    async with opened(invocation, make=True, drives=True) as engine:
+    async with open_engine(invocation, make=True, drives=True) as engine:
         home = locate_home()
         config = read_user_config(home.config)
         entry = None if proxy is None else _proxy(proxy, config)
@@ -116,7 +116,7 @@ async def _serve_page(
 
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
-            heard = watched(engine, stop, report, health_port, nursery, serving=not hosts)
+            heard = start_health(engine, stop, report, health_port, nursery, serving=not hosts)
             await serve_home(
                 engine, home, config, proxy=entry, hosts=hosts, stop=stop, report=heard, opened=announce, **where
             )
@@ -207,7 +207,7 @@ async def _serve_mcp(invocation: Invocation, wish: Wish, as_json: bool) -> int:
     import trio
 
     from actors.values.format import stamp
-    from replan.cli.home import opened
+    from replan.cli.home import open_engine
     from replan.cli.host_notices import reporter, watch_signals
     from replan.cli.terminal.console import Lossy
     from replan.mcp.serving import serve_mcp
@@ -223,7 +223,7 @@ async def _serve_mcp(invocation: Invocation, wish: Wish, as_json: bool) -> int:
         fields = {"at": stamp(time.time()), "event": "listening", "url": address}
         click.echo(json.dumps(fields) if as_json else f"serving MCP at {address}", file=stream)
 
-    async with opened(invocation, make=True, drives=True) as engine:
+    async with open_engine(invocation, make=True, drives=True) as engine:
         home = locate_home()
         config = read_user_config(home.config)
         async with trio.open_nursery() as nursery:
@@ -258,8 +258,8 @@ def host(invocation: Invocation, *, health_port: int | None, as_json: bool) -> i
 async def _drive(invocation: Invocation, health_port: int | None, as_json: bool) -> int:
     import trio
 
-    from replan.cli.health import watched
-    from replan.cli.home import opened
+    from replan.cli.health import start_health
+    from replan.cli.home import open_engine
     from replan.cli.host_notices import reporter, watch_signals
     from replan.runs.hosting import host
     from replan.setup.home_folder import locate_home
@@ -268,11 +268,11 @@ async def _drive(invocation: Invocation, health_port: int | None, as_json: bool)
     from runtime.host.notices import Stopped
 
     stop, report = Stop(handover=True), reporter(as_json=as_json)
-    async with opened(invocation, make=True, drives=True) as engine:
+    async with open_engine(invocation, make=True, drives=True) as engine:
         runs_max = read_user_config(locate_home().config).host.runs_max
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
-            heard = watched(engine, stop, report, health_port, nursery)
+            heard = start_health(engine, stop, report, health_port, nursery)
             await host(engine, runs_max=runs_max, stop=stop, report=heard)
             nursery.cancel_scope.cancel()
     report(Stopped())
@@ -311,8 +311,8 @@ def worker(invocation: Invocation, *, concurrency: int | None, health_port: int 
 async def _work(invocation: Invocation, concurrency: int | None, health_port: int | None, as_json: bool) -> int:
     import trio
 
-    from replan.cli.health import watched
-    from replan.cli.home import opened
+    from replan.cli.health import start_health
+    from replan.cli.home import open_engine
     from replan.cli.host_notices import reporter, watch_signals
     from replan.runs.hosting import host
     from replan.setup.database import database_dispatcher
@@ -323,11 +323,11 @@ async def _work(invocation: Invocation, concurrency: int | None, health_port: in
 
     stop, report = Stop(handover=True), reporter(as_json=as_json)
     opening = database_dispatcher()
-    async with opened(invocation, make=True, drives=True) as engine, opening as dispatcher:
+    async with open_engine(invocation, make=True, drives=True) as engine, opening as dispatcher:
         runs_max = concurrency or read_user_config(locate_home().config).host.runs_max
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
-            heard = watched(engine, stop, report, health_port, nursery)
+            heard = start_health(engine, stop, report, health_port, nursery)
             await host(engine, runs_max=runs_max, stop=stop, report=heard, dispatcher=dispatcher)
             nursery.cancel_scope.cancel()
     report(Stopped())

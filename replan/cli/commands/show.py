@@ -144,10 +144,10 @@ def show(
 
 
 async def _read_shown(reader: RunReader, name: str | None) -> ShownRun:
-    from replan.cli.reading import named_or_newest
+    from replan.cli.reading import resolve_or_newest
     from replan.runs.shown import read_shown
 
-    return await read_shown(reader, await named_or_newest(reader, name))
+    return await read_shown(reader, await resolve_or_newest(reader, name))
 
 
 def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> None:
@@ -250,20 +250,20 @@ FOLLOW_SECONDS = 0.25
 
 
 async def _read_records(reader: RunReader, name: str | None) -> tuple[AnyKind, list[Record[Any]]]:
-    from replan.cli.reading import named_or_newest
+    from replan.cli.reading import resolve_or_newest
 
-    run = await named_or_newest(reader, name)
+    run = await resolve_or_newest(reader, name)
     return await reader.kind_of(run), await reader.journal.read(run)
 
 
 async def _follow(invocation: Invocation, name: str | None, as_json: bool) -> int:
     import trio
 
-    from replan.cli.home import opened_to_read
-    from replan.cli.reading import named_or_newest
+    from replan.cli.home import open_for_reading
+    from replan.cli.reading import resolve_or_newest
 
-    async with opened_to_read(invocation) as engine:
-        run = await named_or_newest(engine, name)
+    async with open_for_reading(invocation) as engine:
+        run = await resolve_or_newest(engine, name)
         printer = RecordPrinter(await engine.kind_of(run), as_json=as_json)
         printer.print(await engine.journal.read(run))
         while await _goes_on(engine, run):
@@ -365,9 +365,9 @@ _DOCUMENTS = {"json": "plan"}
 
 
 async def _document(reader: RunReader, name: str | None, *, form: str) -> tuple[str, str, RunDocument]:
-    from replan.cli.reading import named_or_newest
+    from replan.cli.reading import resolve_or_newest
 
-    run = await named_or_newest(reader, name)
+    run = await resolve_or_newest(reader, name)
     loaded = await reader.read(run)
     make = loaded.kind.views.documents.get(_DOCUMENTS.get(form, form))
     if make is None:
@@ -387,7 +387,7 @@ def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_js
     from replan.cli.terminal.plain import print_json, print_text
     from runtime.logs.terminal_text import clean
 
-    run, sent = reading(invocation, partial(_sent, name=wanted, node=node))
+    run, sent = reading(invocation, partial(_read_prompt, name=wanted, node=node))
     if as_json:
         messages = [{"role": role, "content": text} for role, text in sent.messages]
         shown = {"request_id": sent.request_id, "prompt_hash": sent.prompt_hash, "verified": sent.verified}
@@ -403,10 +403,10 @@ def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_js
     return Exit.OK
 
 
-async def _sent(reader: RunReader, name: str | None, *, node: str) -> tuple[str, SentPrompt]:
-    from replan.cli.reading import named_or_newest
+async def _read_prompt(reader: RunReader, name: str | None, *, node: str) -> tuple[str, SentPrompt]:
+    from replan.cli.reading import resolve_or_newest
 
-    run = await named_or_newest(reader, name)
+    run = await resolve_or_newest(reader, name)
     loaded = await reader.read(run)
     make = loaded.kind.views.prompt
     if make is None:

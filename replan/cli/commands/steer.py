@@ -12,9 +12,9 @@ from replan.cli.options import Invocation, LongCommand, common, examples, json_o
 from replan.cli.run_options import (
     detach_option,
     driving_options,
-    given_values,
     limit_options,
     naming_options,
+    parse_assignments,
     require_one_run,
     run_argument,
     set_option,
@@ -77,17 +77,17 @@ def resume(
 
 async def _resume(invocation: Invocation, prefix: str | None, changes: Changes) -> int:
     from replan.cli.drive import drive_to_rest, show_result
-    from replan.cli.home import opened
-    from replan.cli.reading import newest_to_resume, run_named
+    from replan.cli.home import open_engine
+    from replan.cli.reading import newest_to_resume, resolve_named
     from replan.runs.changes import post_changes
     from runtime.journal.head import check_here
 
-    async with opened(invocation, drives=True) as engine:
+    async with open_engine(invocation, drives=True) as engine:
         if prefix is None:
             run = await newest_to_resume(engine, raised=changes.raises_limits)
             await _say_if_older(engine, run)
         else:
-            run = await run_named(engine, prefix)
+            run = await resolve_named(engine, prefix)
         if changes:
             with naming_options():
                 await post_changes(engine, run, changes)
@@ -141,13 +141,13 @@ def cancel(invocation: Invocation, run_id: str | None, *, last: bool, undo: bool
 
 
 async def _cancel(invocation: Invocation, name: str | None, undo: bool, as_json: bool) -> int:
-    from replan.cli.home import opened
-    from replan.cli.reading import named_or_newest
+    from replan.cli.home import open_engine
+    from replan.cli.reading import resolve_or_newest
     from replan.cli.terminal.console import notice, print_json
     from replan.runs import changes
 
-    async with opened(invocation) as engine:
-        run = await named_or_newest(engine, name)
+    async with open_engine(invocation) as engine:
+        run = await resolve_or_newest(engine, name)
         if undo:
             return await _undo_driven(engine, run, as_json)
         finished = await changes.cancel_run(engine, run)
@@ -193,13 +193,13 @@ def undo(invocation: Invocation, /, run_id: str | None, *, last: bool) -> int:
 
 async def _undo(invocation: Invocation, name: str | None) -> int:
     from replan.cli.drive import drive_to_rest, show_result
-    from replan.cli.home import opened
-    from replan.cli.reading import named_or_newest
+    from replan.cli.home import open_engine
+    from replan.cli.reading import resolve_or_newest
     from replan.cli.terminal.console import notice
     from runtime.journal.head import check_here
 
-    async with opened(invocation, drives=True) as engine:
-        run = await named_or_newest(engine, name)
+    async with open_engine(invocation, drives=True) as engine:
+        run = await resolve_or_newest(engine, name)
         row, kind = await engine.journal.row(run), await engine.kind_of(run)
         check_here(run, row.owner)
         if row.owner is not None:
@@ -281,7 +281,7 @@ def fork(
         changes = Changes(checked_limits(split_limits(limits)), model)
     tune()
     folder = None if workspace is None else Path(workspace)
-    wanted = ForkRequest(at.strip(), workflow, policy, changes, given_values(given), folder)
+    wanted = ForkRequest(at.strip(), workflow, policy, changes, parse_assignments(given), folder)
     return trio.run(_fork, invocation, run_id, wanted, detach)
 
 
@@ -289,16 +289,16 @@ async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest,
     from replan.cli.drive import drive_to_rest, print_result, show_result
     from replan.cli.exits import Exit
     from replan.cli.hints import say_how_to_follow
-    from replan.cli.home import opened
-    from replan.cli.reading import named_or_newest
+    from replan.cli.home import open_engine
+    from replan.cli.reading import resolve_or_newest
     from replan.cli.starting import require_host
     from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
     from replan.runs.forks import fork_run
     from replan.runs.run_ids import new_run_id
     from replan.runs.workspaces import EXECUTION
 
-    async with opened(invocation, drives=not detach) as engine:
-        origin = await named_or_newest(engine, prefix)
+    async with open_engine(invocation, drives=not detach) as engine:
+        origin = await resolve_or_newest(engine, prefix)
         kind = await engine.kind_of(origin)
         if detach:
             await require_host(engine, kind.name)

@@ -110,7 +110,7 @@ def graph(invocation: Invocation, name: str, *, form: str | None, as_plan: bool,
 
     form = form or "mermaid"
     if as_plan:
-        print_json(plan_of(_pinned(invocation, name, None)))
+        print_json(plan_of(_pinned_config(invocation, name, None)))
         return Exit.OK
     text = None if form == "dot" else _diagram_of_a_kind(name)
     drawn = name
@@ -162,7 +162,7 @@ def cost(invocation: Invocation, name: str, *, model: str | None, as_json: bool)
     """Print the exact worst case in calls, and a bound in money."""
     from replan.cli.starting import print_cost_of
 
-    print_cost_of(_pinned(invocation, name, model), as_json=as_json)
+    print_cost_of(_pinned_config(invocation, name, model), as_json=as_json)
     return Exit.OK
 
 
@@ -179,7 +179,7 @@ def _diagram_of_a_kind(name: str) -> str | None:
     return next((diagram for diagram in diagrams if diagram is not None), None)
 
 
-def _pinned(invocation: Invocation, name: str, model: str | None) -> RunConfig:
+def _pinned_config(invocation: Invocation, name: str, model: str | None) -> RunConfig:
     """Return what a run of the workflow would be pinned to, whatever its problem."""
     from actors.planning.prepare import RunOptions
     from replan.cli.plugins import registry_of

@@ -151,7 +151,7 @@ def notice(text: str) -> None:
 def show(lines: Iterable[Line]) -> None:
     """Print lines on stdout: folded to fit a terminal, one line each elsewhere."""
     if sys.stdout.isatty():
-        _folded(lines, out())
+        _print_folded(lines, out())
     else:
         print_lines(lines)
 
@@ -159,13 +159,13 @@ def show(lines: Iterable[Line]) -> None:
 def show_aside(lines: Iterable[Line]) -> None:
     """Print lines on stderr, as `show` does, where they are not the result of a command."""
     if sys.stderr.isatty():
-        _folded(lines, err())
+        _print_folded(lines, err())
         return
     for each in lines:
         Lossy(sys.stderr).write(f"{plain_line(each)}\n")
 
 
-def _folded(lines: Iterable[Line], console: "Console") -> None:
+def _print_folded(lines: Iterable[Line], console: "Console") -> None:
     from rich.text import Text
 
     for each in lines:
@@ -217,7 +217,7 @@ def print_tree(tree: LineTree) -> None:
 
 
 @cache
-def _piped() -> "type[Console]":
+def _piped_console() -> "type[Console]":
     from rich.console import Console
 
     class Piped(Console):
@@ -232,7 +232,7 @@ def _piped() -> "type[Console]":
 
 def _console(stream: TextIO | Lossy) -> "Console":
     plain, width = plain_terminal(stream), width_of(stream)
-    return _piped()(
+    return _piped_console()(
         file=cast("TextIO", stream),
         force_terminal=not plain,
         color_system=None if plain or os.environ.get("NO_COLOR") else "auto",

@@ -11,7 +11,7 @@ import trio
 from actors.run.open_question import question_parts
 from actors.values.lines import indented, line, verbatim
 from replan.cli.terminal.console import err, rich_text
-from replan.views.questions import choices, hint, picked
+from replan.views.questions import choices, hint, pick_answer
 from runtime.logs.terminal_text import clean
 
 LINE_BYTES_MAX = 4096
@@ -48,7 +48,7 @@ async def ask_on_terminal(question: Mapping[str, Any]) -> str | None:
             console.print()
             return None
         if typed.strip():
-            return picked(question, typed.strip())
+            return pick_answer(question, typed.strip())
 
 
 def drop_typed() -> None:

@@ -35,7 +35,7 @@ def width_of(stream: Stream) -> int | None:
     return max(columns, NARROWEST) if columns else None
 
 
-def folded(text: str, stream: Stream) -> str:
+def fold_line(text: str, stream: Stream) -> str:
     """Return one line of text, folded between words where the stream's terminal is narrower; a path is never broken."""
     width = width_of(stream)
     return text if width is None else textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)

@@ -21,7 +21,15 @@ from runtime.core.errors import JournalUncertain
 from runtime.journal.group_commit import GROUP_MAX, GroupCommit
 from runtime.journal.postgres.connecting import Connection, DatabaseLink, end, explain, leaves_unknown, passes
 from runtime.journal.postgres.group import Alone, Group, GroupResults, Request, decide, size_of, writes_early
-from runtime.journal.postgres.transaction import MARK, OverBudgetError, begin_alone, begun, lock, marked, write
+from runtime.journal.postgres.transaction import (
+    MARK,
+    OverBudgetError,
+    begin_alone,
+    begin_batch,
+    last_transaction,
+    lock,
+    write,
+)
 from runtime.journal.rules import RunOperation
 from runtime.journal.thread import ConnectionThread, ThreadJob
 
@@ -71,7 +79,7 @@ class Committer:
         statement = "DELETE FROM replan.writers WHERE id = %s OR at < clock_timestamp() - interval '7 days'"
         try:
             connection = link.connection()
-            batch = begun(connection)
+            batch = begin_batch(connection)
             batch.add("SET LOCAL synchronous_commit = off")  # It may be lost.
             batch.add(statement, [self._writer])
             batch.add("COMMIT")
@@ -156,7 +164,7 @@ class Committer:
         until = time.monotonic() + self._retry_seconds
         while True:
             try:
-                return marked(link.connection(), self._writer) == self._number
+                return last_transaction(link.connection(), self._writer) == self._number
             except psycopg.Error as error:
                 link.close()
                 if time.monotonic() > until:

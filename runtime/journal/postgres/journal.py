@@ -23,7 +23,7 @@ from runtime.journal.postgres.committing import RETRY_SECONDS, Committer, Postgr
 from runtime.journal.postgres.connecting import ANSWER_SECONDS, Cursor, DatabaseLink, Time, explain
 from runtime.journal.postgres.group import Alone
 from runtime.journal.postgres.raw import delete_runs
-from runtime.journal.postgres.reading import PostgresReader, retried
+from runtime.journal.postgres.reading import PostgresReader, retry_read
 from runtime.journal.postgres.transaction import snapshot
 from runtime.journal.raw import StoreReader
 from runtime.journal.rules import RunOperation, check_deletable, may_hold
@@ -151,7 +151,7 @@ async def open_postgres(
         open_thread("journal-reader", link, explained) as reading_,
         open_thread("journal-writer", link, explained) as writing,
     ):
-        shared = await reading_.do(partial(_checked, address))
+        shared = await reading_.do(partial(_check_link, address))
         async with open_writer(writing, Committer(budget or HomeBudget(), retry_seconds)) as writer:
             yield _PostgresJournal(
                 codecs_by_kind(codecs),
@@ -162,7 +162,7 @@ async def open_postgres(
             )
 
 
-def _checked(address: DatabaseAddress, link: DatabaseLink) -> DatabaseLink:
+def _check_link(address: DatabaseAddress, link: DatabaseLink) -> DatabaseLink:
     connection = link.connection()
     schema.check(connection, address.place)
     with connection.cursor() as cursor:
@@ -215,7 +215,7 @@ class _PostgresJournal(Operations[E], PostgresCursors):
             with link.connection().cursor() as cursor:
                 return reading.version(cursor)
 
-        return await self._reading.do(partial(retried, work, self._retry_seconds))
+        return await self._reading.do(partial(retry_read, work, self._retry_seconds))
 
     async def _write(self, work: RunOperation[T]) -> T:
         if work.new is not None:  # A title is only shown, and the database takes no NUL in text.
@@ -242,7 +242,7 @@ class _PostgresJournal(Operations[E], PostgresCursors):
             with snapshot(link) as (cursor, now):
                 return work(cursor, now)
 
-        return await self._reading.do(partial(retried, in_one_snapshot, self._retry_seconds))
+        return await self._reading.do(partial(retry_read, in_one_snapshot, self._retry_seconds))
 
     def _checked(self, text: str, place: str) -> str:
         if "\0" in check_text(text, place):

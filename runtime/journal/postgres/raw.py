@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from runtime.core.crash_points import reached
+from runtime.core.crash_points import mark_point
 from runtime.core.daily_budget import NO_LIMIT
 from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound, UsageProblem
 from runtime.journal import rules
-from runtime.journal.head import COLUMNS, FIXED, RunHead, checked, read_head
+from runtime.journal.head import COLUMNS, FIXED, RunHead, check_head, read_head
 from runtime.journal.port import Deleted
 from runtime.journal.postgres import schema
 from runtime.journal.postgres.address import DatabaseAddress
@@ -28,10 +28,10 @@ from runtime.journal.postgres.transaction import (
     RECORD,
     TEXT,
     WRITTEN,
-    posted_row,
+    head_values,
+    message_values,
     record_row,
     snapshot,
-    written,
 )
 from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
 from runtime.journal.rules import RunOperation
@@ -46,7 +46,7 @@ def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead]
     Raises `RunNotFound`, and what `check` raises for the row of one that must stay; the caller ends the transaction
     without a commit then.
     """
-    held = locked(cursor, runs)
+    held = lock_rows(cursor, runs)
     for run in runs:
         if run not in held:
             raise RunNotFound(run)
@@ -64,10 +64,10 @@ def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead]
     return Deleted(len(numbers), len(sizes), sum(size for (size,) in sizes))
 
 
-def locked(cursor: Cursor, runs: Iterable[str]) -> dict[str, RunHead]:
+def lock_rows(cursor: Cursor, runs: Iterable[str]) -> dict[str, RunHead]:
     """Lock the rows of those runs that are there, and return them by their ids."""
     statement = f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE"
-    return {row.run: row for row in map(checked, map(read_head, cursor.execute(statement, ([*runs],)).fetchall()))}
+    return {row.run: row for row in map(check_head, map(read_head, cursor.execute(statement, ([*runs],)).fetchall()))}
 
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ class PostgresRaw(RawStore):
 def _remove(cursor: Cursor, heads: Sequence[RunHead], place: str) -> Deleted:
     read = {head.run: head for head in heads}
     deleted = delete_runs(cursor, read, lambda head: rules.check_moved(head, read[head.run], place))
-    reached("copy.removing")
+    mark_point("copy.removing")
     return deleted
 
 
@@ -164,7 +164,7 @@ def _add_new(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]]) -> None:
     numbered = [(answer.rows[0][0], copy) for answer, (copy, _) in zip(added, copies, strict=True)]
     batch = StatementBatch(cursor.connection)
     texts = {digest: text for copy, _ in copies for digest, text in copy.texts.items()}
-    messages = [posted_row(number, copy.head.run, item) for number, copy in numbered for item in copy.inbox]
+    messages = [message_values(number, copy.head.run, item) for number, copy in numbered for item in copy.inbox]
     records = [record_row(number, row, row.seq in copy.ends) for number, copy in numbered for row in copy.records]
     named = [(digest, number) for number, copy in numbered for digest in sorted(copy.texts)]
     asked = [(number, copy.head.summary.asks) for number, copy in numbered if copy.head.summary.asks]
@@ -183,7 +183,7 @@ def _add_new(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]]) -> None:
 def _values(head: RunHead) -> tuple[Any, ...]:
     """Return the values of `_ADD`."""
     title = head.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return (*head._replace(title=title).fixed, *written(head))
+    return (*head._replace(title=title).fixed, *head_values(head))
 
 
 @contextmanager

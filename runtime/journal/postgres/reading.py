@@ -16,7 +16,7 @@ import psycopg
 from runtime.core.errors import JournalDamaged, JournalError, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, seal, verify
-from runtime.journal.head import COLUMNS, LISTED, RunHead, checked, read_head
+from runtime.journal.head import COLUMNS, LISTED, RunHead, check_head, read_head
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
 from runtime.journal.postgres.batch import StatementBatch, StatementResult
@@ -63,7 +63,7 @@ DUE = (
     "id IN (SELECT id FROM replan.runs WHERE due <= %(now)s UNION ALL SELECT id FROM replan.runs WHERE unread)"
     f" AND last_seq > 0 AND status <> 'parked' AND {_FREE} AND {_DRIVABLE}"
 )
-"""The condition for a run that a host has to drive; its values are those of `asked`."""
+"""The condition for a run that a host has to drive; its values are those of `due_values`."""
 
 _DUE = f"SELECT run FROM replan.runs WHERE {DUE} ORDER BY priority DESC, id LIMIT %(limit)s"
 _UNREAD = f"SELECT run FROM replan.runs WHERE unread AND NOT {_FREE} AND {_DRIVABLE}"
@@ -107,7 +107,7 @@ class PostgresReader(StoreReader):
     def head(self, run: str, *, asks: bool = False) -> RunHead:
         """Implement `StoreReader.head`."""
         for values in self._all(_HEADS_ASKS, [run]) if asks else self._all(_HEAD, run):
-            return checked(read_head(values[1:], values[0]) if asks else read_head(values))
+            return check_head(read_head(values[1:], values[0]) if asks else read_head(values))
         raise RunNotFound(run)
 
     def rows(self, which: RunFilter) -> list[RunRow]:
@@ -160,7 +160,7 @@ class PostgresReader(StoreReader):
 
     def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
         """Implement `StoreReader.due`, in two messages with the end of the snapshot."""
-        values = asked(self._cursor, self.now, dead, kinds)
+        values = due_values(self._cursor, self.now, dead, kinds)
         runs, unread, following = self._last((_DUE, {**values, "limit": limit}), (_UNREAD, values), (_NEXT, values))
         return Due(
             tuple(run for (run,) in runs.rows),
@@ -203,7 +203,7 @@ class PostgresReader(StoreReader):
     def _copy(self, values: Sequence[Any], rows: "_ByRun", messages: "_ByRun") -> RunCopy | JournalError:
         """Return a run, verified, or why it cannot be read."""
         try:
-            head = checked(read_head(values[1:], values[0]))
+            head = check_head(read_head(values[1:], values[0]))
             part = _part(head.start, rows.get(head.id, []))
             verify(head.run, head.start, part.rows, head.tip)
             inbox = [message(head.run, each) for each in messages.get(head.id, [])]
@@ -255,7 +255,7 @@ def message(run: str, row: Sequence[Any]) -> InboxItem:
     return item
 
 
-def asked(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None) -> dict[str, Any]:
+def due_values(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None) -> dict[str, Any]:
     """Return the values of `DUE`: the time, the owners that are gone, and the kinds that can be driven."""
     gone = [owner for (owner,) in cursor.execute(_OWNERS, (now,)).fetchall() if dead(owner)]
     drivable = None if kinds is None else json.dumps(dict(kinds))
@@ -278,7 +278,7 @@ T = TypeVar("T")
 PAUSE_SECONDS = 0.05
 
 
-def retried(work: Callable[[DatabaseLink], T], seconds: float, link: DatabaseLink) -> T:
+def retry_read(work: Callable[[DatabaseLink], T], seconds: float, link: DatabaseLink) -> T:
     """Return what a read gives; try it again for so many seconds where an error passes. Raises `psycopg.Error`."""
     until = time.monotonic() + seconds
     while True:

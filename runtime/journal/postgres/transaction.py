@@ -18,7 +18,7 @@ from runtime.core.daily_budget import HomeBudget, day_of
 from runtime.core.errors import JournalError
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, seal
-from runtime.journal.head import CHANGING, COLUMNS, RunHead, checked, read_head
+from runtime.journal.head import CHANGING, COLUMNS, RunHead, check_head, read_head
 from runtime.journal.kinds import check_version
 from runtime.journal.port import InboxItem
 from runtime.journal.postgres.address import DatabaseAddress
@@ -126,7 +126,7 @@ def lock(link: DatabaseLink, works: Sequence[RunOperation[Any]], budget: HomeBud
     names = sorted({work.run for work in works})
     keys = {(work.run, work.key.encode()) for work in works if work.key is not None}
     inboxes = {(work.run, inbox) for work in works for inbox in work.consumes}
-    batch = begun(link.connection())
+    batch = begin_batch(link.connection())
     batch.add_for("INSERT INTO replan.texts SELECT * FROM {rows} ON CONFLICT DO NOTHING", sorted(texts.items()), TEXT)
     held = batch.add(f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE", [names])
     fresh = [(run.run, run.title, run.kind, run.format, *run.placement) for run in new.values()]
@@ -134,7 +134,7 @@ def lock(link: DatabaseLink, works: Sequence[RunOperation[Any]], budget: HomeBud
     keyed = batch.add_for(_KEYED, keys, ("text", "bytea"))
     consumable = batch.add_for(_CONSUMABLE, inboxes, ("text", "bigint"))
     group = Group(_now(link, batch), budget)
-    group.runs = {row.run: row for row in map(checked, map(read_head, held.rows))}
+    group.runs = {row.run: row for row in map(check_head, map(read_head, held.rows))}
     for run, number in admitted.rows:
         group.admitted[run] = new[run]._replace(id=number, created=group.now, updated=group.now)
     names_of = {row.id: row.run for row in group.runs.values()}
@@ -153,8 +153,8 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
     Raises `OverBudgetError`, `JournalError` where a row is not as it was locked, `psycopg.Error`.
     """
     by_number = {row.id: row for row in group.runs.values()}
-    changed = [(number, *was, *written(by_number[number])) for number, was in sorted(group.changed.items())]
-    posted = [posted_row(*each) for each in group.posted]
+    changed = [(number, *was, *head_values(by_number[number])) for number, was in sorted(group.changed.items())]
+    posted = [message_values(*each) for each in group.posted]
     records = [record_row(*each) for each in group.records]
     batch = StatementBatch(connection)
     update = batch.add_for(_UPDATE, changed, ("bigint", "bigint", "bigint", *WRITTEN.values()))
@@ -175,7 +175,7 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
         raise OverBudgetError
 
 
-def begun(connection: Connection, begin: str = BEGIN) -> StatementBatch:
+def begin_batch(connection: Connection, begin: str = BEGIN) -> StatementBatch:
     """Return a batch that begins a transaction."""
     batch = StatementBatch(connection)
     batch.add(begin)
@@ -185,7 +185,7 @@ def begun(connection: Connection, begin: str = BEGIN) -> StatementBatch:
 
 def begin_alone(link: DatabaseLink) -> float:
     """Begin a transaction for one job, and return the time. Raises `JournalNewer`, `psycopg.Error`."""
-    return _now(link, begun(link.connection()))
+    return _now(link, begin_batch(link.connection()))
 
 
 def _now(link: DatabaseLink, batch: StatementBatch) -> float:
@@ -204,19 +204,19 @@ def snapshot(link: DatabaseLink) -> Iterator[tuple[Cursor, float]]:
     """
     connection = link.connection()
     try:
-        now = _now(link, begun(connection, BEGIN_SNAPSHOT))
+        now = _now(link, begin_batch(connection, BEGIN_SNAPSHOT))
         with connection.cursor(binary=True) as cursor:
             yield cursor, now
     finally:
         end(connection)
 
 
-def marked(connection: Connection, writer: bytes) -> int:
+def last_transaction(connection: Connection, writer: bytes) -> int:
     """Return the number of the writer's last committed transaction. It waits for one that has not ended yet.
 
     Raises `psycopg.Error`.
     """
-    batch = begun(connection)
+    batch = begin_batch(connection)
     last = batch.add(_MARKED, [writer])
     batch.add("ROLLBACK")
     batch.run()
@@ -254,12 +254,12 @@ def _locked_totals(connection: Connection, keys: Iterable[TenantDay]) -> dict[Te
     return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in totals.rows}
 
 
-def written(head: RunHead) -> tuple[Any, ...]:
+def head_values(head: RunHead) -> tuple[Any, ...]:
     """Return the values of `WRITTEN`."""
     return (*head.changing, head.summary.due, head.unread)
 
 
-def posted_row(number: int, run: str, item: InboxItem) -> tuple[Any, ...]:
+def message_values(number: int, run: str, item: InboxItem) -> tuple[Any, ...]:
     """Return the values of `MESSAGE`."""
     return number, item.inbox, item.key.encode(), item.body.encode(), item.at, seal(run, item)
 

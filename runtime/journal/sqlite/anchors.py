@@ -165,7 +165,7 @@ def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
 
     Without `write` a missing file stands for no anchors. So does one that cannot be opened, and one of another form.
     """
-    descriptor = _opened(journal.with_name(journal.name + SUFFIX), write=write)
+    descriptor = _open(journal.with_name(journal.name + SUFFIX), write=write)
     try:
         yield Anchors(descriptor)
     finally:
@@ -173,7 +173,7 @@ def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
             os.close(descriptor)
 
 
-def _opened(path: Path, *, write: bool) -> int | None:
+def _open(path: Path, *, write: bool) -> int | None:
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_RDWR | os.O_CREAT if write else os.O_RDONLY)
     try:
         descriptor = os.open(path, flags, FILE_MODE)
@@ -199,16 +199,16 @@ def _opened(path: Path, *, write: bool) -> int | None:
 
 
 def _unpack(slot: bytes) -> Anchor | None:
-    record = _checked(slot, 0, _RECORD.size)
+    record = _check(slot, 0, _RECORD.size)
     if record is None:
         return None
     seq, digest, size, name = _RECORD.unpack(record)
-    message = _checked(slot, _MESSAGE_OFFSET, _MESSAGE.size)
+    message = _check(slot, _MESSAGE_OFFSET, _MESSAGE.size)
     run = name[:size].decode("ascii", "replace")
     return Anchor(run, Tip(seq, digest), 0 if message is None else _MESSAGE.unpack(message)[0])
 
 
-def _checked(slot: bytes, offset: int, size: int) -> bytes | None:
+def _check(slot: bytes, offset: int, size: int) -> bytes | None:
     """Return a part of a slot whose checksum is right; an empty slot has none."""
     content, checksum = slot[offset : offset + size], slot[offset + size : offset + size + _SUM.size]
     whole = len(checksum) == _SUM.size and any(checksum) and _SUM.unpack(checksum)[0] == zlib.crc32(content)

@@ -160,7 +160,7 @@ async def open_sqlite(
         folder.prepare_folder(path.parent, use_another)
         anchors.check_not_lost(path)
         folder.prepare_file(path, use_another)
-    check = folder.in_place(path) if vfs is None else _unchecked
+    check = folder.in_place(path) if vfs is None else _check_nothing
     anchored = open_anchors(path) if vfs is None else nullcontext(Anchors())
     explained = partial(explain, path, use_another)
     writer = partial(schema.open_writer, path, vfs, busy_seconds)
@@ -195,7 +195,7 @@ async def open_sqlite(
                 )
 
 
-def _unchecked() -> None:
+def _check_nothing() -> None:
     """Check nothing: the path means nothing outside of a file system of tests."""
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import apsw
 
-from runtime.core.crash_points import reached
+from runtime.core.crash_points import mark_point
 from runtime.core.daily_budget import NO_LIMIT
 from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound, UsageProblem
 from runtime.journal import folder, rules
@@ -185,7 +185,7 @@ class SqliteRaw(RawStore):
     def _add(self, copy: RunCopy, spent: Spent) -> RunHead:
         """Add a run that is not there, in a transaction that has begun, and return its row."""
         connection = self._connection
-        head = writing.numbered(connection, copy.added, self._anchors)
+        head = writing.number_run(connection, copy.added, self._anchors)
         writing.put(connection, None, head)
         writing.ask(connection, head.id, head.summary.asks)
         for item in copy.inbox:
@@ -213,7 +213,7 @@ class SqliteRaw(RawStore):
                 surveyed,
                 anchors=self._anchors,
             )
-            reached("copy.removing")
+            mark_point("copy.removing")
             return deleted
 
 
@@ -294,16 +294,16 @@ def open_inspection(path: Path, now: float, use_another: str) -> Iterator[Inspec
             anchored = Noted(noted.without(()), noted.count if noted.kept else None)
         with closing(schema.open_reader(path, None, BUSY_SECONDS)) as connection:
             if schema.is_current(connection, path):
-                yield _inspected(connection, anchored, now)
+                yield _inspect(connection, anchored, now)
                 return
-            with TemporaryDirectory(prefix="replan-") as folder, _upgraded(connection, Path(folder)) as copy:
-                yield _inspected(copy, anchored, now)
+            with TemporaryDirectory(prefix="replan-") as folder, _upgrade_copy(connection, Path(folder)) as copy:
+                yield _inspect(copy, anchored, now)
     except (apsw.Error, OSError) as error:
         meaning = explain(path, use_another, error)
         raise meaning from (None if meaning is error else error)
 
 
-def _inspected(connection: apsw.Connection, noted: Noted, now: float) -> Inspection:
+def _inspect(connection: apsw.Connection, noted: Noted, now: float) -> Inspection:
     connection.execute("BEGIN")
     numbers = {number for (number,) in connection.execute("SELECT id FROM runs")}
     known = numbers | noted.anchors.keys()
@@ -336,7 +336,7 @@ def _agenda(connection: apsw.Connection, number: int) -> tuple[float | None, boo
 
 
 @contextmanager
-def _upgraded(source: apsw.Connection, folder: Path) -> Iterator[apsw.Connection]:
+def _upgrade_copy(source: apsw.Connection, folder: Path) -> Iterator[apsw.Connection]:
     """Copy a journal of an earlier version, as it is now, and yield a connection to the upgraded copy."""
     path = folder / "journal"
     with closing(apsw.Connection(str(path))) as copy, copy.backup("main", source, "main") as backup:

@@ -11,7 +11,7 @@ import apsw
 from runtime.core.errors import JournalDamaged, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, link, seal
-from runtime.journal.head import COLUMNS, LISTED, RunHead, checked, read_head
+from runtime.journal.head import COLUMNS, LISTED, RunHead, check_head, read_head
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
 from runtime.journal.raw import Part, StoreReader
@@ -111,7 +111,7 @@ class SqliteReader(StoreReader):
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:
         """Implement `StoreReader.head`."""
-        return checked(self._read(run, asks=asks))
+        return check_head(self._read(run, asks=asks))
 
     def row(self, run: str) -> RunRow:
         """Implement `StoreReader.row`, also of a damaged row."""

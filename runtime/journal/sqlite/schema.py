@@ -153,7 +153,7 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
     if tuple(map(int, apsw.sqlite_lib_version().split("."))) < tuple(map(int, SQLITE_MIN.split("."))):
         raise UsageProblem(f"SQLite {apsw.sqlite_lib_version()} is too old", hint=f"{SQLITE_MIN} or later is needed")
     connection = _open(path, vfs, busy_seconds)
-    with _closed_on_error(connection):
+    with _close_on_error(connection):
         version = version_of(connection, path)
         _use_wal(connection, busy_seconds)
         connection.pragma("synchronous", "full")
@@ -168,13 +168,13 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
 def open_reader(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
     """Open a journal that a writer has open already; this connection never writes."""
     connection = _open(path, vfs, busy_seconds)
-    with _closed_on_error(connection):
+    with _close_on_error(connection):
         connection.pragma("query_only", 1)
     return connection
 
 
 @contextmanager
-def _closed_on_error(connection: apsw.Connection) -> Iterator[None]:
+def _close_on_error(connection: apsw.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
@@ -184,7 +184,7 @@ def _closed_on_error(connection: apsw.Connection) -> Iterator[None]:
 
 def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
     connection = apsw.Connection(str(path), vfs=vfs)
-    with _closed_on_error(connection):
+    with _close_on_error(connection):
         connection.set_busy_timeout(int(busy_seconds * 1000))
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -212,7 +212,7 @@ def version_of(connection: apsw.Connection, path: Path) -> int:
         raise JournalDamaged(str(path), "a database, but not a journal")
     check_version(str(path), version)
     # A trigger that somebody added would run inside every append.
-    if version < 1 or _tables(connection) != _expected(version):
+    if version < 1 or _tables(connection) != _expected_schema(version):
         raise JournalDamaged(str(path), "the tables are not the ones that a journal has")
     return int(version)
 
@@ -255,7 +255,7 @@ def _upgrade(connection: apsw.Connection, path: Path) -> None:
 
 
 @cache
-def _expected(version: int) -> list[str]:
+def _expected_schema(version: int) -> list[str]:
     # Created and read back, because SQLite rewrites the statement of an altered table.
     with closing(apsw.Connection(":memory:")) as connection:
         for statement in chain.from_iterable((FIRST, *UPGRADES)[:version]):

@@ -19,7 +19,7 @@ import apsw
 import trio
 
 from runtime.journal.group_commit import GroupCommit
-from runtime.journal.thread import Connect, ConnectionThread, Explain, ThreadJob, explained, open_thread
+from runtime.journal.thread import Connect, ConnectionThread, Explain, ThreadJob, explain_error, open_thread
 from runtime.logs import log
 
 PAGES_MAX = 1000
@@ -150,13 +150,13 @@ class SqliteWriter(GroupCommit[apsw.Connection]):
             if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
                 raise
             connection.execute("ROLLBACK TO job")
-            job.error = explained(self._explain, error)
+            job.error = explain_error(self._explain, error)
         connection.execute("RELEASE job")
 
     def _finish(self, group: Sequence[ThreadJob[apsw.Connection, Any]], failure: Exception | None) -> None:
         for job in group:
             if failure is not None:
-                job.error = explained(self._explain, failure)
+                job.error = explain_error(self._explain, failure)
             job.then(job)
         if self._checkpointer.due:
             self._thread.post(ThreadJob(self._checkpointer.run, lambda _: self._committed()))

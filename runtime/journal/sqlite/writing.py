@@ -61,7 +61,7 @@ def carry_out(
         if work.resumes:
             anchors.check(work.run, noted.get(head.id, work.run), head.tip)
     else:
-        head, before = numbered(connection, work.new._replace(created=now, updated=now), noted), None
+        head, before = number_run(connection, work.new._replace(created=now, updated=now), noted), None
     message = None if work.key is None else reader.message_under(head, work.key)
     fresh = reader.fresh(head, work.consumes)
     change = work.decide(Locked(head, now, message, fresh))
@@ -81,7 +81,7 @@ def carry_out(
     return change
 
 
-def numbered(connection: apsw.Connection, new: RunHead, noted: Anchors) -> RunHead:
+def number_run(connection: apsw.Connection, new: RunHead, noted: Anchors) -> RunHead:
     """Return the row of a new run with its number, which no run of this file has had. Raises `RunExists`."""
     ((exists, last),) = connection.execute(_EXISTS, (new.run,))
     if exists:

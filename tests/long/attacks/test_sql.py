@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from replan.web.api_openapi import addressed
+from replan.web.api_openapi import addressed_operations
 from tests.web.world import served
 
 SQL = (
@@ -76,7 +76,7 @@ async def test_no_input_of_a_live_server_is_read_as_sql(journal, tmp_path, monke
                 web.client.get("/api/runs", headers={**headers, "last-event-id": text.replace("\x00", "")}),
                 web.client.post("/sign-in", data={"token": text}),
             ]
-            for _, operation in addressed():
+            for _, operation in addressed_operations():
                 path = named(operation.path, run)
                 body = {} if operation.body is None else dict.fromkeys(operation.body.model_fields, text)
                 own = {**headers, "idempotency-key": text.replace("\x00", "") or "k"}

@@ -21,7 +21,7 @@ from replan.runs.orders import Offer, Order
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
-from replan.webhooks.answer_links import AnswerLink, signed_link
+from replan.webhooks.answer_links import AnswerLink, sign_link
 from tests.web.test_inbox import field
 from tests.web.world import lasting_port, use_home
 from tests.webhooks.conftest import secret
@@ -71,7 +71,7 @@ class Clicks:
         self.engine, self.run, self.sent, self.taken = engine, run, [], []
         until = int(engine.clock.now() + 600)
         self.paths = {
-            person: f"/answer/{signed_link(answering, AnswerLink(person, f'{run}/q1', until))}"
+            person: f"/answer/{sign_link(answering, AnswerLink(person, f'{run}/q1', until))}"
             for person in (*PEOPLE, "eve")
         }
         self.paths["forged"] = f"{self.paths['ana'][:-6]}AAAAAA"

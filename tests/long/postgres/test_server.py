@@ -25,7 +25,7 @@ from runtime.journal.postgres import connecting, schema
 from runtime.journal.postgres.address import parse_address
 from runtime.journal.postgres.connecting import explain
 from runtime.journal.postgres.journal import open_postgres
-from runtime.journal.postgres.transaction import Listening, begun
+from runtime.journal.postgres.transaction import Listening, begin_batch
 from tests.contracts.toy_events import CODEC, RUNNING, Noted, counted, driven
 from tests.long.postgres.checker import check_database
 from tests.support.postgres import PASSWORD
@@ -66,7 +66,7 @@ async def test_leases_and_times_go_by_the_servers_clock_whatever_this_machines_s
 
 def test_every_transaction_has_its_limits_and_is_durable(connection):
     connection.execute("SET synchronous_commit = off")
-    begun(connection).run()
+    begin_batch(connection).run()
     names = ("lock_timeout", "idle_in_transaction_session_timeout", "synchronous_commit", "transaction_isolation")
     found = [connection.execute(f"SHOW {name}").fetchone()[0] for name in names]
     assert found == ["2s", "2s", "on", "read committed"]
@@ -78,7 +78,7 @@ def test_every_transaction_has_its_limits_and_is_durable(connection):
 
 
 def test_a_transaction_that_its_client_forgets_is_ended_by_the_server(connection):
-    begun(connection).run()
+    begin_batch(connection).run()
     time.sleep(2.3)
     with pytest.raises(psycopg.errors.IdleInTransactionSessionTimeout):
         connection.execute("SELECT 1")

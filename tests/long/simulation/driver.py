@@ -20,7 +20,7 @@ from actors.values.answers import TEXT, answer_form
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount
 from runtime.core.machine import Refused, fold, settle
-from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamped
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamp
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.long.simulation.invariants import Invariants
 from tests.long.simulation.scenery import START, cause, configuration, limits, reply, verdict, weather
@@ -89,7 +89,7 @@ class Run:
 
     def send(self, message):
         """Give the machine one message at the driver's second; write and check what follows."""
-        message, before = stamped(message, self.now - self.claimed), self.state
+        message, before = stamp(message, self.now - self.claimed), self.state
         accepted = MACHINE.accept(self.state, message)
         assert accepted == MACHINE.accept(before, message), "accept is not deterministic"
         if accepted is None or isinstance(accepted, Refused):

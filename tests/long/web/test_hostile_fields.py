@@ -13,7 +13,7 @@ from actors.acquisition import events as acquisition
 from actors.execution import events as execution
 from actors.planning import events as planning
 from replan.web import rendering
-from replan.web.api_openapi import addressed
+from replan.web.api_openapi import addressed_operations
 from runtime.journal.port import Fact
 from tests.long.web.browsing import check_quiet, signed_in
 from tests.tidy.source import ROOT
@@ -202,7 +202,7 @@ async def test_every_text_that_a_program_sends_is_refused_or_shown_as_text(tmp_p
         run = await web.start("asks")
         await web.engine.resume(run)
         sent = []
-        for _, address in addressed():
+        for _, address in addressed_operations():
             fields = {} if address.body is None else address.body.model_fields
             for name, field in fields.items():
                 if "str" not in str(field.annotation) and "Attached" not in str(field.annotation):

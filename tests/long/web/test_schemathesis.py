@@ -8,7 +8,7 @@ from pathlib import Path
 
 import trio
 
-from replan.web.api_openapi import addressed, openapi
+from replan.web.api_openapi import addressed_operations, openapi
 from tests.cli.samples import PROBLEM
 from tests.web.test_api import api, fits
 
@@ -60,7 +60,9 @@ def done_operations(report):
     for entry in json.loads(report.read_text(encoding="utf-8"))["log"]["entries"]:
         path = "/" + entry["request"]["url"].partition("?")[0].split("/", 3)[3]
         if entry["response"]["status"] in (200, 201):
-            found |= {each.name for each, address in addressed() if fits(address, entry["request"]["method"], path)}
+            found |= {
+                each.name for each, address in addressed_operations() if fits(address, entry["request"]["method"], path)
+            }
     return found
 
 
@@ -98,6 +100,6 @@ async def test_the_answers_of_every_operation_are_as_described(tmp_path, monkeyp
             done = await trio.run_process([COMMAND, *arguments], **options)
         said = (done.stdout + done.stderr).decode()
         assert done.returncode == 0, said
-        names = {each.name for each, _ in addressed()}
+        names = {each.name for each, _ in addressed_operations()}
         assert f"Tested: {len(names)}" in said, said
         assert names - done_operations(tmp_path / "requests.har") <= NEVER_DONE

@@ -8,7 +8,7 @@ import pytest
 
 from actors.planning.machine import PlanningMachine
 from replan.whatif.differences import EditedRules, FoldOutcome
-from replan.whatif.fold import compared
+from replan.whatif.fold import compare_run
 from runtime.core.ledger import Ledger
 from tests.long.shell.planted_bugs import BUGS
 from tests.whatif.recordings import histories
@@ -32,7 +32,7 @@ LATE_COST = {("reserves nothing", "planning-cancel"), ("reserves nothing", "plan
 
 
 def test_without_a_bug_no_history_differs():
-    found = [compared(played.run, played.kind, EditedRules()) for played in histories()]
+    found = [compare_run(played.run, played.kind, EditedRules()) for played in histories()]
     assert [finding for finding in found if finding.outcome is not FoldOutcome.SAME] == []
     assert len(found) >= 150
     assert [played.name for played in histories() if played.first_difference(played.kind.machine) is not None] == []
@@ -51,7 +51,7 @@ def test_a_planted_bug_is_named_with_the_first_record_that_it_changes(name):
             make = bug.machine if played.kind.name == "planning" else lambda: played.kind.machine  # noqa: B023
             expected = played.first_difference(make())
             if (name, played.name) not in LATE_COST:
-                finding = compared(played.run, replace(played.kind, machine=make()), EditedRules())
+                finding = compare_run(played.run, replace(played.kind, machine=make()), EditedRules())
                 assert finding.seq == expected, played.name
                 named += expected is not None
     assert (named == 0) == (name in UNDECIDED)

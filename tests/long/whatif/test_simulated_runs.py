@@ -7,7 +7,7 @@ import pytest
 from actors.planning.kind import PLANNING
 from replan.setup.kinds import Kinds
 from replan.whatif.differences import EditedRules, FoldOutcome
-from replan.whatif.fold import compared
+from replan.whatif.fold import compare_run
 from replan.whatif.recorded_run import StoredRun
 from replan.whatif.worker import finding_of
 from runtime.journal.memory import MemoryReader, _MemoryJournal
@@ -47,7 +47,7 @@ def recorded(seed):
 def test_the_program_that_recorded_a_run_decides_the_same_again(seed):
     for stored in recorded(seed):
         run = StoredRun.from_line(stored.to_line()).decoded(PLANNING.codec)
-        finding = compared(run, PLANNING, EditedRules(daily_budget=True))
+        finding = compare_run(run, PLANNING, EditedRules(daily_budget=True))
         assert finding.outcome is FoldOutcome.SAME, finding
 
 

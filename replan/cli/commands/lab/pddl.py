@@ -116,7 +116,7 @@ def check(
     from replan.cli.commands.check import check_assurance, output_of
     from replan.cli.terminal.console import notice
     from replan.service.checking import Standard
-    from replan.service.pddl_checking import judged_actions
+    from replan.service.pddl_checking import judge_sequence
     from replan.views.errors import line_of_error
 
     if as_json and form not in ("text", "json"):
@@ -131,7 +131,7 @@ def check(
     for name in plans:
         try:
             text = _text(name)
-            verdict, report, guards = judged_actions(task, name, text, standard)
+            verdict, report, guards = judge_sequence(task, name, text, standard)
         except UsageProblem as wrong:
             notice(line_of_error(wrong))
             worst = Exit.USAGE

@@ -85,16 +85,16 @@ def profile(
         PLAN_STEP,
         call_keys,
         check_target,
+        choose_settings,
         comparing,
         first_tasks,
-        fitted,
+        fit_profile,
         measuring,
-        preferred,
         workflow_text,
         write_definition,
         write_tuned,
     )
-    from replan.tuning.step_measures import measured
+    from replan.tuning.step_measures import measure_steps
     from runtime.core.clock import SystemClock
 
     target, root = Path(out), data_root()
@@ -108,11 +108,11 @@ def profile(
     prepared = prepare(write_definition(folder, definition), installation)
     store = ResultsFolder(folder / "measured", prepared.header())
     trials = run_trials_of(prepared, store, jobs)
-    measures = measured(_events(prepared, store), PLAN_STEP)
-    fit = fitted(measures)
+    measures = measure_steps(_events(prepared, store), PLAN_STEP)
+    fit = fit_profile(measures)
     compared = prepare(write_definition(folder, comparing(chosen, fit), fit), installation)
     simulated = run_trials_of(compared, ResultsFolder(folder / "compared", compared.header()), jobs)
-    preference = preferred(compared, simulated)
+    preference = choose_settings(compared, simulated)
     lines = [*_about_plans(trials, tasks), *_about_settings(fit, preference)]
     write_tuned(target, "profile", [f"For {model}.", *lines], workflow_text(preference, root, keys))
     if as_json:
@@ -213,22 +213,22 @@ def _counts(trials: Sequence[Trial]) -> dict[str, object]:
 
 def _object(measures: Measures, fit: Fit, preference: Preference) -> dict[str, object]:
     """Return what the measures say, as `--json` prints it."""
-    from replan.experiments.tables import rounded
+    from replan.experiments.tables import round_value
 
     middle, low, high = fit.first
     settings = preference.settings
     return {
         "steps": _rows(measures),
-        "finding_factor": {"median": rounded(middle), "low": rounded(low), "high": rounded(high)},
+        "finding_factor": {"median": round_value(middle), "low": round_value(low), "high": round_value(high)},
         "settings": {
             "workflow": settings.workflow,
             "policy": settings.policy,
             "visits": settings.visits,
             "patience": settings.patience,
             "max_calls": preference.cap,
-            "success": rounded(preference.success),
-            "calls_mean": rounded(preference.calls),
-            "ahead": rounded(preference.ahead),
+            "success": round_value(preference.success),
+            "calls_mean": round_value(preference.calls),
+            "ahead": round_value(preference.ahead),
             "best_in_worlds": preference.worlds,
             "worlds": len(fit.worlds),
         },

@@ -175,17 +175,17 @@ def _against(race: Race, winner: EntrantStanding, other: EntrantStanding) -> tup
 
 def _rows(race: Race) -> Table:
     """Return all standings, those of the last rung first."""
-    from replan.experiments.tables import rounded
+    from replan.experiments.tables import round_value
 
     return [
         {
             "entrant": row.entrant,
             "cap": row.cap,
             "trials": row.trials,
-            "success": rounded(row.successes / row.trials),
-            "success_low": rounded(row.interval[0]),
-            "success_high": rounded(row.interval[1]),
-            "calls_mean": rounded(row.calls_mean),
+            "success": round_value(row.successes / row.trials),
+            "success_low": round_value(row.interval[0]),
+            "success_high": round_value(row.interval[1]),
+            "calls_mean": round_value(row.calls_mean),
         }
         for row in (*race.rows, *race.dropped)
     ]
@@ -193,7 +193,7 @@ def _rows(race: Race) -> Table:
 
 def _object(race: Race, winner: EntrantStanding, target: Path) -> dict[str, object]:
     """Return what `--json` prints."""
-    from replan.experiments.tables import rounded
+    from replan.experiments.tables import round_value
     from runtime.core.ledger import MICRO
 
     other = race.runner_up
@@ -203,9 +203,9 @@ def _object(race: Race, winner: EntrantStanding, target: Path) -> dict[str, obje
         ahead = {
             "entrant": other.entrant,
             "cap": other.cap,
-            "delta_success": rounded(share),
-            "delta_low": rounded(low),
-            "delta_high": rounded(high),
+            "delta_success": round_value(share),
+            "delta_low": round_value(low),
+            "delta_high": round_value(high),
         }
     return {
         "file": str(target),
