@@ -177,5 +177,5 @@ def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -
     elif event.mono is not None and event.mono > mono:  # Before it resumes the run, a driver tells the second 0.
         mono, seconds = event.mono, event.mono - mono
     if working and seconds > 0.0 and run.finished is None:
-        return changed(run, now=now, wall=event.at, mono=mono, ledger=run.ledger.worked(seconds))
+        return changed(run, now=now, wall=event.at, mono=mono, ledger=run.ledger.add_work(seconds))
     return changed(run, now=now, wall=event.at, mono=mono)

@@ -38,7 +38,7 @@ class Caller:
     context: Context = field(default_factory=copy_context)
     """The context variables at the start of the run, which its functions see."""
 
-    def wrapped(self, options: Driving) -> Driving:
+    def wrap_options(self, options: Driving) -> Driving:
         """Return the options with plug-ins and `ask` that may be called in the trio thread.
 
         `ask` and coroutine functions run in the caller's event loop, other plug-ins in a worker thread.
@@ -86,13 +86,13 @@ class Caller:
         try:
             self.loop.call_soon_threadsafe(begin)
         except RuntimeError:  # It has closed: the program ends.
-            await self._parked()
+            await self._park()
         try:
             while not ended.is_set():
                 with trio.move_on_after(LOOK_SECONDS):
                     await ended.wait()
                 if self.loop.is_closed():
-                    await self._parked()
+                    await self._park()
         except trio.Cancelled:
             with suppress(RuntimeError):
                 self.loop.call_soon_threadsafe(cancel)
@@ -101,10 +101,10 @@ class Caller:
             raise
         assert task is not None
         if task.cancelled() or not isinstance(task.exception(), Exception | None):
-            await self._parked()
+            await self._park()
         return task.result()
 
-    async def _parked(self) -> None:
+    async def _park(self) -> None:
         """Park the run, and wait to be cancelled by that."""
         self.on_cancelled()
         await trio.sleep_forever()
@@ -153,7 +153,7 @@ class AsyncioRun(Run[R]):
     async def driven(self, begin: Begin, options: Driving) -> AsyncIterator["AsyncioRun[R]"]:
         """Drive the run for the length of a block."""
         caller = Caller(self._driven.leave)
-        call = ThreadCall(self._thread, partial(self._drive, begin, caller.wrapped(options)))
+        call = ThreadCall(self._thread, partial(self._drive, begin, caller.wrap_options(options)))
         try:
             await asyncio.wait((self._opened, call.ended), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:

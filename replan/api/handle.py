@@ -183,7 +183,7 @@ class TrioRun(Run[R]):
     async def _drive(self, engine: Engine, session: RunSession, begin: Begin, ask: Ask | None) -> RunResult:
         result = await begin(session, self.stop)
         while ask is not None and result.status == "waiting" and result.question is not None:
-            text = await self._asked(engine, ask, result.question)
+            text = await self._ask(engine, ask, result.question)
             if text == "":
                 break
             if text is not None:
@@ -191,7 +191,7 @@ class TrioRun(Run[R]):
             result = await session.drive(self.stop)
         return result
 
-    async def _asked(self, engine: Engine, ask: Ask, question: OpenQuestion) -> str | None:
+    async def _ask(self, engine: Engine, ask: Ask, question: OpenQuestion) -> str | None:
         """Return the answer of `ask`, or None where somebody else was faster.
 
         It is empty for none, and where the run is to stop before there is one.

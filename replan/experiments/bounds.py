@@ -191,11 +191,11 @@ class InformedPlanner:
         cause = np.searchsorted(edges, (np.arange(count) + 0.5) / count, side="right").clip(0, 4)
         node = self.dice.permutation(np.arange(count) % NODES)
         parts = [slice(first, first + SIDE_BY_SIDE) for first in range(0, count, SIDE_BY_SIDE)]
-        ends = [self._searched(cause[part], node[part]) for part in parts]
+        ends = [self._search(cause[part], node[part]) for part in parts]
         solved, used = (np.concatenate(each) for each in zip(*ends, strict=True))
         return Bound("informed", self.cap, self.price, float(solved.mean()), float(used.mean()))
 
-    def _searched(self, cause: Array, node: Array) -> tuple[Array, Array]:
+    def _search(self, cause: Array, node: Array) -> tuple[Array, Array]:
         """Return for problems with these causes and difficulties whether they are solved, and the calls."""
         pipeline, count = self.pipeline, len(cause)
         solvable = np.minimum(cause, 3)
@@ -212,7 +212,7 @@ class InformedPlanner:
                 right = self.dice.random(count) < pipeline.chances[solvable, level, told, node]
                 right &= ~((cause == 4) & (level == 3))
                 bits = np.where(made, np.where(right, bits & ~(1 << level), bits | 1 << level), bits)
-                again[:, level] = self._compared(views, level, right, made, again)
+                again[:, level] = self._compare(views, level, right, made, again)
             used = np.where(live, used + _cost(redo), used)
             solved |= live & (bits == 0) & (cause < 4)
             live &= ~solved
@@ -220,14 +220,14 @@ class InformedPlanner:
             same = self.dice.random(count) < self.repeats[topmost]
             fresh = np.array([self.dice.choice(self.codes.shape[1], p=self.codes[top]) for top in topmost])
             code = np.where(same, steady[np.arange(count), topmost], fresh)
-            belief = self._rejected(self._drawn(belief, redo, again, live), code, seen, live)
+            belief = self._reject(self._draw_redo(belief, redo, again, live), code, seen, live)
             seen = np.where(live, code, seen)
             redo = self._choice(belief, (self.cap - used).astype(int), live)
             live &= redo > 0
             told = np.where((topmost == cause) & (redo >> solvable & 1 == 1), np.minimum(told + 1, TOLD_MAX), told)
         return solved, used
 
-    def _compared(self, views: Array, level: int, right: Array, made: Array, again: Array) -> Array:
+    def _compare(self, views: Array, level: int, right: Array, made: Array, again: Array) -> Array:
         """Draw the views of a level that was made, and return what the comparison with the ones before has shown.
 
         The plan is not compared, nor a level with other artifacts above it than before.
@@ -244,7 +244,7 @@ class InformedPlanner:
         found = np.where(same, _SAME, _OTHER)
         return np.where(~made, _KEPT, np.where(same_above & (before >= 0), found, _NOT_COMPARED))
 
-    def _drawn(self, belief: Array, redo: Array, again: Array, live: Array) -> Array:
+    def _draw_redo(self, belief: Array, redo: Array, again: Array, live: Array) -> Array:
         """Return the belief after the redo and its new artifacts, before the verdict; it does not add up to 1."""
         drawn = belief.copy()
         for mask in REDOS:
@@ -286,7 +286,7 @@ class InformedPlanner:
         last = np.full((1, _TOLD, NODES), 0.0 if level == 3 else self.pipeline.profile.easy)
         return np.concatenate([self.pipeline.chances[:, level], last])
 
-    def _rejected(self, belief: Array, code: Array, seen: Array, live: Array) -> Array:
+    def _reject(self, belief: Array, code: Array, seen: Array, live: Array) -> Array:
         """Return the belief after a rejection with a code; `seen` is the code of the one before, -1 for none."""
         tops = np.tile(_TOPMOST, (5, 1))
         tops[4] = 4

@@ -152,10 +152,10 @@ class CrosswordTree:
             self.best = max(self.best, now_right)
             if level + 1 > self.reached:
                 self.reached, self.deepest = level + 1, now_right
-            if not self._pruned(now_wrong):
+            if not self._is_pruned(now_wrong):
                 self.search(level + 1, now_right, now_wrong)
 
-    def _pruned(self, wrong: int) -> bool:
+    def _is_pruned(self, wrong: int) -> bool:
         if self.critic is None:
             return False
         share = self.critic.detects if wrong else self.critic.objects

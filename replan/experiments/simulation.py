@@ -253,12 +253,12 @@ class _Planner:
         assert isinstance(state, State), "work is of a run that has begun"
         match work.request:
             case GenerationRequested() as request:
-                return self._generated(state, request, now)
+                return self._reply_message(state, request, now)
             case ClassificationRequested() as request:
                 brief = PLANNING.brief(state, work)
-                return self._answered(request.request_id, material(brief.context), brief.prompt.byte_count, now)
+                return self._answer_message(request.request_id, material(brief.context), brief.prompt.byte_count, now)
             case JudgementRequested() as request:
-                return Judged(request.request_id, now, 0.0, self._judged(state, work, request))
+                return Judged(request.request_id, now, 0.0, self._judge(state, work, request))
             case WaitRequested() as request:
                 return Woken(request.request_id, request.until)
             case ClarificationRequested() as request if self.setup.profile.person is not None:
@@ -270,22 +270,22 @@ class _Planner:
             case _:
                 return None
 
-    def _generated(self, state: State, request: GenerationRequested, now: float) -> RunMessage:
+    def _reply_message(self, state: State, request: GenerationRequested, now: float) -> RunMessage:
         step = request.step
         context = context_for(state, state.branch_of(request.node), step)
         if step in self.setup.selectors:
             brief = GenerationBrief("lab", CallOptions(request.request_id, step, 0.0, 1), Rendered("", ""), context)
             return Generated(request.request_id, now, 0.0, self.setup.selectors[step].reply(brief))
         self.contexts[request.node] = context
-        return self._answered(request.request_id, material(context), prompt_bytes(state.config, request), now)
+        return self._answer_message(request.request_id, material(context), prompt_bytes(state.config, request), now)
 
-    def _answered(self, request_id: str, contents: Mapping[str, Any], size: int, now: float) -> RunMessage:
+    def _answer_message(self, request_id: str, contents: Mapping[str, Any], size: int, now: float) -> RunMessage:
         reply, seconds = answer_in(self.world, request_id, contents, size, self.model)
         if isinstance(reply, Fault):
             return Faulted(request_id, now + seconds, seconds, reply)
         return Generated(request_id, now + seconds, seconds, reply)
 
-    def _judged(self, state: State, work: Work, request: JudgementRequested) -> Verdict:
+    def _judge(self, state: State, work: Work, request: JudgementRequested) -> Verdict:
         """Return the guard's verdict. A built-in guard reads no feedback, so it gets the context of the generation."""
         artifact, context = state.nodes[request.node].artifact, self.contexts.pop(request.node, None)
         if context is None or state.run.clarifications or request.step not in self.setup.built_in:

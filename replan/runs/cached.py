@@ -72,7 +72,7 @@ class CachedReader(RunReader):
         known = 0 if kept is None or kept.created != row.created else kept.loaded.seq
         return row.last_seq - known > AT_ONCE_MAX
 
-    async def marked(self, run: str) -> tuple[Loaded, Near[Any]]:
+    async def read_marked(self, run: str) -> tuple[Loaded, Near[Any]]:
         """Return a run as `read` does, and what gives a state near to any of its records."""
         kept = await self._read(run)
         return kept.loaded, kept.near

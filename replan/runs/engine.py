@@ -219,7 +219,7 @@ class Engine(RunPoster):
         async with opening as model:
             yield model
 
-    def watched(self, model: Any) -> Any:
+    def watch_model(self, model: Any) -> Any:
         """Return an open model as one that publishes its replies in progress to `replies`; None stays None."""
         return model if model is None or isinstance(model, WatchedModel) else WatchedModel(model, self.replies)
 
@@ -236,7 +236,7 @@ class Engine(RunPoster):
         admission: Admission | None = None,
     ) -> RunResult | None:
         """Drive a run with its model; return None where a person has given it another one meanwhile."""
-        async with self.actors(kind, state, self.watched(model), options) as actors:
+        async with self.actors(kind, state, self.watch_model(model), options) as actors:
             supervisor = self.supervisor(run, kind, actors, options, snapshot=snapshot, admission=admission)
             ending = await supervisor.drive(first)
         common = kind.run_state(supervisor.state)
@@ -412,7 +412,7 @@ async def _drive_opened_child(
     admission: Admission | None,
 ) -> Any | None:
     kind = loaded.kind
-    async with engine.actors(kind, state, engine.watched(model), options) as actors:
+    async with engine.actors(kind, state, engine.watch_model(model), options) as actors:
         supervisor = engine.supervisor(run, kind, actors, options, snapshot=loaded.snapshot, admission=admission)
         ending = None
         while ending is None:

@@ -105,7 +105,7 @@ class RunSession:
 
     async def go_on(self, stop: Stop) -> RunResult:
         """Follow the host that has the run, or drive the run here if there is no host."""
-        if not await self._hosted():
+        if not await self._has_host():
             return await self.drive(stop)
         result = await self._follow(stop, leave_undrivable=False)
         return await self.drive(stop) if result is None else result
@@ -120,7 +120,7 @@ class RunSession:
             try:
                 return await self._drive_here(stop, compare=compare)
             except Held:
-                if not await self._hosted():
+                if not await self._has_host():
                     raise
             if self._reported is None:
                 self._reported = (await self._engine.journal.row(self._run)).last_seq
@@ -155,11 +155,11 @@ class RunSession:
         if result is None and stop.requested.is_set():
             return await self._engine.result(self._run)
         if result is None:
-            reason = "the host cannot drive it" if await self._hosted() else "the host has left"
+            reason = "the host cannot drive it" if await self._has_host() else "the host has left"
             self._note(f"{reason}; going on here")
         return result
 
-    async def _hosted(self) -> bool:
+    async def _has_host(self) -> bool:
         """Tell whether a host serves the home that drives runs of this kind."""
         row = await self._engine.journal.row(self._run)
         return await self._engine.hosted(row.kind, row.format)

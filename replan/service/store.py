@@ -83,7 +83,7 @@ class Store:
             return WebState()
         mark = facts.st_mtime_ns, facts.st_size, facts.st_ino
         if self._known is None or self._known[0] != mark:
-            self._known = mark, self._parsed()
+            self._known = mark, self._parse()
         return self._known[1]
 
     def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
@@ -102,7 +102,7 @@ class Store:
             os.close(lock)
         return value
 
-    def _parsed(self) -> WebState:
+    def _parse(self) -> WebState:
         hint = "remove it: everybody is signed out, and tokens are made again with `replan token add`"
         with self._path.open("rb") as file:
             if os.fstat(file.fileno()).st_uid != os.geteuid():

@@ -158,7 +158,7 @@ class ReminderEntry(Config):
             if later.after <= step.after:
                 hint = "give each step a longer time than the one before it"
                 raise config_error("the steps are not in the order of their times", ("steps", place, "after"), hint)
-        for where, names in self._named():
+        for where, names in self._name_lists():
             if len(set(names)) < len(names):
                 raise config_error("a name is there twice", where, "name each person once")
         asked = set(self.ask)
@@ -172,13 +172,13 @@ class ReminderEntry(Config):
             asked.update(step.ask)
         return self
 
-    def _named(self) -> list[tuple[tuple[str | int, ...], tuple[str, ...]]]:
+    def _name_lists(self) -> list[tuple[tuple[str | int, ...], tuple[str, ...]]]:
         """Return each list of names with its place below the entry."""
         return [(("ask",), self.ask), *((("steps", place, "ask"), step.ask) for place, step in enumerate(self.steps))]
 
     def check_people(self, people: Mapping[str, PersonEntry], place: int) -> None:
         """Raise a config error for a name that is not in the settings, or whose person may not answer the questions."""
-        for where, names in self._named():
+        for where, names in self._name_lists():
             for name in names:
                 if name not in people:
                     hint = "name one of people"

@@ -143,7 +143,7 @@ class Metrics:
         meter.create_observable_gauge(RUNS, [self._runs], "{run}", "Runs by kind and status.")
         meter.create_observable_gauge(QUEUE_AGE, [self._queue_age], "s", "Since when a due run waits for a driver.")
         meter.create_observable_gauge(QUESTION_AGE, [self._question_age], "s", "Since when a run waits for a person.")
-        observe(self._measured)
+        observe(self._measure)
 
     def count(self, counted: Iterable[Measurement]) -> None:
         """Add what records say."""
@@ -162,7 +162,7 @@ class Metrics:
         observe(None)
         self._provider.shutdown(timeout_millis=seconds * 1000)
 
-    def _measured(self, name: str, value: float) -> None:
+    def _measure(self, name: str, value: float) -> None:
         if name == APPEND_SECONDS:
             self._histograms[APPEND].record(value)
         elif name == LEASE_LOST:

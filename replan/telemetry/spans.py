@@ -152,7 +152,7 @@ class Trace:
                 self._model = event.model or self._model
             return self._done
         if isinstance(event, RunResumed):
-            self._resumed(event)
+            self._on_resume(event)
         self._common(event)
         self._own(event)
         for attempt in self._tracing.ended(event, [*self._open_attempts()]):
@@ -182,7 +182,7 @@ class Trace:
         self._root_key = "run"
         self._open[self._root_key] = self._root
 
-    def _resumed(self, event: RunResumed) -> None:
+    def _on_resume(self, event: RunResumed) -> None:
         self._left = self._last
         run = self._kind.run_state(self._state)
         if self._root_key not in self._open and (
@@ -204,7 +204,7 @@ class Trace:
                 self._interrupt(event.replaces)
                 self._call(event.again)
             case Replied():
-                self._replied(event)
+                self._on_reply(event)
             case CallFailed():
                 self._close(event.request_id, error=str(event.fault.kind))
             case Settled():
@@ -285,7 +285,7 @@ class Trace:
             attributes |= input_messages(self._kind, self._records, request.request_id)
         self._start(request.request_id, name, attributes, request.node, links=links, remote=remote)
 
-    def _replied(self, event: Replied) -> None:
+    def _on_reply(self, event: Replied) -> None:
         used = event.used
         more: dict[str, Scalar] = {
             names.FINISH_REASONS: (event.finish_reason,),

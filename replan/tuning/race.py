@@ -226,7 +226,7 @@ class Race:
         first = 0
         while True:
             left = rungs_left(len(self.entrants))
-            prepared = self._prepared(first, left, installation)
+            prepared = self._prepare_rung(first, left, installation)
             share, need = prepared.experiment.budget.calls, sum(arm.calls_max for arm in prepared.arms)
             if share is not None and share < need:
                 self.stopped = "the limit of calls allows no further rung"
@@ -253,7 +253,7 @@ class Race:
         """The best of the other entrants of the last rung with its best cap; None if there is no other."""
         return next((row for row in self.rows if row.entrant != self.rows[0].entrant), None)
 
-    def _prepared(self, first: int, left: int, installation: Installation) -> PreparedExperiment:
+    def _prepare_rung(self, first: int, left: int, installation: Installation) -> PreparedExperiment:
         """Write the definition of the next rung, and prepare it with its share of what is left of the limit."""
         budget: dict[str, Any] = {}
         if self.order.calls is not None:

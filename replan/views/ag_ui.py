@@ -41,17 +41,17 @@ class AgUiSteps:
     def ended(self) -> Iterator[AgUiEvent]:
         """Yield the ends of the steps that are open where a stream ends."""
         for request_id in tuple(self._open):
-            yield from self._finished(request_id)
+            yield from self._finish_events(request_id)
 
     def _of_event(self, event: Any) -> Iterator[AgUiEvent]:
         match event:
             case CallRequested():
-                yield self._started(event.request_id)
+                yield self._start_event(event.request_id)
             case CallReissued(replaces=replaced, again=again):
-                yield from self._finished(replaced)
-                yield self._started(again.request_id)
+                yield from self._finish_events(replaced)
+                yield self._start_event(again.request_id)
             case Replied() | CallFailed() | Settled():
-                yield from self._finished(event.request_id)
+                yield from self._finish_events(event.request_id)
             case ToolRequested():
                 yield from _tool_call(event)
             case ToolReissued(again=again):
@@ -67,12 +67,12 @@ class AgUiSteps:
             case _:
                 pass
 
-    def _started(self, request_id: str) -> AgUiEvent:
+    def _start_event(self, request_id: str) -> AgUiEvent:
         name = in_words(request_id)
         self._open[request_id] = request_id if name in self._open.values() else name
         return {"type": "STEP_STARTED", "stepName": self._open[request_id]}
 
-    def _finished(self, request_id: str) -> Iterator[AgUiEvent]:
+    def _finish_events(self, request_id: str) -> Iterator[AgUiEvent]:
         if (name := self._open.pop(request_id, None)) is not None:
             yield {"type": "STEP_FINISHED", "stepName": name}
 

@@ -111,7 +111,7 @@ async def read_attempt(site: Site, request: Request, who: Principal) -> Response
     """Return the prompt and the replies of an attempt."""
     del who
     run, node = request.path_params["run"], request.path_params["node"]
-    loaded, near = await site.reader.marked(run)
+    loaded, near = await site.reader.read_marked(run)
     found, sent = replies(loaded.records, node), None
     try:
         sent = None if loaded.kind.views.prompt is None else loaded.kind.views.prompt(loaded.records, node, near)

@@ -35,7 +35,7 @@ OTHERS_MAX = 200
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of one attempt: the prompt that was sent, the replies, and the output of tools."""
     run, node = request.path_params["run"], request.path_params["node"]
-    loaded, near = await site.reader.marked(run)
+    loaded, near = await site.reader.read_marked(run)
     sent, trouble = None, ""
     try:
         if loaded.kind.views.prompt is not None:

@@ -100,7 +100,7 @@ class RequestGuard:
                 message = {**message, "headers": headers}
             await send(message)
 
-        refused = self._refused(scope)
+        refused = self._refusal(scope)
         if refused is not None:
             await refused(scope, receive, sending)
             return
@@ -114,7 +114,7 @@ class RequestGuard:
             if not started:
                 await _refusal(scope, 500, "internal error; the log has the details")(scope, receive, sending)
 
-    def _refused(self, scope: Scope) -> Response | None:
+    def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if scope["http_version"] not in ("1.0", "1.1"):
             return _refusal(scope, 505, "only HTTP/1.1 is served")

@@ -209,9 +209,9 @@ class Sender:
                     if result.problem and not self._gives_up(run, message):
                         self._try_again(run, result)
                         return
-                    if not await self._passed(run, message.seq):
+                    if not await self._move_cursor(run, message.seq):
                         return
-                await self._passed(run, last)
+                await self._move_cursor(run, last)
         except Exception as error:  # noqa: BLE001 -- as in `run`
             unexpected = None if isinstance(error, JournalError) else error
             self._try_again(run, PostResult(type(error).__name__), unexpected)
@@ -219,7 +219,7 @@ class Sender:
             self._busy.discard(run)
             self._version = -1
 
-    async def _passed(self, run: str, seq: int) -> bool:
+    async def _move_cursor(self, run: str, seq: int) -> bool:
         """Move the cursor behind a record; return False where another process holds it now."""
         self._failures.pop(run, None)
         self._again.pop(run, None)

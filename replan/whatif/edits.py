@@ -60,7 +60,7 @@ def rules_for(request: EditRequest, registry: Registry, root: Path) -> EditedRul
     if loaded is not None and policy is not None and read_search(loaded.workflow.search).name in SEARCHES:
         check_belief(loaded, policy)
     edit = _Edit(request, registry, loaded, policy, *_guards(request.guards, registry))
-    return EditedRules(edit.first, edit.verdict, edit.unaffected, in_every_field=False, is_none=False)
+    return EditedRules(edit.first, edit.verdict, edit.reason_unaffected, in_every_field=False, is_none=False)
 
 
 def _guards(texts: Sequence[str], registry: Registry) -> tuple[frozenset[str], Mapping[str, str]]:
@@ -93,7 +93,7 @@ class _Edit:
     by_step: Mapping[str, str]
     _configs: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
 
-    def unaffected(self, first: Any) -> str:
+    def reason_unaffected(self, first: Any) -> str:
         """Return why a run, by its first event, is not affected; empty where it is."""
         if not isinstance(first, RunStarted):
             return "not a planning run"

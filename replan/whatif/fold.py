@@ -81,7 +81,7 @@ class Fold:
 
     def _fold(self) -> RunComparison:
         events, leading, begins = self._run.events, True, True
-        shared = self._shared()
+        shared = self._shared_count()
         for position, placed in enumerate(events):
             self._seq = placed.seq
             if position < shared:
@@ -90,7 +90,7 @@ class Fold:
                 continue
             if begins and position > shared and not self._only_started(position):
                 more = self._decision()
-                if more is not None and not self._held_back(more, position):
+                if more is not None and not self._is_held_back(more, position):
                     return self._differs(None, more)
             leading = leading or begins
             if not (begins and may_come_from_outside(placed)):
@@ -108,7 +108,7 @@ class Fold:
             begins = placed.ends
         return self._at_end()
 
-    def _shared(self) -> int:
+    def _shared_count(self) -> int:
         """Return how many records were copied from another run, which is compared by itself; 0 without a fork."""
         places = [place for place, each in enumerate(self._run.events, 1) if isinstance(each.event, Forked)]
         return places[-1] if places else 0
@@ -153,7 +153,7 @@ class Fold:
         """Tell whether only the start was recorded before: an admitted run decides nothing until it is driven."""
         return position == 1 and isinstance(self._run.events[1].event, RunResumed)
 
-    def _held_back(self, more: Any, position: int) -> bool:
+    def _is_held_back(self, more: Any, position: int) -> bool:
         """Tell whether a decision at the end of an append was left to later when the run was recorded.
 
         A call that the daily budget did not allow is asked for later, and so stands in a later record.
@@ -170,14 +170,14 @@ class Fold:
 
     def _at_end(self) -> RunComparison:
         self._seq += 1
-        more = self._decision() if len(self._run.events) > max(1, self._shared()) else None
+        more = self._decision() if len(self._run.events) > max(1, self._shared_count()) else None
         if more is None:
             return RunComparison(self._run.run, FoldOutcome.SAME, self._run.status)
         return self._differs(None, more)
 
     def _differs(self, then: Any, now: Any) -> RunComparison:
         """Return the difference at the record in hand; None means no decision."""
-        state, following = self._followed(now)
+        state, following = self._follow(now)
         asked = [call for each in following if (call := call_in(each)) is not None]
         open_call = next((call for call in asked if not self._has_reply(call)), None)
         call = call_in(now)
@@ -195,7 +195,7 @@ class Fold:
             request="" if open_call is None else open_call.request_id,
         )
 
-    def _followed(self, now: Any) -> tuple[Any, Sequence[Any]]:
+    def _follow(self, now: Any) -> tuple[Any, Sequence[Any]]:
         """Return the state after a decision and all that follow from it, and these decisions."""
         if now is None:
             return self._state, ()

@@ -86,7 +86,7 @@ class StoredRun:
         fields = [self.run, self.kind, self.format, self.status, self.records, self.messages, self.texts]
         return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
-    def decoded(self, codec: Codec[Any]) -> RecordedRun:
+    def decode_events(self, codec: Codec[Any]) -> RecordedRun:
         """Return the run with its events. Raises `JournalDamaged` for one that the kind does not know."""
         events = []
         for seq, inbox, ends, body in self.records:

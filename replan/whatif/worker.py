@@ -25,7 +25,7 @@ def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> RunCompari
     """Compare one run. For a run that cannot be read, the result says so."""
     try:
         kind = kinds.get(stored.run, stored.kind, stored.format)
-        return compare_run(stored.decoded(kind.codec), kind, edit)
+        return compare_run(stored.decode_events(kind.codec), kind, edit)
     except (JournalError, UsageProblem) as error:
         return RunComparison(stored.run, FoldOutcome.UNREADABLE, stored.status, reason=str(error))
 

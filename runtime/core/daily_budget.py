@@ -46,7 +46,7 @@ class HomeBudget:
             return _dollars(self.micro_usd)
         return ""
 
-    def outsized(self, request: Amount) -> str:
+    def reason_too_large(self, request: Amount) -> str:
         """Return why a request is too large for any day, even an unused one; empty where it is not."""
         limit = self.shortfall(request, request)
         if not limit:

@@ -336,7 +336,7 @@ class Ledger:
             reserved={**self.reserved, request: amount},
         )
 
-    def worked(self, seconds: float) -> "Ledger":
+    def add_work(self, seconds: float) -> "Ledger":
         """Return the ledger after more seconds in which work was open."""
         return changed(self, active=self.active + seconds)
 

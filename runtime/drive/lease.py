@@ -78,11 +78,11 @@ class LeaseKeeper:
             await trio.sleep(self._terms.ttl / RENEWALS)
             if self.epoch > 0:
                 mark_point("renew.before")
-                await self._renewed()  # If that fails, it is tried again; until then others may take the run.
+                await self._renew()  # If that fails, it is tried again; until then others may take the run.
 
     async def ensure_held(self) -> None:
         """Return if the run is still this driver's: after a pause of the process it may not be. Raises `Fenced`."""
-        while self._may_be_over() and not await self._renewed():  # noqa: ASYNC110 - no event tells when it is possible
+        while self._may_be_over() and not await self._renew():  # noqa: ASYNC110 - no event tells when it is possible
             await trio.sleep(RETRY_SECONDS)
 
     async def release(self) -> None:
@@ -100,7 +100,7 @@ class LeaseKeeper:
             self._is_lost = True
             report_measure(LEASE_LOST, 1)
 
-    async def _renewed(self) -> bool:
+    async def _renew(self) -> bool:
         end = self._end_from_now()
         try:
             await self._journal.renew(self._run, self.epoch, self._terms.ttl)

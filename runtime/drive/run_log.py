@@ -84,7 +84,7 @@ def pause(
 
     Raises `spent` if it cannot pause.
     """
-    never = spent.budget.outsized(free.next_reservation)
+    never = spent.budget.reason_too_large(free.next_reservation)
     why = never or spent.why
     accepted = machine.accept(free.state, Overdrawn(now, spent.until, why, never=bool(never), mono=mono))
     if accepted is None or isinstance(accepted, Refused):
@@ -240,7 +240,7 @@ class RunLog(Generic[S, E]):
         facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
         summary = self._machine.summary(state)
         mark_point("append.before")
-        records = await self._appended(facts, summary, overdraw=overdraw)
+        records = await self._append_facts(facts, summary, overdraw=overdraw)
         mark_point("append.after")
         self.state, self.summary, self.seq = state, summary, records[-1].seq
         for record in records:
@@ -250,7 +250,7 @@ class RunLog(Generic[S, E]):
         if summary.status == "finished":
             mark_point("finish.after")
 
-    async def _appended(self, facts: Sequence[Fact[E]], summary: Summary, *, overdraw: bool) -> list[Record[E]]:
+    async def _append_facts(self, facts: Sequence[Fact[E]], summary: Summary, *, overdraw: bool) -> list[Record[E]]:
         """Write facts, and measure how long that takes. Raises as `append` does."""
         started_at = trio.current_time()
         if self._admission is not None:

@@ -132,7 +132,7 @@ class Supervisor(Generic[S, E, M]):
     async def _load(self) -> Ending | None:
         """Read the run. Return how driving it has ended already, or None where it is to go on."""
         self._inbox_seen = await self._log.load()
-        if await self._ended_by_inbox():
+        if await self._end_by_inbox():
             return Ending.FINISHED
         return Ending.WAITING if await self._overtaken() else None
 
@@ -156,15 +156,15 @@ class Supervisor(Generic[S, E, M]):
             nursery.cancel_scope.cancel()
         return ending
 
-    async def _ended_by_inbox(self) -> bool:
+    async def _end_by_inbox(self) -> bool:
         """Take a message that ends the run before the run is resumed, so that no request is reissued in vain."""
         self._early_mail = [stamp(message, 0.0) for message in await self._read_inbox()]
-        if self._finished() or self._log.summary.ending:
+        if self._is_finished() or self._log.summary.ending:
             return False
         end = end_by_message(self._machine, self.state, self._early_mail)
         if end is not None:
             await self._log.append(end.state, end.events, [end.inbox])
-        return self._finished()
+        return self._is_finished()
 
     async def _overtaken(self) -> bool:
         """Tell whether a hosted run is not due any more: another driver had it since the host asked what is due.
@@ -191,7 +191,9 @@ class Supervisor(Generic[S, E, M]):
     async def _take_over(self) -> None:
         """Resume the run, which undoes an end that is not final, and take the messages in its inbox."""
         resumed = Resumed(self._lease.epoch, self._now(), self._at_once, mono=self._lease.seconds())
-        facts, taken, left = takeover(self._machine, self.state, resumed, self._early_mail, finished=self._finished())
+        facts, taken, left = takeover(
+            self._machine, self.state, resumed, self._early_mail, finished=self._is_finished()
+        )
         if facts and not taken:
             await self._step(resumed)
         elif facts:
@@ -213,11 +215,11 @@ class Supervisor(Generic[S, E, M]):
             await self._take(message)
 
     async def _loop(self) -> Ending:
-        while not self._finished():
+        while not self._is_finished():
             if self._parked or self._stop.requested.is_set():
                 await self._park()
                 await self._drain()
-                return Ending.FINISHED if self._finished() else Ending.PARKED
+                return Ending.FINISHED if self._is_finished() else Ending.PARKED
             if self._only_waits():
                 if await self._take_inbox():
                     continue
@@ -273,7 +275,7 @@ class Supervisor(Generic[S, E, M]):
 
     async def _park(self) -> None:
         """Ask for nothing new. Paid calls in flight go on; repeatable work is cancelled, to be redone."""
-        if self._parked or self._finished():
+        if self._parked or self._is_finished():
             return
         self._parked = True
         await self._step(Parking(self._now(), self._stop.handover))
@@ -307,7 +309,7 @@ class Supervisor(Generic[S, E, M]):
 
     def _reconcile(self) -> None:
         state = self.state
-        outstanding = {} if self._finished() else self._machine.outstanding(state)
+        outstanding = {} if self._is_finished() else self._machine.outstanding(state)
         for request_id, envelope in self._running.items():
             work = outstanding.get(request_id)
             if work is None or work.until != envelope.work.until:  # A wait may have got another time.
@@ -394,5 +396,5 @@ class Supervisor(Generic[S, E, M]):
         items = await self._journal.inbox(self.run, self._inbox_seen)
         return [Mailed(item.inbox, item.key, item.body, self._now()) for item in items]
 
-    def _finished(self) -> bool:
+    def _is_finished(self) -> bool:
         return self._log.summary.status == "finished"

@@ -311,7 +311,7 @@ class Host:
         def take() -> None:
             nonlocal is_driving
             is_driving = True
-            self._claimed(run)
+            self._end_job(run)
             self._report(TakenUp(run))
 
         try:
@@ -333,10 +333,10 @@ class Host:
             await self._fail(run, error)
         finally:
             del self._active[run]
-            self._claimed(run)
+            self._end_job(run)
             self.wake()
 
-    def _claimed(self, run: str) -> None:
+    def _end_job(self, run: str) -> None:
         """Let the job end that named a run: it is claimed, or found taken."""
         if self._placing is not None:
             self._placing.end(run)

@@ -61,7 +61,7 @@ class GroupCommit(ABC, Generic[A]):
     def _commit(self, group: Sequence[ThreadJob[A, Any]]) -> None:
         """Begin to commit a group, without waiting for it."""
 
-    def _committed(self) -> None:
+    def _next_group(self) -> None:
         """Go on with the next group."""
         self._committing = False
         self._write()

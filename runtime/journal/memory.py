@@ -91,7 +91,7 @@ class MemoryStore:
         consumes = [inbox for inbox in work.consumes if 0 < inbox <= len(held.posted)]
         consumed = held.consumed if consumes else set[int]()
         change = work.decide(Locked(held.head, now, message, {inbox: inbox not in consumed for inbox in consumes}))
-        self.days |= self._booked(change, now, budget)
+        self.days |= self._new_totals(change, now, budget)
         if change.head is not None:
             held.head = change.head
         held.rows += change.records
@@ -101,7 +101,7 @@ class MemoryStore:
         self.runs[work.run] = held
         return change.result
 
-    def _booked(self, change: Change[Any], now: float, budget: HomeBudget) -> dict[tuple[str, int], Amount]:
+    def _new_totals(self, change: Change[Any], now: float, budget: HomeBudget) -> dict[tuple[str, int], Amount]:
         """Return the new totals of days. Raises `HomeBudgetSpent`."""
         booking, days = change.booking, dict[tuple[str, int], Amount]()
         if booking is None or change.head is None:

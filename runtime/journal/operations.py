@@ -48,7 +48,7 @@ class ReadOperations(Generic[E]):
     async def _look(self, read: Callable[[StoreReader], T]) -> T:
         """Return what a function reads on one snapshot of the store."""
 
-    def _checked(self, text: str, place: str) -> str:
+    def _check_text(self, text: str, place: str) -> str:
         """Return a text that the store can take in a column. Raises `UsageProblem`."""
         return check_text(text, place)
 
@@ -71,9 +71,9 @@ class ReadOperations(Generic[E]):
         return await self._look(lambda reader: reader.totals(which))
 
     def _check_filter(self, which: RunFilter) -> None:
-        self._checked(which.status or "", "status")
-        self._checked(which.title_start, "title")
-        self._checked(which.run_start, "run")
+        self._check_text(which.status or "", "status")
+        self._check_text(which.title_start, "title")
+        self._check_text(which.run_start, "run")
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         """Implement `Journal.read`."""
@@ -140,7 +140,7 @@ class Operations(ReadOperations[E]):
     ) -> list[Record[E]]:
         """Implement `Journal.create`."""
         check_new(run, title, kind, format, owner=owner, placement=placement)
-        self._checked(owner or "", "owner")
+        self._check_text(owner or "", "owner")
         self._check_summary(summary)
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
         work = RunOperation(
@@ -160,7 +160,7 @@ class Operations(ReadOperations[E]):
     ) -> int:
         """Implement `Journal.claim`."""
         check_known_run(run)
-        self._checked(owner, "owner")
+        self._check_text(owner, "owner")
         work = RunOperation("claim", run, lambda locked: rules.claim(locked, owner, ttl, dead, kinds), resumes=True)
         head = await self._write(work)
         self._kinds[run] = head.kind, head.format
@@ -229,6 +229,6 @@ class Operations(ReadOperations[E]):
         return codec_of(self._codecs, run, *kind)
 
     def _check_summary(self, summary: Summary) -> None:
-        self._checked(summary.status, "status")
-        self._checked(summary.detail, "detail")
+        self._check_text(summary.status, "status")
+        self._check_text(summary.detail, "detail")
         check_size(len(summary.asks), "questions")

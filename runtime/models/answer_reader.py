@@ -73,7 +73,7 @@ class AnswerReader(ABC):
         """Return the pieces of the texts so far. The first text that is not empty is the reply."""
 
     @abstractmethod
-    def _reported(self) -> Usage | None:
+    def _reported_usage(self) -> Usage | None:
         """Return the usage that the stream has reported; None where it is missing or makes no sense."""
 
     @abstractmethod
@@ -143,9 +143,11 @@ class AnswerReader(ABC):
             text = f"the stream ended after {self.characters:,} characters, before the reply did"
             return Fault(kind=FaultKind.CUT, message=text, status=200)
         texts = [join_pieces(pieces) if pieces else None for pieces in self._texts()]
-        return self._completed(texts, reason=self._reason, usage=self._reported(), model=join_pieces([self._model]))
+        return self._build_reply(
+            texts, reason=self._reason, usage=self._reported_usage(), model=join_pieces([self._model])
+        )
 
-    def _failed(self, error: Any) -> Any:
+    def _stream_error(self, error: Any) -> Any:
         """Return an error of the stream in the form that `stream_fault` reads."""
         return error
 
@@ -162,7 +164,9 @@ class AnswerReader(ABC):
                 return Fault(kind=FaultKind.NO_API, message=f"a web page: {text_of_body}", status=200)
             return Fault(kind=FaultKind.BAD_REPLY, message=f"what is no {self.called}: {text_of_body}", status=200)
 
-    def _completed(self, texts: Iterable[str | None], *, reason: str, usage: Usage | None, model: str) -> Reply | Fault:
+    def _build_reply(
+        self, texts: Iterable[str | None], *, reason: str, usage: Usage | None, model: str
+    ) -> Reply | Fault:
         """Return the reply that an answer's parts are, as the server sent them.
 
         Its text is the first that is not empty, else the first that is there. Without a text it is empty where it was
@@ -218,7 +222,7 @@ class AnswerReader(ABC):
         except (ValueError, RecursionError):
             return False
         if isinstance(event, dict) and event.get("error"):
-            self._error, self.done = self._failed(event["error"]), True
+            self._error, self.done = self._stream_error(event["error"]), True
         elif isinstance(event, dict):
             self._take(event)
         return True

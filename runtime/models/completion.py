@@ -99,14 +99,14 @@ class CompletionReader(AnswerReader):
     def _texts(self) -> Sequence[list[str]]:
         return self._content, [] if self._calls > 1 else self._arguments, self._refusal
 
-    def _reported(self) -> Usage | None:
+    def _reported_usage(self) -> Usage | None:
         return read_usage(self._usage)
 
     def _read(self, body: bytes) -> Reply | Fault:
         completion = _completion(body)
         choice = completion.choices[0]
         message = choice.message
-        return self._completed(
+        return self._build_reply(
             (message.content, only_arguments(message.tool_calls), message.refusal),
             reason=choice.finish_reason or "",
             usage=read_usage(completion.usage),

@@ -149,7 +149,7 @@ class HttpModel(ABC):
     async def listed(self) -> Listed:
         """Ask the server which models it has, within `PROBE_SECONDS`; it costs nothing."""
         with trio.move_on_after(PROBE_SECONDS):
-            return await self._listed()
+            return await self._list_models()
         return Fault(kind=FaultKind.TIMEOUT, message=f"no answer within {PROBE_SECONDS:g} seconds")
 
     async def aclose(self) -> None:
@@ -173,7 +173,7 @@ class HttpModel(ABC):
                 self._window = await self.context_window()
         return None if self._window is None else too_long(request, self._window)
 
-    async def _asked(self, url: str, body: Any) -> Any:
+    async def _ask(self, url: str, body: Any) -> Any:
         """Return the JSON that the server answers, None for anything else; it costs nothing."""
         options: Any = {"headers": {"Accept-Encoding": "identity"}, "timeout": httpx2.Timeout(ASK_SECONDS)}
         try:
@@ -185,7 +185,7 @@ class HttpModel(ABC):
             return None
         return parse_answer(response.content)
 
-    async def _listed(self) -> Listed:
+    async def _list_models(self) -> Listed:
         timeout = httpx2.Timeout(PROBE_SECONDS, connect=PROBE_SECONDS)
         headers = {"Accept-Encoding": "identity"}
         try:
@@ -198,7 +198,7 @@ class HttpModel(ABC):
             # Not every server has the path: a 404, a 405 or another complaint about it says that it is there.
             return frozenset() if status in _NO_PATH or fault.kind is FaultKind.BAD_REQUEST else fault
         except self._sdk.connection_error as error:
-            return self._unanswered(error.__cause__ or error)
+            return self._connection_fault(error.__cause__ or error)
         except RejectedAnswer as rejected:
             return rejected.fault
         return listed_models(response.content)
@@ -248,7 +248,7 @@ class HttpModel(ABC):
             headers, text = error.response.headers, error.response.content
             return status_fault(error.status_code, headers, text, now=self._clock.now(), secret=self._secret)
         except self._sdk.connection_error as error:
-            return self._unanswered(error.__cause__ or error)
+            return self._connection_fault(error.__cause__ or error)
         except httpx2.HTTPError as error:
             return _connection_fault(error, self._secret)
         except RejectedAnswer as rejected:
@@ -256,7 +256,7 @@ class HttpModel(ABC):
         except UnicodeEncodeError:
             return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
 
-    def _unanswered(self, cause: BaseException) -> Fault:
+    def _connection_fault(self, cause: BaseException) -> Fault:
         """Return the fault for what an SDK takes for a lost connection."""
         if isinstance(cause, RejectedAnswer):
             return self._with_address(cause.fault, cause.content_type)

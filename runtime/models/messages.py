@@ -72,14 +72,14 @@ class MessageReader(AnswerReader):
     def _texts(self) -> Sequence[list[str]]:
         return self._arguments if len(self._calls) == 1 else [], self._text
 
-    def _reported(self) -> Usage | None:
+    def _reported_usage(self) -> Usage | None:
         return read_message_usage(self._usage) if self._usage_is_final else None
 
     def _read(self, body: bytes) -> Reply | Fault:
         message = _message(body)
         calls = [block.input for block in message.content if block.type == "tool_use"]
         texts = [block.text for block in message.content if block.type == "text" and block.text is not None]
-        return self._completed(
+        return self._build_reply(
             (_as_json(calls[0]) if len(calls) == 1 else None, "".join(texts) if texts else None),
             reason=_reason(message.stop_reason or ""),
             usage=read_message_usage(message.usage),
@@ -143,7 +143,7 @@ class MessageReader(AnswerReader):
         elif piece:
             self._grow(pieces, piece)
 
-    def _failed(self, error: Any) -> Any:
+    def _stream_error(self, error: Any) -> Any:
         """Return an error of a stream, with the status that its type stands for as its code."""
         status = _STATUSES.get(str(_fields(error).get("type")))
         return error if status is None else {**error, "code": status}

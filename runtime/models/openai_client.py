@@ -35,7 +35,7 @@ class OpenAIModel(HttpModel):
 
     async def context_window(self) -> ContextWindow | None:
         """Ask the server for the context window of the model, within `ASK_SECONDS`; None where it does not say it."""
-        return await ask_window(self._address, self._name, self._asked)
+        return await ask_window(self._address, self._name, self._ask)
 
     def _reader(self, mode: str, tokens_max: int) -> AnswerReader:
         return CompletionReader(

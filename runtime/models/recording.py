@@ -106,9 +106,9 @@ class RecordingModel:
         system, user = self._redacted(request.system), self._redacted(request.user)
         printed = fingerprint(system, user)
         same = [place for place, each in enumerate(self._answers) if each.fingerprint == printed]
-        place = self._chosen(same, request.request_id)
+        place = self._choose(same, request.request_id)
         if place is None and self._mode is RecordingMode.LENIENT:
-            place = self._chosen(range(len(self._answers)), request.request_id, only_own=True)
+            place = self._choose(range(len(self._answers)), request.request_id, only_own=True)
         if place is not None:
             self._used.add(place)
             return self._answers[place].answer
@@ -127,7 +127,7 @@ class RecordingModel:
     async def aclose(self) -> None:
         """Do nothing: whoever has opened the model for what is missing closes it."""
 
-    def _chosen(self, places: Sequence[int], request_id: str, *, only_own: bool = False) -> int | None:
+    def _choose(self, places: Sequence[int], request_id: str, *, only_own: bool = False) -> int | None:
         """Return the answer to the same request, else the first that is unused, else one to a try of the same call."""
         own = next((place for place in places if self._answers[place].request_id == request_id), None)
         if own is not None:

@@ -101,7 +101,7 @@ def test_a_limit_that_makes_no_sense_is_refused(wrong):
 
 
 def test_active_time_runs_out():
-    ledger = books(active_seconds=4.0).worked(3.5)
+    ledger = books(active_seconds=4.0).add_work(3.5)
     assert (ledger.active_left, ledger.shortfall(ZERO, 0.0)) == (0.5, None)
-    assert ledger.worked(0.5).shortfall(ZERO, 0.0) is Limit.ACTIVE_TIME
-    assert ledger.worked(9.0).active_left == 0.0
+    assert ledger.add_work(0.5).shortfall(ZERO, 0.0) is Limit.ACTIVE_TIME
+    assert ledger.add_work(9.0).active_left == 0.0

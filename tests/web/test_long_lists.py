@@ -100,7 +100,7 @@ async def test_a_prompt_is_rebuilt_from_the_nearest_kept_state_as_from_the_begin
         run = await web.start("long")
         await web.settled(run, "finished")
         reader = CachedReader(web.engine.journal, web.engine.kinds)
-        loaded, near = await reader.marked(run)
+        loaded, near = await reader.read_marked(run)
         assert near(len(loaded.records))[0] > 0
         make = loaded.kind.views.prompt
         requests = [each.event for each in loaded.records if each.event.kind == "generation_requested"]
@@ -150,7 +150,7 @@ async def test_a_long_run_is_folded_and_drawn_in_threads_and_comes_out_the_same(
             return await in_thread(work, *arguments, **options)
 
         async def look():
-            found.append(await reader.marked(run))
+            found.append(await reader.read_marked(run))
 
         for name in ("replan.runs.cached.AT_ONCE_MAX", "replan.web.run_parts.AT_ONCE_MAX"):
             monkeypatch.setattr(name, 3)

@@ -194,8 +194,8 @@ class _PostgresJournal(Operations[E], PostgresCursors):
         return self._link.estimate()
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
-        self._checked(host, "host")
-        self._checked(owner, "owner")
+        self._check_text(host, "host")
+        self._check_text(owner, "owner")
         drives = None if kinds is None else json.dumps(dict(kinds))
 
         def announced(cursor: Cursor, now: float) -> None:
@@ -244,7 +244,7 @@ class _PostgresJournal(Operations[E], PostgresCursors):
 
         return await self._reading.do(partial(retry_read, in_one_snapshot, self._retry_seconds))
 
-    def _checked(self, text: str, place: str) -> str:
+    def _check_text(self, text: str, place: str) -> str:
         if "\0" in check_text(text, place):
             raise UsageProblem("the text has a NUL character, which Postgres does not take", place=place)
         return text

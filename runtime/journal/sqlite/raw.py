@@ -143,9 +143,9 @@ class SqliteRaw(RawStore):
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
         """Implement `RawStore.carry_out`."""
         with transaction(self._connection):
-            return [self._carried_out(work) for work in works]
+            return [self._carry_out(work) for work in works]
 
-    def _carried_out(self, work: RunOperation[None]) -> JournalError | None:
+    def _carry_out(self, work: RunOperation[None]) -> JournalError | None:
         try:
             writing.carry_out(self._connection, work, self._now, NO_LIMIT, self._anchors)
         except JournalError as error:
@@ -158,7 +158,7 @@ class SqliteRaw(RawStore):
         with transaction(self._connection):
             for copy, spent in copies:
                 try:
-                    new = not self._received(copy.head, source)
+                    new = not self._has_received(copy.head, source)
                 except (RunExists, RunMoved) as error:
                     results.append(error)
                     continue
@@ -170,7 +170,7 @@ class SqliteRaw(RawStore):
             self._anchors.note_message(head.id, head.last_posted)
         return results
 
-    def _received(self, copy: RunHead, source: str) -> bool:
+    def _has_received(self, copy: RunHead, source: str) -> bool:
         """Tell whether the file has a run of the name. Raises as `rules.receive`, if that is not the copied one."""
         reader = SqliteReader(self._connection, self._now)
         try:

@@ -184,5 +184,5 @@ class CountsTheTimeBetweenDrivers(PlanningMachine):
     def evolve(self, state, event):
         after = super().evolve(state, event)
         if isinstance(event, RunResumed) and state.working:
-            return with_run(after, ledger=after.run.ledger.worked(max(0.0, event.at - state.run.now)))
+            return with_run(after, ledger=after.run.ledger.add_work(max(0.0, event.at - state.run.now)))
         return after

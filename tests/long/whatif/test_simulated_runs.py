@@ -46,7 +46,7 @@ def recorded(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_program_that_recorded_a_run_decides_the_same_again(seed):
     for stored in recorded(seed):
-        run = StoredRun.from_line(stored.to_line()).decoded(PLANNING.codec)
+        run = StoredRun.from_line(stored.to_line()).decode_events(PLANNING.codec)
         finding = compare_run(run, PLANNING, EditedRules(daily_budget=True))
         assert finding.outcome is FoldOutcome.SAME, finding
 
