@@ -18,7 +18,7 @@ from actors.quantities.quantity import Refusal, RefusalCode
 from actors.quantities.quoted import Found, Source, quoted_value
 from actors.quantities.unit_forms import with_words
 from actors.quantities.units import UnitTable
-from runtime.models.replies import total
+from runtime.core.total_readers import total
 
 QUOTE_MAX = 600
 """The most characters of a quote in a reply; a value with a longer one is rejected."""

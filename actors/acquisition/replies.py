@@ -18,7 +18,8 @@ from actors.quantities.formula import parse_formula
 from actors.quantities.units import UnitTable
 from actors.run.ids import step_of
 from runtime.core.pydantic_messages import describe
-from runtime.models.replies import Unreadable, read_reply, total
+from runtime.core.total_readers import total
+from runtime.models.replies import Unreadable, read_reply
 
 ATTEMPTS = 2
 """Replies to one question of a node: the first, and one more after the first could not be used."""

@@ -17,7 +17,7 @@ from actors.tools.uses import PersonUse, ToolSet, ToolUse
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict, limited
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
-from runtime.models.replies import total
+from runtime.core.total_readers import total
 
 PATHS_SHOWN = 5
 """The changed paths that a finding names."""

@@ -12,7 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding, Verdict
-from runtime.models.replies import ReplyCode, total
+from runtime.core.total_readers import total
+from runtime.models.replies import ReplyCode
 
 
 class Guard(Protocol):

@@ -17,7 +17,8 @@ from actors.values.artifacts import ended_early, indented_json
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.given import Given
 from actors.values.question_form import block
-from runtime.models.replies import Parsed, ReplyCode, read_reply, total
+from runtime.core.total_readers import total
+from runtime.models.replies import Parsed, ReplyCode, read_reply
 
 PLAN = "plan"
 """The role of the steps whose artifacts are plans."""

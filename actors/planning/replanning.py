@@ -18,7 +18,8 @@ from actors.planning.events import NeededAnswer, PlanningOutcome
 from actors.run.ids import child_run
 from actors.values.given import Given
 from runtime.core.ledger import Limits
-from runtime.models.replies import Parsed, read_reply, total
+from runtime.core.total_readers import total
+from runtime.models.replies import Parsed, read_reply
 
 UNSUCCESSFUL = "unsuccessful_run"
 """The only key of the JSON object that stands in the place of an artifact where a child run was unsuccessful."""

@@ -11,7 +11,8 @@ from actors.plans.formatting import describe_value, printable
 from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, NamedOutcome, Plan, Step
 from actors.values.findings import Code, Finding
 from actors.values.requirements import Requirement, own_ids, requirements_in
-from runtime.models.replies import ReplyCode, total
+from runtime.core.total_readers import total
+from runtime.models.replies import ReplyCode
 
 STEPS_MAX = 20_000
 """The most steps of a plan."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from actors.policy.table import Policy, Row
 from actors.values.findings import ReasonTag
-from runtime.models.replies import Parsed, read_reply, total
+from runtime.core.total_readers import total
+from runtime.models.replies import Parsed, read_reply
 
 CLASSIFIER = "failure_classifier"
 """The name of the classifier's prompt entry, and of the purpose of its calls."""

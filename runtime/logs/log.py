@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from runtime.core.events import Event, Record
 from runtime.core.names import span_id, trace_id
+from runtime.core.total_readers import listen
 from runtime.logs.redact import Redactor
-from runtime.models.replies import listen
 
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger

@@ -1,4 +1,4 @@
-"""Reads a model's reply: finds its one JSON value, parses it strictly, and turns errors of readers into rejections.
+"""Reads a model's reply: finds its one JSON value, and parses it strictly.
 
 `read_reply(text)` never raises. It returns either the value, or a code of the closed set `ReplyCode` with a message.
 Every pass over the text is linear, since the text is untrusted.
@@ -7,47 +7,12 @@ Every pass over the text is linear, since the text is untrusted.
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import wraps
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn
 
-P = ParamSpec("P")
-T = TypeVar("T")
-R = TypeVar("R")
-
-_listener: Callable[[str], None] | None = None
-
-
-def listen(listener: Callable[[str], None] | None) -> None:
-    """Call `listener` with what could not be read, while the exception is handled, from now on; None removes it."""
-    global _listener  # noqa: PLW0603 - one process, one log
-    _listener = listener
-
-
-def total(what: str, rejected: Callable[[str], R]) -> Callable[[Callable[P, T]], Callable[P, T | R]]:
-    """Make a reader total: where it raises, it returns `rejected` of one sentence that names `what` it reads."""
-
-    def decorate(read: Callable[P, T]) -> Callable[P, T | R]:
-        @wraps(read)
-        def reading(*args: P.args, **kwargs: P.kwargs) -> T | R:
-            try:
-                return read(*args, **kwargs)
-            except Exception as error:  # noqa: BLE001 - whatever a text of a model causes, it is not the end of its run
-                if _listener is not None:
-                    _listener(what)
-                return rejected(unread(what, error))
-
-        return reading
-
-    return decorate
-
-
-def unread(what: str, error: Exception) -> str:
-    """Return the sentence of a rejection. It has the exception's type and not its text, which may quote anything."""
-    return f"Replan could not read {what} ({type(error).__name__}); write it in a simpler form."
-
+from runtime.core.total_readers import total
 
 _QUICK = (",", "[", "{")
 _QUICK_BYTES = (b",", b"[", b"{")

@@ -23,12 +23,12 @@ from actors.run.state import NotStarted
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import bounded
 from replan.setup.plugins import registry
+from runtime.core import total_readers
 from runtime.core.ledger import Limits
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Mailed, Resumed, Woken
 from runtime.logs import log
 from runtime.logs.redact import Redactor
-from runtime.models import replies
 from runtime.models.port import Reply
 from tests.acquisition import stage as acquisition
 from tests.acquisition.states import BOOT, SMALL
@@ -55,10 +55,10 @@ PASSAGE = (
 def unread():
     """The exceptions that readers have raised; the boundary has turned each into a rejection."""
     heard = []
-    before = replies._listener
-    replies.listen(lambda what: heard.append((what, repr(sys.exc_info()[1]))))
+    before = total_readers._listener
+    total_readers.listen(lambda what: heard.append((what, repr(sys.exc_info()[1]))))
     yield heard
-    replies.listen(before)
+    total_readers.listen(before)
 
 
 def acquire(dice, sent):

@@ -97,8 +97,8 @@ def profile(
     from replan.tuning.step_measures import measure_steps
     from runtime.core.clock import SystemClock
 
-    target, root = Path(out), data_root()
-    check_target(target)
+    check_target(target := Path(out))
+    root = data_root()
     folder = target.with_suffix(".profile")
     config = read_user_config(locate_home().config)
     installation = Installation(registry_of(invocation), root, config, os.environ, SystemClock().now())
@@ -109,8 +109,7 @@ def profile(
     store = ResultsFolder(folder / "measured", prepared.header())
     trials = run_trials_of(prepared, store, jobs)
     measures = measure_steps(_events(prepared, store), PLAN_STEP)
-    fit = fit_profile(measures)
-    compared = prepare(write_definition(folder, comparing(chosen, fit), fit), installation)
+    compared = prepare(write_definition(folder, comparing(chosen, fit := fit_profile(measures)), fit), installation)
     simulated = run_trials_of(compared, ResultsFolder(folder / "compared", compared.header()), jobs)
     preference = choose_settings(compared, simulated)
     lines = [*_about_plans(trials, tasks), *_about_settings(fit, preference)]
