@@ -340,7 +340,7 @@ def test_the_log_has_the_traceback_of_a_reader_that_raised():
     stream = io.StringIO()
     log.configure(stream=stream, json=True, level="INFO", redactor=Redactor(()))
     try:
-        assert replies.total("the test", len)(broken)() == len(replies.unread("the test", OverflowError()))
+        assert total_readers.total("the test", len)(broken)() == len(total_readers.unread("the test", OverflowError()))
     finally:
         log.reset()
     line = json.loads(stream.getvalue())
