@@ -70,7 +70,7 @@ def open_wakeup(url: str, place: str) -> WakeUp:
 def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatcher]:
     """Return the engine that places runs on workers, in the database with this URL, for messages named `place`.
 
-    Raises `UsageProblem`; entering raises as `runtime.dispatch.procrastinate.open_dispatcher` does.
+    Raises `UsageProblem`; entering raises the errors of `runtime.dispatch.procrastinate.open_dispatcher`.
     """
     if find_spec("procrastinate") is None:
         raise UsageProblem("workers need the extra worker", hint=install_command("worker"))
@@ -81,7 +81,10 @@ def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatc
 
 
 def shown_url(url: str, place: str) -> str:
-    """Return the part of a database's URL that may be shown: its servers and its name. Raises as `open_wakeup`."""
+    """Return the part of a database's URL that may be shown: its servers and its name.
+
+    Raises the errors of `open_wakeup`.
+    """
     check_extra()
     from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
 

@@ -26,7 +26,7 @@ def shown_url(url: str) -> str:
 
 @contextmanager
 def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspection | None]:
-    """Open a journal to check it, in one snapshot; None where there is none. Raises as the journal's opening does."""
+    """Open a journal to check it, in one snapshot; None where there is none. Raises the errors of opening a journal."""
     path = _path(url)
     if path is None:
         from runtime.journal.postgres import raw as postgres  # noqa: PLC0415 -- of an extra, after its check
@@ -47,7 +47,7 @@ def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspec
 def open_raw(url: str, *, make: bool = False, use_another: str = USE_ANOTHER) -> Iterator[RawStore]:
     """Open a journal to copy runs from or to; only with `make` a missing file is made.
 
-    Raises as the journal's opening does, and `UsageProblem` for a missing file.
+    Raises the errors of opening a journal, and `UsageProblem` for a missing file.
     """
     path = _path(url)
     if path is None:
@@ -70,7 +70,7 @@ def upgrade(
     """Bring a journal to this release's version and return it.
 
     Roles of a database, given by their kind, get their rights. Where the extra `worker` is installed, a database gets
-    the tables of the queue of workers, too. Raises as the journal's opening does, and `UsageProblem` for roles where
+    the tables of the queue of workers, too. Raises the errors of opening a journal, and `UsageProblem` for roles where
     there are none.
     """
     path = _path(url)

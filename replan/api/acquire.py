@@ -56,5 +56,5 @@ async def aacquire(
 
 @same_parameters(aacquire)
 def acquire(profile: str | Path, goal: str, **options: Any) -> AcquisitionResult:
-    """Fill the schema of a profile, as `aacquire` does, outside of a trio or asyncio program."""
+    """Fill the schema of a profile, without an event loop. Parameters and errors are those of `aacquire`."""
     return blocking("acquire", partial(aacquire, profile, goal, **options))

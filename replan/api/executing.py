@@ -114,7 +114,7 @@ async def aexecute(plan: AnyPlan, **options: Any) -> ExecutionResult:
 
 @same_parameters(start_execution)
 def execute(plan: AnyPlan, **options: Any) -> ExecutionResult:
-    """Execute a plan and return the result, as `aexecute` does, outside of a trio or asyncio program."""
+    """Execute a plan and return the result, without an event loop. Parameters and errors are those of `aexecute`."""
     return blocking("execute", partial(aexecute, plan, **options))
 
 
@@ -167,7 +167,7 @@ async def ado(
 
 @same_parameters(ado)
 def do(problem: str = "", **options: Any) -> Done:
-    """Plan a problem and execute the plan, as `ado` does, outside of a trio or asyncio program."""
+    """Plan a problem and execute the plan, without an event loop. Parameters and errors are those of `ado`."""
     return blocking("do", partial(ado, problem, **options))
 
 
@@ -185,7 +185,7 @@ async def _start(plan: AnyPlan, options: ExecutionOptions, how: Driving) -> Asyn
 
 
 async def _source(plan: AnyPlan, how: Driving) -> PlanToExecute:
-    """Return the plan to execute. Raises `UsageProblem` for a value that is none, and as `plan_of_run` does."""
+    """Return the plan to execute. Raises `UsageProblem` for a value that is none, and the errors of `plan_of_run`."""
     given: object = plan  # whatever a caller passes
     match given:
         case Path():

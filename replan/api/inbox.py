@@ -37,22 +37,25 @@ async def aanswer(question: str, text: str, *, home: Home = None) -> AnswerRecei
 
 
 async def adecline(question: str, *, home: Home = None) -> AnswerReceipt:
-    """Decline a question; `AnswerReceipt.otherwise` says what happens without an answer. Raises as `aanswer` does."""
+    """Decline a question; `AnswerReceipt.otherwise` says what happens without an answer.
+
+    Raises the errors of `aanswer`.
+    """
     return await at_home(home, lambda engine: engine.decline(question, via="python"))
 
 
 def tell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
-    """Post a message to a run, as `atell` does, outside of a trio or asyncio program."""
+    """Post a message to a run, without an event loop. Parameters and errors are those of `atell`."""
     blocking("tell", partial(atell, run, text, kind=kind, home=home))
 
 
 def answer(question: str, text: str, *, home: Home = None) -> AnswerReceipt:
-    """Answer a question, as `aanswer` does, outside of a trio or asyncio program."""
+    """Answer a question, without an event loop. Parameters and errors are those of `aanswer`."""
     return blocking("answer", partial(aanswer, question, text, home=home))
 
 
 def decline(question: str, *, home: Home = None) -> AnswerReceipt:
-    """Decline a question, as `adecline` does, outside of a trio or asyncio program."""
+    """Decline a question, without an event loop. Parameters and errors are those of `adecline`."""
     return blocking("decline", partial(adecline, question, home=home))
 
 
@@ -83,5 +86,5 @@ async def alimits(
 
 @same_parameters(alimits)
 def limits(run: str, **options: Any) -> RunResult:
-    """Change the limits of a run, as `alimits` does, outside of a trio or asyncio program."""
+    """Change the limits of a run, without an event loop. Parameters and errors are those of `alimits`."""
     return blocking("limits", partial(alimits, run, **options))

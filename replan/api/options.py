@@ -42,7 +42,10 @@ def environment_of(home: Home) -> Mapping[str, str]:
 
 
 async def at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
-    """Do work on a home, from trio or asyncio. The home is opened for it, and not created. Raises as `open_home`."""
+    """Do work on a home, from trio or asyncio. The home is opened for it, and not created.
+
+    Raises the errors of `open_home`.
+    """
 
     async def opened() -> T:
         async with open_home(environment=environment_of(home), make=False) as engine:
@@ -167,7 +170,7 @@ class Driving:
 
     @asynccontextmanager
     async def open_engine(self) -> AsyncIterator[Engine]:
-        """Open the home, and yield the engine over its journal with the plug-ins. Raises as `open_home` does."""
+        """Open the home, and yield the engine over its journal with the plug-ins. Raises the errors of `open_home`."""
         known = registry(self.guards, self.generators)
         if isinstance(self.home, Memory):
             clock, kinds = SystemClock(), Kinds()

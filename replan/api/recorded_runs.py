@@ -53,7 +53,7 @@ async def awhatif(
 
 
 def whatif(*runs: str, **options: Any) -> tuple[RunComparison, ...]:
-    """Fold recorded runs under edited rules, as `awhatif` does, outside of a trio or asyncio program."""
+    """Fold recorded runs under edited rules, without an event loop. Parameters and errors are those of `awhatif`."""
     return blocking("whatif", partial(awhatif, *runs, **options))
 
 

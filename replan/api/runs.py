@@ -155,7 +155,7 @@ async def aresume(run: str, **options: Any) -> RunResult:
 
 @same_parameters(drive)
 def resume(run: str, **options: Any) -> RunResult:
-    """Resume a run, as `aresume` does, outside of a trio or asyncio program."""
+    """Resume a run, without an event loop. Parameters and errors are those of `aresume`."""
     return blocking("resume", partial(aresume, run, **options))
 
 
@@ -165,7 +165,7 @@ async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeyw
 
     Its outcome is `undone` once nothing is left; where an undo fails, or nobody knows what a call did, `ask` is asked.
     The keywords are those of `drive`. Raises `UsageProblem` for a run of another kind, with nothing to undo, or that is
-    undone already, and as `aresume` does.
+    undone already, and the errors of `aresume`.
     """
 
     async def post(engine: Engine) -> None:
@@ -177,7 +177,7 @@ async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeyw
 
 @same_parameters(aundo)
 def undo(run: str, **options: Any) -> RunResult:
-    """Undo what an execution did, as `aundo` does, outside of a trio or asyncio program."""
+    """Undo what an execution did, without an event loop. Parameters and errors are those of `aundo`."""
     return blocking("undo", partial(aundo, run, **options))
 
 
@@ -217,7 +217,7 @@ async def afork(
 
 @same_parameters(afork)
 def fork(run: str, **options: Any) -> str:
-    """Record a fork of a run, as `afork` does, outside of a trio or asyncio program."""
+    """Record a fork of a run, without an event loop. Parameters and errors are those of `afork`."""
     return blocking("fork", partial(afork, run, **options))
 
 
@@ -249,7 +249,7 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
 
 
 def read_attachments(files: Sequence[Path | str], folder: Path | str | None, problem: str) -> tuple[Attachment, ...]:
-    """Return the texts of attached files, and of a repository's. Raises `UsageProblem` as `attach` does."""
+    """Return the texts of attached files, and of a repository's. Raises the `UsageProblem` errors of `attach`."""
     if isinstance(files, str | Path):
         raise UsageProblem("should be a list of files, not one", place="attach", hint=f"attach=[{str(files)!r}]")
     if not files and folder is None:

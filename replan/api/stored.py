@@ -136,23 +136,23 @@ async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False
 
 @same_parameters(aruns)
 def runs(**options: Any) -> tuple[RunSummary, ...]:
-    """Return the runs of a home, as `aruns` does, outside of a trio or asyncio program."""
+    """Return the runs of a home, without an event loop. Parameters and errors are those of `aruns`."""
     return blocking("runs", partial(aruns, **options))
 
 
 def show(run: str, *, home: Home = None) -> RunResult:
-    """Return the result of a run, as `ashow` does, outside of a trio or asyncio program."""
+    """Return the result of a run, without an event loop. Parameters and errors are those of `ashow`."""
     return blocking("show", partial(ashow, run, home=home))
 
 
 def cancel(run: str, *, home: Home = None) -> RunResult:
-    """Cancel a run for good, as `acancel` does, outside of a trio or asyncio program."""
+    """Cancel a run for good, without an event loop. Parameters and errors are those of `acancel`."""
     return blocking("cancel", partial(acancel, run, home=home))
 
 
 @same_parameters(adelete)
 def delete(run: str, **options: Any) -> None:
-    """Delete a run for good, as `adelete` does, outside of a trio or asyncio program."""
+    """Delete a run for good, without an event loop. Parameters and errors are those of `adelete`."""
     blocking("delete", partial(adelete, run, **options))
 
 
@@ -206,5 +206,5 @@ async def aadmit(
 
 @same_parameters(aadmit)
 def admit(kind: str, task: Any, **options: Any) -> str:
-    """Record the start of a run of a kind, as `aadmit` does, outside of a trio or asyncio program."""
+    """Record the start of a run of a kind, without an event loop. Parameters and errors are those of `aadmit`."""
     return blocking("admit", partial(aadmit, kind, task, **options))

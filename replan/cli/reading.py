@@ -34,7 +34,10 @@ Work = Callable[["RunReader"], Coroutine[Any, Any, T]]
 
 
 def reading(invocation: Invocation, work: Work[T]) -> T:
-    """Return what a command reads from the home; wrong settings are only a warning. Raises as `open_home` does."""
+    """Return what a command reads from the home; wrong settings are only a warning.
+
+    Raises the errors of `open_home`.
+    """
     home = locate_home()
     at_once = not (invocation.verbose or invocation.log_json) and database_url() is None
     if at_once and home.journal.exists() and os.access(home.folder, os.W_OK):
@@ -88,7 +91,7 @@ async def _read(invocation: Invocation, work: Work[T]) -> T:
 
 
 async def resolve_named(reader: "RunReader", name: str) -> str:
-    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `run_ids.resolve_run`."""
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises the errors of `run_ids.resolve_run`."""
     return await run_ids.resolve_run(reader.journal, name)
 
 

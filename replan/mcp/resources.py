@@ -78,7 +78,7 @@ TEMPLATES = (
 
 
 async def read_resource(desk: Desk, uri: str) -> Any:
-    """Return a resource as plain data. Raises `UsageProblem` for an unknown one, and as `Reading.read` does."""
+    """Return a resource as plain data. Raises `UsageProblem` for an unknown one, and the errors of `Reading.read`."""
     if uri == "replan://offer":
         return offer_of(desk)
     if uri == RUNS or uri.startswith(f"{RUNS}?"):

@@ -96,7 +96,7 @@ async def serve_mcp(
     """Serve the runs of a home until a stop is requested, over stdio also until the client closes its end.
 
     `opened` is called with the address once the server listens on one. Raises `UsageProblem` for a port that cannot be
-    used, and as `host` does.
+    used, and the errors of `host`.
     """
     waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
     desk = Desk(

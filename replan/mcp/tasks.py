@@ -30,7 +30,9 @@ TERMINAL = frozenset({"completed", "failed", "cancelled"})
 
 
 async def read_task(call: ToolCall, run: str) -> dict[str, Any]:
-    """Return a task with its forms, its result or its error. Raises as `read_shown`, and for a run of another tenant.
+    """Return a task with its forms, its result or its error.
+
+    Raises the errors of `read_shown`, and for a run of another tenant.
 
     Forms are there only where the client shows them and may answer; else `statusMessage` says how to answer.
     """

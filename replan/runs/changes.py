@@ -109,7 +109,7 @@ async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
 
     A run that nobody drives ends here; another process takes the message, within `CANCEL_SECONDS` or later. Raises
     `UsageProblem` for a run that has finished, also where it came to another end before it took the message; it says
-    that `shown_by` shows it (by default the command). Raises as `Engine.cancel` does.
+    that `shown_by` shows it (by default the command). Raises the errors of `Engine.cancel`.
     """
     hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
     row = await engine.journal.row(run)

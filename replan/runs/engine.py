@@ -95,7 +95,7 @@ class Engine(RunPoster):
     """Keeps the runs that a server has read lately; None reads a run from the journal each time."""
 
     async def read(self, run: str) -> Loaded:
-        """Return a run's kind, state and records. Raises as `RunReader.read` does."""
+        """Return a run's kind, state and records. Raises the errors of `RunReader.read`."""
         return await (super().read(run) if self.cache is None else self.cache.read(run))
 
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
@@ -115,7 +115,7 @@ class Engine(RunPoster):
     ) -> RunResult:
         """Start a new run and drive it to its end, a question, or a stop.
 
-        It is admitted in the transaction of its first records. Raises as `admit` does.
+        It is admitted in the transaction of its first records. Raises the errors of `admit`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = self._first(prepared, name)
@@ -169,7 +169,7 @@ class Engine(RunPoster):
         """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.
 
         No model is called, and no tool; what is left of a killed driver's tools is ended. A run that has finished is
-        left as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`, and as `cancel` does.
+        left as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.
         """
         await check_own(self, run, "cancel RUN")
         return await self.end_cancelled(run)

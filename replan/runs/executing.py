@@ -78,7 +78,10 @@ def plan_in_file(name: str, text: str) -> PlanToExecute:
 
 
 def read_plan_file(name: str) -> PlanToExecute:
-    """Return the plan in a file. Raises `UsageProblem` as `plan_in_file`, and for a file that cannot be read."""
+    """Return the plan in a file.
+
+    Raises the `UsageProblem` errors of `plan_in_file`, and for a file that cannot be read.
+    """
     try:
         with Path(name).open("rb") as file:
             data = file.read(BYTES_MAX + 1)

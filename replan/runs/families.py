@@ -65,8 +65,8 @@ async def top_of(engine: "RunReader", run: str) -> str:
 async def check_own(engine: "RunReader", run: str, way: str) -> None:
     """Check that a run is no step of another, which alone goes on with it.
 
-    `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and as
-    `top_of` does.
+    `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and the
+    errors of `top_of`.
     """
     top = await top_of(engine, run)
     if top != run:

@@ -220,7 +220,7 @@ class QuestionPage:
 async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:
     """Return the open questions of a run as plain data, in the order of `in_order`.
 
-    Raises as `RunReader.read` does, and `RunMoved`.
+    Raises the errors of `RunReader.read`, and `RunMoved`.
     """
     row = await reader.journal.row(run)
     check_here(run, row.owner)

@@ -35,7 +35,10 @@ class RunPoster(RunReader):
         return await self._post(question, partial(inbox.post_answer, text=text, via=via, person=person))
 
     async def decline(self, question: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
-        """Post that a question will not be answered; the receipt says what happens then. Raises as `answer` does."""
+        """Post that a question will not be answered; the receipt says what happens then.
+
+        Raises the errors of `answer`.
+        """
         return await self._post(question, partial(inbox.post_decline, via=via, person=person))
 
     async def _post(self, question: str, post: Callable[..., Awaitable[AnswerReceipt]]) -> AnswerReceipt:

@@ -61,7 +61,7 @@ def prepare(
     """Prepare a planning run with the user's settings.
 
     `model` is as after `--model`; None takes the environment's or the config file's. `config` takes the place of the
-    home's config file. Raises `UsageProblem` as `prepare_run` does, and for a wrong config file.
+    home's config file. Raises the `UsageProblem` errors of `prepare_run`, and for a wrong config file.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)
@@ -93,7 +93,7 @@ def prepare_run(
     attachments: tuple[Attachment, ...] = (),
     pddl: PddlTexts | None = None,
 ) -> RunRequest:
-    """Return a planning run that may begin. Raises `UsageProblem` as `actors.planning.prepare` does."""
+    """Return a planning run that may begin. Raises the `UsageProblem` errors of `actors.planning.prepare`."""
     setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
     return prepare_planning(PlanningInput(problem, options, attachments, pddl), setup)
 

@@ -39,7 +39,7 @@ class RunReader:
         return self.kinds.get(run, row.kind, row.format)
 
     async def read(self, run: str) -> "Loaded":
-        """Return a run's kind, state and records. Raises as `kind_of` does, and `JournalDamaged`."""
+        """Return a run's kind, state and records. Raises the errors of `kind_of`, and `JournalDamaged`."""
         from replan.runs.loaded import Loaded  # noqa: PLC0415 -- as the module says
         from runtime.core.machine import fold  # noqa: PLC0415
 
@@ -48,7 +48,7 @@ class RunReader:
         return Loaded(kind, fold(kind.machine, (each.event for each in records)), records)
 
     async def read_with_row(self, run: str) -> "tuple[Loaded, RunRow]":
-        """Return a run as `read` does, and its status row after the same record. Raises as `read` does.
+        """Return a run as `read` does, and its status row after the same record. Raises the errors of `read`.
 
         The journal is read again where a driver has appended in between, at most `READ_TRIES` times.
         """
@@ -60,12 +60,12 @@ class RunReader:
         return loaded, row
 
     async def load(self, run: str) -> tuple[Any, list[Record[Any]]]:
-        """Return a run's state and its records. Raises as `read` does."""
+        """Return a run's state and its records. Raises the errors of `read`."""
         loaded = await self.read(run)
         return loaded.state, loaded.records
 
     async def result(self, run: str) -> "RunResult":
-        """Return the result of a run so far. Raises as `read` does."""
+        """Return the result of a run so far. Raises the errors of `read`."""
         loaded, row = await self.read_with_row(run)
         with_inbox = await self.with_inbox(run, loaded)
         hosted = await self.hosted(row.kind, row.format)
@@ -92,11 +92,14 @@ class RunReader:
         return loaded.after(await self.journal.inbox(run, loaded.inbox))
 
     async def state_with_inbox(self, run: str) -> Any:
-        """Return a run's state as `with_inbox` does. Raises as `read` does."""
+        """Return a run's state as `with_inbox` does. Raises the errors of `read`."""
         return await self.with_inbox(run, await self.read(run))
 
     async def common_with_inbox(self, run: str) -> "RunState[Any] | None":
-        """Return the common part of a run's state as `with_inbox` does; None before it began. Raises as `read` does."""
+        """Return the common part of a run's state as `with_inbox` does; None before it began.
+
+        Raises the errors of `read`.
+        """
         loaded = await self.read(run)
         return loaded.kind.run_state(await self.with_inbox(run, loaded))
 

@@ -61,7 +61,7 @@ class ShownRun:
 
 
 async def read_shown(reader: "RunReader", run: str) -> ShownRun:
-    """Return one run to be shown. Raises as `RunReader.read` does."""
+    """Return one run to be shown. Raises the errors of `RunReader.read`."""
     loaded, row = await reader.read_with_row(run)
     with_inbox, top = await reader.with_inbox(run, loaded), await top_of(reader, run)
     hosted = await reader.hosted(row.kind, row.format)

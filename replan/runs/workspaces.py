@@ -49,7 +49,7 @@ async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, 
     """Record the start of an execution for a host, unless another one works in its workspace.
 
     Where two are admitted at once, each finds the other, and both are cancelled: neither has done anything yet. Raises
-    `UsageProblem` then, and as `ensure_unused` does.
+    `UsageProblem` then, and the errors of `ensure_unused`.
     """
     folder = Path(request.config.workspace)
     await ensure_unused(engine, folder, home)

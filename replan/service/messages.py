@@ -51,8 +51,8 @@ async def answer_question(service: Service, question: str, text: str | None, *, 
 async def tell(service: Service, who: Principal, run: str, text: str, kind: str, *, key: str = "") -> Posted:
     """Post a note or a requirement; a run that had ended, and is reopened by it, goes on.
 
-    `key` is a hashed idempotency key. Raises `RequestRefused` for another message with the same one, and as
-    `Engine.tell` does.
+    `key` is a hashed idempotency key. Raises `RequestRefused` for another message with the same one, and the errors of
+    `Engine.tell`.
     """
     posted = _unless_conflict(await service.engine.tell(run, text, kind, key=key[:KEY_LETTERS]))
     await _go_on_where_reopened(service, who, run)
@@ -62,7 +62,7 @@ async def tell(service: Service, who: Principal, run: str, text: str, kind: str,
 async def change_limits(service: Service, who: Principal, run: str, changes: Changes, *, key: str = "") -> Posted:
     """Post changed limits, as far as the ceilings allow; a run that had ended because of them goes on.
 
-    Raises `UsageProblem`, whose place is the limit, and as `tell` does.
+    Raises `UsageProblem`, whose place is the limit, and the errors of `tell`.
     """
     if not changes:
         raise UsageProblem("no limit is given", place="limits", hint="name those that change")
@@ -81,7 +81,7 @@ async def resume(service: Service, who: Principal, run: str) -> None:
 async def undo(service: Service, who: Principal, run: str) -> Posted:
     """Have everything undone that an execution did, the last call first, also after its end.
 
-    Raises `RequestRefused` where the run does not go on yet, and as `Engine.undo` does.
+    Raises `RequestRefused` where the run does not go on yet, and the errors of `Engine.undo`.
     """
     posted = await service.engine.undo(run)
     await _go_on_where_reopened(service, who, run)
@@ -91,7 +91,7 @@ async def undo(service: Service, who: Principal, run: str) -> Posted:
 async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
     """Cancel a run; return whether it has ended. One that is cancelled already stays so.
 
-    Raises as `cancel_run` does, with the same `shown_by`.
+    Raises the errors of `cancel_run`, with the same `shown_by`.
     """
     summary = (await service.engine.journal.row(run)).summary
     if (summary.status, summary.detail) == ("finished", "cancelled"):

@@ -169,7 +169,10 @@ class Service:
 async def drive_runs(
     engine: Engine, config: UserConfig, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
 ) -> None:
-    """Drive the runs of a home, and those that are asked for, until a stop is requested. Raises as `host` does."""
+    """Drive the runs of a home, and those that are asked for, until a stop is requested.
+
+    Raises the errors of `host`.
+    """
     async with trio.open_nursery() as nursery:
         nursery.start_soon(partial(resume_requested, engine, runs, stop=stop, report=report))
         nursery.start_soon(partial(host, engine, runs_max=config.host.runs_max, stop=stop, report=report))
@@ -199,7 +202,7 @@ def at_rest(service: Service, shown: ShownRun) -> bool:
 
 
 async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
-    """Return a run once it rests, or as it is after some seconds. Raises as `read_shown` does."""
+    """Return a run once it rests, or as it is after some seconds. Raises the errors of `read_shown`."""
     shown = await read_shown(service.reader, run)
     last_facts: tuple[object, ...] = ()
     with trio.move_on_after(seconds):

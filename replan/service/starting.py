@@ -28,7 +28,10 @@ Begin = Callable[[Engine, str], Awaitable[str]]
 
 
 async def start(service: Service, who: Principal, order: Order) -> str:
-    """Record the start of a planning run that a client has ordered; return its id. Raises as `start_prepared`."""
+    """Record the start of a planning run that a client has ordered; return its id.
+
+    Raises the errors of `start_prepared`.
+    """
     return await start_prepared(service, who, prepare_planning(service, order))
 
 
@@ -50,8 +53,8 @@ async def start_prepared(
 async def start_fork(service: Service, who: Principal, origin: str, wanted: ForkRequest, *, key: str, mark: str) -> str:
     """Record a fork that a client has ordered; return its id. `key` is a hashed idempotency key, empty for none.
 
-    Raises as `replan.runs.forks.fork_run` and `start_prepared` do, and `RequestRefused` where the key came with another
-    order, or where the run is an execution and clients may execute no plans.
+    Raises the errors of `replan.runs.forks.fork_run` and `start_prepared`, and `RequestRefused` where the key came with
+    another order, or where the run is an execution and clients may execute no plans.
     """
     if (await service.engine.journal.row(origin)).kind == EXECUTION:
         service.check_execute()

@@ -87,7 +87,9 @@ class Store:
         return self._known[1]
 
     def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
-        """Write the content that `work` returns, durably, and return its second value. Raises as `read`, and `OSError`.
+        """Write the content that `work` returns, durably, and return its second value.
+
+        Raises the errors of `read`, and `OSError`.
 
         Nobody else changes the file meanwhile.
         """

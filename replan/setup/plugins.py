@@ -263,7 +263,7 @@ def registry(
 
     Raises:
         UsageProblem: one that is passed or of a file takes a built-in name, so that a resume without it would silently
-            do something else; and as `load_plugin_files` does.
+            do something else; and the errors of `load_plugin_files`.
     """
     own = load_plugin_files(files)
     for group, plugins in (

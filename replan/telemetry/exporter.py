@@ -184,7 +184,10 @@ class Exporter:
         return True
 
     async def _read(self, row: Behind) -> tuple[Trace, list[Any]]:
-        """Return the run's fold so far and the records that follow it. Raises as `Journal.read`, `UsageProblem`."""
+        """Return the run's fold so far and the records that follow it.
+
+        Raises the errors of `Journal.read`, `UsageProblem`.
+        """
         kind = self._kinds.get(row.run, row.kind, row.format)
         trace = self._traces.pop(row.run, None)
         if trace is None or trace.seq != row.position:  # Another process has exported in between.

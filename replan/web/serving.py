@@ -48,7 +48,7 @@ async def serve_home(
 
     `opened` is called with the one-time address once the server listens; behind a `proxy`, with its public address.
     Without one, `listen` must be the loopback address. Raises `UsageProblem` for an address that cannot be used, and
-    as `host` does.
+    the errors of `host`.
     """
     check_listen(listen, proxy)
     listening = bind_socket(port, listen)

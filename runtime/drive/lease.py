@@ -52,7 +52,10 @@ class LeaseKeeper:
     async def admit(
         self, admission: Admission, facts: Sequence[Fact[Any]], summary: Summary, *, overdraw: bool
     ) -> list[Record[Any]]:
-        """Admit a new run with its first records, and take it, in one transaction. Raises as `Journal.create`."""
+        """Admit a new run with its first records, and take it, in one transaction.
+
+        Raises the errors of `Journal.create`.
+        """
         end, terms, new = self._end_from_now(), self._terms, admission
         records = await self._journal.create(
             self._run,

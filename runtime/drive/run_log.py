@@ -155,8 +155,9 @@ class RunLog(Generic[S, E]):
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
         """Append facts and the decisions that follow from them all, as far as the daily budget allows.
 
-        Each fact comes with the id of the posted message that it consumes, or None. The machine decides anew about
-        what is left out when the next message comes; it pauses where `goes_on` says that none will. Raises as `append`.
+        Each fact comes with the id of the posted message that it consumes, or None. The machine decides anew about what
+        is left out when the next message comes; it pauses where `goes_on` says that none will. Raises the errors of
+        `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))
@@ -234,8 +235,8 @@ class RunLog(Generic[S, E]):
     ) -> None:
         """Append events and the state that they lead to; the first ones consume the posted messages in `inbox`.
 
-        The first events of a new run admit it. Raises as `Journal.append`: `Fenced`, `StorageFull`, `JournalBusy`,
-        `HomeBudgetSpent`; for a new run as `Journal.create`: `RunExists`.
+        The first events of a new run admit it. Raises the errors of `Journal.append`: `Fenced`, `StorageFull`,
+        `JournalBusy`, `HomeBudgetSpent`; for a new run as `Journal.create`: `RunExists`.
         """
         facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
         summary = self._machine.summary(state)
@@ -251,7 +252,7 @@ class RunLog(Generic[S, E]):
             mark_point("finish.after")
 
     async def _append_facts(self, facts: Sequence[Fact[E]], summary: Summary, *, overdraw: bool) -> list[Record[E]]:
-        """Write facts, and measure how long that takes. Raises as `append` does."""
+        """Write facts, and measure how long that takes. Raises the errors of `append`."""
         started_at = trio.current_time()
         if self._admission is not None:
             records = await self._lease.admit(self._admission, facts, summary, overdraw=overdraw)

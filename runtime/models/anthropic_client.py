@@ -141,7 +141,7 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def open_sdk(secret: str, base_url: str, reply_bytes_max: int) -> Sdk:
-    """Return Anthropic's SDK for a server. Raises `UsageProblem` as `open_client` does."""
+    """Return Anthropic's SDK for a server. Raises the `UsageProblem` errors of `open_client`."""
     client = open_client(
         lambda http: anthropic.AsyncAnthropic(
             api_key=secret or "none", base_url=base_url, max_retries=0, http_client=http, open_telemetry=False

@@ -70,7 +70,7 @@ class OpenAIModel(HttpModel):
 
 
 def open_sdk(secret: str, base_url: str, reply_bytes_max: int) -> Sdk:
-    """Return OpenAI's SDK for a server. Raises `UsageProblem` as `open_client` does."""
+    """Return OpenAI's SDK for a server. Raises the `UsageProblem` errors of `open_client`."""
     client = open_client(
         lambda http: openai.AsyncOpenAI(api_key=secret or "none", base_url=base_url, max_retries=0, http_client=http),
         refused=openai.OpenAIError,

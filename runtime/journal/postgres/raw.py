@@ -190,7 +190,7 @@ def _values(head: RunHead) -> tuple[Any, ...]:
 def open_raw(address: DatabaseAddress) -> Iterator[PostgresRaw]:
     """Open a database to move runs out of it or into it; its tables are made if they are missing.
 
-    Raises as `open_postgres`.
+    Raises the errors of `open_postgres`.
     """
     try:
         with closing(DatabaseLink(address)) as link:

@@ -188,7 +188,7 @@ def version_of(connection: Connection, place: str) -> int:
 def check(connection: Connection, place: str) -> None:
     """Make the tables where there are none, and check their version.
 
-    Raises as `version_of`, and `JournalUnreadable` for an earlier version and a role that may not make them.
+    Raises the errors of `version_of`, and `JournalUnreadable` for an earlier version and a role that may not make them.
     """
     check_upgraded(version_of(connection, place) or upgrade(connection, place), place)
 
@@ -203,7 +203,7 @@ def check_upgraded(version: int, place: str) -> None:
 def upgrade(connection: Connection, place: str) -> int:
     """Bring the tables to this release's version and return it.
 
-    Raises as `version_of`, and `JournalUnreadable` where the role may not.
+    Raises the errors of `version_of`, and `JournalUnreadable` where the role may not.
     """
     for _ in range(TRIES):
         try:

@@ -171,7 +171,10 @@ class SqliteRaw(RawStore):
         return results
 
     def _has_received(self, copy: RunHead, source: str) -> bool:
-        """Tell whether the file has a run of the name. Raises as `rules.receive`, if that is not the copied one."""
+        """Tell whether the file has a run of the name.
+
+        Raises the errors of `rules.receive`, if that is not the copied one.
+        """
         reader = SqliteReader(self._connection, self._now)
         try:
             found = reader.head(copy.run)
@@ -233,7 +236,7 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 def open_raw(path: Path, now: float, use_another: str, *, make: bool = False) -> Iterator[SqliteRaw]:
     """Open a file to move runs out of it or into it; only with `make` a missing one is made.
 
-    Raises as `open_sqlite`, and `UsageProblem` where there is none.
+    Raises the errors of `open_sqlite`, and `UsageProblem` where there is none.
     """
     with open_writer(path, use_another, make=make) as (connection, noted):
         yield SqliteRaw(connection, noted, now)
@@ -241,7 +244,7 @@ def open_raw(path: Path, now: float, use_another: str, *, make: bool = False) ->
 
 @contextmanager
 def open_writer(path: Path, use_another: str, *, make: bool = True) -> Iterator[tuple[apsw.Connection, Anchors]]:
-    """Open a file for writing, with its anchors. Raises as `open_raw`."""
+    """Open a file for writing, with its anchors. Raises the errors of `open_raw`."""
     if not make and not path.exists():
         raise UsageProblem("there is no journal here", place=str(path), hint="name a home, or a journal's URL")
     explained = partial(explain, path, use_another)
@@ -346,6 +349,6 @@ def _upgrade_copy(source: apsw.Connection, folder: Path) -> Iterator[apsw.Connec
 
 
 def upgrade(path: Path, use_another: str) -> int:
-    """Upgrade a file that exists and return its version. Raises as `open_raw` does."""
+    """Upgrade a file that exists and return its version. Raises the errors of `open_raw`."""
     with open_writer(path, use_another, make=False) as (connection, _), transaction(connection):
         return version_of(connection, path)

@@ -218,7 +218,7 @@ def version_of(connection: apsw.Connection, path: Path) -> int:
 
 
 def is_current(connection: apsw.Connection, path: Path) -> bool:
-    """Tell whether the journal has this release's version. Raises as `version_of`."""
+    """Tell whether the journal has this release's version. Raises the errors of `version_of`."""
     return version_of(connection, path) == VERSION
 
 
