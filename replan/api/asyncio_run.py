@@ -136,7 +136,7 @@ class AsyncioRun(Run[R]):
         self._driven: TrioRun[R] = TrioRun(run_id, partial(self._soon, self._stream.append), is_new=is_new)
 
     async def result(self) -> R:
-        """Return the result, or raise the error, as `Run.result` says."""
+        """Return the result. Raises the errors of `Run.result`."""
         result = await self._stream.result()
         if result is None:
             raise asyncio.CancelledError

@@ -74,7 +74,7 @@ def start_execution(
     home: Path | str | Memory | None = None,
     **options: Unpack[StartKeywords],
 ) -> AbstractAsyncContextManager[Run[ExecutionResult]]:
-    """Start the execution of a plan, and yield it while it is driven, as `start` does for a planning run.
+    """Start the execution of a plan, and yield it while it is driven.
 
     `plan` is the id of a planning run of the home, a file (`Path`), a JSON object, a typed plan, or a `Result`. It is
     proved again before anything runs, at `level` (None: that of its planning run, else `expansive`). `tools` is the

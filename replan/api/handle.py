@@ -140,7 +140,7 @@ class TrioRun(Run[R]):
         self._asking = trio.CancelScope()
 
     async def result(self) -> R:
-        """Return the result, or raise the error, as `Run.result` says."""
+        """Return the result. Raises the errors of `Run.result`."""
         return cast("R", await self._stream.result())
 
     def __aiter__(self) -> AsyncIterator[Record[Any]]:

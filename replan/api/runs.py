@@ -128,7 +128,7 @@ def drive(
     home: Home = None,
     **options: Unpack[DriveKeywords],
 ) -> AbstractAsyncContextManager[Run[RunResult]]:
-    """Resume a run of a home, and yield it while it is driven, as `start` does for a new run.
+    """Resume a run of a home, and yield it while it is driven.
 
     `run` is its id, or at least six characters of it. Pass the plug-ins again, since they are not stored. The limits
     and the model replace those of the run, as `limits` says: a run that has ended for want of a budget goes on with a

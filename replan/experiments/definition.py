@@ -42,7 +42,7 @@ class Arm:
     cap: int | None = None
     """The limit of its calls; None is that of the experiment."""
     family: str = ""
-    """The label without the cap: arms that differ in the cap alone have the same."""
+    """The label without the cap: arms that differ only in the cap have the same."""
 
 
 class Pipeline(Config):
@@ -79,7 +79,7 @@ class Pipeline(Config):
 
     @property
     def filter_values(self) -> Mapping[str, Any]:
-        """The changes of the verdicts of plan guards, as `VerdictFilter` has them; empty if there are none."""
+        """The changes of the verdicts of plan guards: a `VerdictFilter` each; empty if there are none."""
         values = {
             "search_sees": self.search_sees or self.feedback,
             "author_sees": self.author_sees or self.feedback,

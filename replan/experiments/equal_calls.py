@@ -151,7 +151,7 @@ def _conclusions(experiment: Experiment, curves: Mapping[tuple[str, str], Curve]
 
 
 def curves_of(experiment: Experiment, trials: Sequence[Trial]) -> Iterator[Curve]:
-    """Yield the curve of each arm that has trials; those that differ in the cap alone are one."""
+    """Yield the curve of each arm that has trials; those that differ only in the cap are one."""
     by_arm: dict[str, dict[_Pair, Trial]] = {}
     for trial in trials:
         by_arm.setdefault(trial.arm, {})[trial.problem, trial.seed] = trial

@@ -64,7 +64,7 @@ def curves(
 ) -> str:
     """Return a plot with one line per name, each with a band of its intervals; y is a share, from 0 to 1.
 
-    Few points have markers. With `ticks` the x axis is logarithmic and has these ticks alone.
+    Few points have markers. With `ticks` the x axis is logarithmic and has only these ticks.
     """
 
     def draw(axes: "Axes") -> None:
@@ -93,7 +93,7 @@ def points(title: str, rows: Mapping[str, Point], x_label: str) -> str:
 
 
 def groups(title: str, rows: Mapping[str, Mapping[str, Point]], x_label: str) -> str:
-    """Return a plot with a row per name and a point per series, each with its interval, as `points` does."""
+    """Return a plot with a row per name and a point with its interval per series."""
     series = list(dict.fromkeys(name for row in rows.values() for name in row))
     every = [point for row in rows.values() for point in row.values()]
     most = max((min(point.high, 4 * abs(point.value) + 1) for point in every), default=1.0) or 1.0

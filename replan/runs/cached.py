@@ -63,7 +63,7 @@ class CachedReader(RunReader):
         self._views: OrderedDict[str, tuple[Any, str, RunResult]] = OrderedDict()
 
     async def read(self, run: str) -> Loaded:
-        """Return a run as `RunReader.read` does; the records that were read before are not read again."""
+        """Return a run; the records that were read before are not read again."""
         return (await self._read(run)).loaded
 
     def takes_long(self, row: RunRow) -> bool:
@@ -73,7 +73,7 @@ class CachedReader(RunReader):
         return row.last_seq - known > AT_ONCE_MAX
 
     async def read_marked(self, run: str) -> tuple[Loaded, Near[Any]]:
-        """Return a run as `read` does, and what gives a state near to any of its records."""
+        """Return a run, and a function that gives a state near to any of its records."""
         kept = await self._read(run)
         return kept.loaded, kept.near
 
@@ -88,7 +88,7 @@ class CachedReader(RunReader):
         return kept.loaded, pairs
 
     def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> "RunResult":
-        """Return the result of a run in a state, as `RunReader.view` does; the same object until that changes."""
+        """Return the result of a run in a state; the same object until it changes."""
         if with_inbox is not None and with_inbox is not state:
             return super().view(run, kind, state, status, with_inbox)
         kept_view = self._views.get(run)

@@ -86,7 +86,7 @@ class Engine(RunPoster):
     placement: Placement = ORDINARY
     """Whom new runs are accounted to, and their priority."""
     by: str = ""
-    """Who starts new runs, as `actors.run.waits.Started` has it."""
+    """Who starts new runs: the `by` of `actors.run.waits.Started`."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)
@@ -345,7 +345,7 @@ HELD_SECONDS = 0.5
 async def drive_child(
     engine: Engine, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
 ) -> Any | None:
-    """Drive a child run as `actors.run.kind.DriveChild` says.
+    """Drive a child run. This is the `actors.run.kind.DriveChild` of the engine.
 
     `parent_model` is the names of the parent's models and the open model; a child with models of these names uses it.
     """

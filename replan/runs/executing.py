@@ -385,7 +385,7 @@ def _check(options: ExecutionOptions) -> None:
 
 
 def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) -> None:
-    """Refuse a plan whose files no model can write: the models in this process write plans alone."""
+    """Refuse a plan whose files no model can write: the models in this process write only plans."""
     draft, _ = read_draft(dict(source.plan))
     generators = {step.generator for step in draft.steps} if draft is not None else set()
     written = sorted(name for name in generators if isinstance(tools.generators.get(name), ModelUse))

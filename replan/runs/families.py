@@ -63,7 +63,7 @@ async def top_of(engine: "RunReader", run: str) -> str:
 
 
 async def check_own(engine: "RunReader", run: str, way: str) -> None:
-    """Check that a run is no step of another, which alone goes on with it.
+    """Check that a run is no step of another run. Only that other run goes on with its step.
 
     `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and the
     errors of `top_of`.

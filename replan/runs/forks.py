@@ -67,7 +67,7 @@ class ForkRequest:
     policy: str | None = None
     """The policy from there on; None where it stays, or is that of the workflow."""
     changes: Changes = field(default_factory=Changes)
-    """The limits, of the fork alone, and the model."""
+    """The limits and the model, of the fork only."""
     given: Mapping[str, str] = field(default_factory=dict)
     """Values that hold from there on in an acquisition, in place of those found, as texts by the path of the field."""
     workspace: Path | None = None

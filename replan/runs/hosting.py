@@ -31,8 +31,8 @@ async def host(
 ) -> None:
     """Serve the home until a stop is requested: drive all runs that no other process drives, and park them at the end.
 
-    Runs of a kind that is not known here are left alone. `report` gets each notice. With a `dispatcher`, only runs that
-    this places here are taken up. Raises `JournalDamaged`, `JournalNewer`.
+    Runs of a kind that is not known here are not touched. `report` gets each notice. With a `dispatcher`, only runs
+    that this places here are taken up. Raises `JournalDamaged`, `JournalNewer`.
     """
     formats, problems = engine.kinds.formats()
     for problem in problems:

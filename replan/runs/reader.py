@@ -48,7 +48,7 @@ class RunReader:
         return Loaded(kind, fold(kind.machine, (each.event for each in records)), records)
 
     async def read_with_row(self, run: str) -> "tuple[Loaded, RunRow]":
-        """Return a run as `read` does, and its status row after the same record. Raises the errors of `read`.
+        """Return a run, and its status row after the same record. Raises the errors of `read`.
 
         The journal is read again where a driver has appended in between, at most `READ_TRIES` times.
         """
@@ -92,11 +92,11 @@ class RunReader:
         return loaded.after(await self.journal.inbox(run, loaded.inbox))
 
     async def state_with_inbox(self, run: str) -> Any:
-        """Return a run's state as `with_inbox` does. Raises the errors of `read`."""
+        """Return a run's state after the messages in its inbox. Raises the errors of `read`."""
         return await self.with_inbox(run, await self.read(run))
 
     async def common_with_inbox(self, run: str) -> "RunState[Any] | None":
-        """Return the common part of a run's state as `with_inbox` does; None before it began.
+        """Return the common part of a run's state after the messages in its inbox; None before it began.
 
         Raises the errors of `read`.
         """
@@ -127,7 +127,7 @@ class RunReader:
         return rows
 
     async def row_page(self, which: RunFilter, query: "RowQuery") -> tuple[list[tuple[RunRow, str]], int]:
-        """Return the rows of the page that the filter names, as `rows` does, and how many there are on all pages.
+        """Return the rows of the page that the filter names, and how many there are on all pages.
 
         What the journal cannot tell is read of all runs: which ones match the query, and the status for people.
         """

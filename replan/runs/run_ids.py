@@ -33,7 +33,7 @@ def short_id(run: str) -> str:
 async def resolve_run(journal: Readable[Any], prefix: str) -> str:
     """Return the run that an id, or an unambiguous prefix of one, names. Raises the errors of `find_run`.
 
-    For a prefix alone, the rows of the runs whose ids begin so are read.
+    Only for a prefix, the rows of the runs whose ids begin with it are read.
     """
     try:
         return (await journal.row(prefix)).run

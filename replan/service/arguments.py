@@ -1,4 +1,4 @@
-"""The arguments that MCP tools take, and the objects that they alone return. Other keys are refused."""
+"""The arguments that MCP tools take, and the objects that only they return. Other keys are refused."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

@@ -69,11 +69,11 @@ class Operation:
     gives: type[BaseModel] | tuple[str, ...]
     """The model of the answer, or the media types of a document."""
     function: Function | None = None
-    """Does the work for HTTP and MCP; None where one of them alone has the operation, with a function of its own."""
+    """Does the work for HTTP and MCP; None where only one of them has the operation, with a function of its own."""
     http: HttpAddress | None = None
-    """Its address in the HTTP API; None where it is an MCP tool alone."""
+    """Its address in the HTTP API; None where it is only an MCP tool."""
     mcp: McpOperation | None = None
-    """Its MCP tool; None where it has an HTTP address alone."""
+    """Its MCP tool; None where it has only an HTTP address."""
     writes: bool = True
     """Whether it changes something."""
     executes: bool = False

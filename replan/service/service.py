@@ -113,7 +113,7 @@ class Service:
         await trio.to_thread.run_sync(Starts(self.store.folder).add, who.client, start)
 
     async def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
-        """Change the store as `Store.change` does, in a thread, since another process may hold the lock."""
+        """Change the store (`Store.change`) in a thread, since another process may hold the lock."""
         return await trio.to_thread.run_sync(partial(self.store.change, work))
 
     def go_on(self, run: str) -> bool:

@@ -76,7 +76,7 @@ class CheckedSession(requests.Session):
         """How many items collectors have said that they rejected, of batches that they took."""
 
     def request(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:  # type: ignore[override]
-        """Send a request as `requests.Session` does. Raises `NotACollectorError`, `requests.RequestException`."""
+        """Send a request. Raises `NotACollectorError`, `requests.RequestException`."""
         self.problem, self.status = "", 0
         try:
             response = super().request(method, url, *args, **{**options, "stream": True})

@@ -1,7 +1,7 @@
 """The names of spans' and metrics' attributes: OpenTelemetry's conventions for generative AI, and our own.
 
 The conventions are in development, and their Python package marks its constants for them as deprecated. So the names
-that are used stand here alone: those of open-telemetry/semantic-conventions-genai, first release of 2026.
+that are used stand only here: those of open-telemetry/semantic-conventions-genai, first release of 2026.
 """
 
 from actors.config.model_spec import Named, parse_model_spec

@@ -179,7 +179,7 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its form: `form`, `picks`, `hint`, `reminders`, `version`.
 
     `picks` says what each choice does, `outline` has the lines of a profile that is to be reviewed. Its texts name
-    steps in words, as `question_parts` does.
+    steps in words.
     """
     schema = question["answer_schema"]
     any_text = question_form(question) == "text" and "description" not in schema

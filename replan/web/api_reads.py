@@ -1,4 +1,4 @@
-"""The operations that the HTTP API alone has: lists in pages, records, streams, prompts and documents, as JSON."""
+"""The operations that only the HTTP API has: lists in pages, records, streams, prompts and documents, as JSON."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing

@@ -89,7 +89,7 @@ _FRESH = {"cache-control": "no-store"}
 
 
 async def serve_health(health: Health, listening: socket.socket, until: Callable[[], Awaitable[object]]) -> None:
-    """Serve the endpoints alone, on a socket of the loopback address, until `until` returns."""
+    """Serve only the endpoints, on a socket of the loopback address, until `until` returns."""
     port = listening.getsockname()[1]
     await serve(
         RequestGuard(Starlette(routes=health_routes(health)), loopback_names(port), frozenset()), listening, until

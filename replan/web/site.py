@@ -57,11 +57,11 @@ class Site(Service):
     port: int
     """The port that the server listens on."""
     name: str
-    """The name of this machine by which pages are asked for: random, for this server alone (`new_name`)."""
+    """The name of this machine by which pages are asked for: random, for this server only (`new_name`)."""
     hosts: bool = True
     """Whether this server drives runs."""
     proxy: ProxyEntry | None = None
-    """The proxy that the server is behind; None for a server of this machine alone."""
+    """The proxy that the server is behind; None for a server that only this machine reaches."""
     answering: Answering | None = None
     """Who may answer questions through links; None for nobody."""
     form_key: str = ""

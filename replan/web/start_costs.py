@@ -53,7 +53,7 @@ class StartCost:
     """The cost of the run that the fields of a form describe."""
 
     rows: tuple[tuple[str, str], ...] = ()
-    """The model, and the calls and the money at worst, each with its name; none where there is trouble."""
+    """The model, and the calls and the money at worst, each with its name; none where there is a problem."""
     trouble: str = ""
     """Why such a run cannot be started; empty where it can."""
     workflow: WorkflowExplained | None = None

@@ -148,7 +148,7 @@ def _steps(targets: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class EditedRules:
-    """What is edited, as the fold of a run uses it; without anything, the program alone is compared."""
+    """What is edited, as the fold of a run uses it; without an edit, only the program is compared."""
 
     first: Callable[[Any], Any] = lambda event: event
     """Returns a run's first event with the edit."""

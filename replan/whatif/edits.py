@@ -44,7 +44,7 @@ class EditRequest:
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing is edited: then the program alone is compared."""
+        """Whether nothing is edited: then only the program is compared."""
         return not (self.workflow or self.guards or self.policy)
 
 

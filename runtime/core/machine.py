@@ -1,7 +1,7 @@
 """The protocol of machines: a run is a pure, synchronous machine over one state.
 
 A machine has no clock, no randomness, no I/O and no trio. `accept` turns messages into events, `advance` returns the
-decisions that follow, and `evolve` alone changes the state. The work that it asks for is a projection of its state
+decisions that follow, and only `evolve` changes the state. The work that it asks for is a projection of its state
 (`outstanding`), so resuming, cancelling and pruning are one operation: running work is compared with outstanding work.
 """
 
@@ -93,7 +93,7 @@ class Machine(Protocol[S, E, M]):
         ...
 
     def advance(self, state: S) -> E | None:
-        """Return the next decision that follows from the state alone, or None if there is none."""
+        """Return the next decision that follows from the state without a message, or None if there is none."""
         ...
 
     def evolve(self, state: S, event: E) -> S:

@@ -71,7 +71,7 @@ ChangeSignal = Callable[[], Awaitable[None]]
 
 
 class Polling:
-    """Asks the journal at an interval whether anything was committed. For a driver that is alone in its process."""
+    """Asks the journal at an interval whether anything was committed. For a driver without others in its process."""
 
     def __init__(self, journal: Journal[Any], seconds: float) -> None:
         self._journal, self._seconds, self._version = journal, seconds, -1

@@ -236,7 +236,7 @@ class RunLog(Generic[S, E]):
         """Append events and the state that they lead to; the first ones consume the posted messages in `inbox`.
 
         The first events of a new run admit it. Raises the errors of `Journal.append`: `Fenced`, `StorageFull`,
-        `JournalBusy`, `HomeBudgetSpent`; for a new run as `Journal.create`: `RunExists`.
+        `JournalBusy`, `HomeBudgetSpent`; for a new run also `RunExists`.
         """
         facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
         summary = self._machine.summary(state)

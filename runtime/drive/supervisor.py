@@ -169,7 +169,7 @@ class Supervisor(Generic[S, E, M]):
     async def _overtaken(self) -> bool:
         """Tell whether a hosted run is not due any more: another driver had it since the host asked what is due.
 
-        The status row decides, as it does for hosts.
+        The status row decides, for hosts too.
         """
         if self._rest_after is None or self._early_mail or self._log.seq == 0:
             return False

@@ -52,14 +52,14 @@ class RunRow(NamedTuple):
     format: int
     """The version of its kind's format that its events are written in."""
     tenant: str
-    """As in `Placement`; so is the priority."""
+    """The tenant of its `Placement`; the priority is from there, too."""
     priority: int
     created: float
     """When it was admitted."""
     updated: float
     """When the row changed last."""
     status: str
-    """As in `Summary`, of its state; so are the three that follow."""
+    """From the `Summary` of its state, like the next three fields."""
     detail: str
     waiting_since: float | None
     next_wake: float | None

@@ -135,7 +135,7 @@ class StoreReader(ABC):
         return rows[max(0, after) - start.seq :]
 
     def records(self, codecs: Codecs, head: RunHead, chained: Sequence[Stored]) -> list[Record[Any]]:
-        """Return records from their rows, as `chain` gives them, verified with their texts.
+        """Return the records of the rows of a `chain`, verified with their texts.
 
         Raises `JournalDamaged`, `KindUnknown`.
         """

@@ -150,7 +150,7 @@ def written_forms(secret: str) -> set[str]:
 
 
 def _base64(raw: bytes) -> set[str]:
-    """Return the base64 characters that depend on these bytes alone, for each of the three possible alignments."""
+    """Return the base64 characters that depend only on these bytes, for each of the three possible alignments."""
     forms = set()
     for shift, skipped in ((0, 0), (1, 2), (2, 3)):
         encoded = base64.b64encode(bytes(shift) + raw).decode()

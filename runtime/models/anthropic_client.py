@@ -58,7 +58,7 @@ class AnthropicModel(HttpModel):
         return listed_window(self._name, ANTHROPIC_URL) if self._address == ANTHROPIC_URL else None
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Send one try as `HttpModel` does; a request with a setting that the API does not have is not sent."""
+        """Send one try; a request with a setting that the API does not have is not sent."""
         refused = PROVIDERS["anthropic"].refused_settings(request.fields)
         if refused:
             text = f"the Messages API does not take the setting {' and '.join(refused)} (leave it out)"
@@ -123,7 +123,7 @@ def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:
 def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
     """Return a text in parts that end at `ends`, each with a mark; the text after the last one has none.
 
-    A part of white space alone goes to the next one: the API refuses such a part.
+    A part with only white space is joined to the next one, since the API refuses such a part.
     """
     places = [0]
     for end in ends:

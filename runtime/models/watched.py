@@ -20,7 +20,7 @@ class LiveReply:
     characters: int
     """How many characters the model has written, its reasoning included."""
     written: Callable[[], str]
-    """Returns the last characters of its text, as `runtime.models.port.Heard` says."""
+    """Returns the last characters of its text."""
 
     @property
     def text(self) -> str:
@@ -59,7 +59,7 @@ class LiveReplies:
                 del self._waits[run]
 
     def heard(self, run: str, request: str, characters: int, written: Callable[[], str]) -> None:
-        """Take a piece of a reply, as `runtime.models.port.Heard` does."""
+        """Take a piece of a reply: the `runtime.models.port.Heard` of a call."""
         self._of.setdefault(run, {})[request] = LiveReply(characters, written)
         self._wake(run)
 

@@ -85,7 +85,7 @@ def acquire(
 ) -> int:
     """Fill the schema of a PROFILE, a shipped name or a file, for a GOAL in words, or - for standard input.
 
-    With a GOAL alone, a model proposes a profile, which you approve; it is written to profile.yaml, for you to edit.
+    Without a PROFILE, a model proposes one. You approve it, and it is written to profile.yaml, for you to edit.
 
     Documents are searched for each value, you are asked for what they do not state, and the results are calculated.
     Every value has its source and the words that state it. Without --docs, the search service of the config file is

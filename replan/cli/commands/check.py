@@ -203,7 +203,7 @@ class CheckOutput(Protocol):
 
 
 class _OneByOne:
-    """The forms in which each report stands alone."""
+    """The forms in which a report is complete without others."""
 
     def __init__(self, form: str) -> None:
         self._form = form

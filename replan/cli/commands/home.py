@@ -94,7 +94,7 @@ def copy(
 
     Each run is marked as moved in SOURCE: it can be shown there, and nobody can drive it or post to it any more.
     Without an option, all runs are copied. The options choose among those that have ended, with the runs of their
-    steps; --older-than alone, only those that never go on. The command can be repeated, also after it was killed.
+    steps; --older-than chooses only those that never go on. The command can be repeated, also after it was killed.
     Exit 0: all are in TARGET; 8: some are driven or cannot be copied.
     """
     from replan.cli.copying import copy_between

@@ -157,7 +157,7 @@ def show(lines: Iterable[Line]) -> None:
 
 
 def show_aside(lines: Iterable[Line]) -> None:
-    """Print lines on stderr, as `show` does, where they are not the result of a command."""
+    """Print lines on stderr that are not the result of a command."""
     if sys.stderr.isatty():
         _print_folded(lines, err())
         return

@@ -72,7 +72,7 @@ class Connection(psycopg.Connection[Any]):
         return LOCAL_17 if self.info.server_version >= 170_000 else LOCAL
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """As in psycopg, with a limit. Raises `OperationalError` where it passes; the connection is closed then."""
+        """Wait for an answer, with a limit. Raises `OperationalError` where that passes, and closes the connection."""
         try:
             return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
         except psycopg.OperationalError as error:
