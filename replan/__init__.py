@@ -1,11 +1,11 @@
 """Replan: planning agents that live long.
 
-`solve(problem)` plans a problem, `asolve` does so in a trio or asyncio program, `start` lets you follow a run, and
-`resume` goes on with one, with higher `limits` if need be, and `fork` starts a new one from the middle of it;
-`runs`, `show`, `cancel` and `delete` work on the runs of a home; `tell`, `answer` and `decline` talk to a run;
-`check` judges a plan; `execute` executes one with your tools, and `do` plans and executes; `acquire` fills a schema
-from documents; `admit` records a run of another kind; `whatif` folds recorded runs under edited rules.
-What is named here is loaded when it is first used, so that `import replan` costs nothing.
+`solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` lets you follow a run. `resume`
+goes on with one, with higher `limits` if need be; `fork` starts a new one from the middle of it. `runs`, `show`,
+`cancel` and `delete` work on the runs of a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan;
+`execute` executes one with your tools, and `do` plans and executes; `acquire` fills a schema from documents; `admit`
+records a run of another kind; `whatif` folds recorded runs under edited rules. What is named here is loaded when it is
+first used, so that `import replan` costs nothing.
 """
 
 import sys

@@ -34,7 +34,6 @@ class Caller:
     on_cancelled: Callable[[], object]
     """Called in the trio thread when the program cancels a function that the run waits for, as it does at its end."""
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
-    """Its event loop."""
     context: Context = field(default_factory=copy_context)
     """The context variables at the start of the run, which its functions see."""
 

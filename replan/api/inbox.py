@@ -21,8 +21,8 @@ async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) 
     """Post a message to a run: later prompts show a note; a requirement changes what is asked for, and acts at once.
 
     In an acquisition, a note `FIELD=VALUE` corrects a value, also after a success: the run goes on with it when it is
-    resumed. `text` has at most 10,000 characters. Raises `RunNotFound`, and `UsageProblem` for a text that is empty or
-    too long, for a correction that cannot be taken, and for a run that has finished.
+    resumed. `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a text that is empty
+    or too long, a correction that cannot be taken, and a run that has finished.
     """
     await at_home(home, lambda engine: engine.tell(run, text, kind))
 
@@ -71,8 +71,8 @@ async def alimits(
     What is None stays as it is. Limits count from the start of the run, `deadline` from now. With
     `strict`, plans that leave a demand of the text in no step are rejected from now on. The run may be driven, wait, be
     parked, or have ended for want of a budget; it is not driven here: `resume` goes on with it, or its host does.
-    Raises `RunNotFound`, and `UsageProblem`, whose place is the keyword, for a change that is not valid, for none at
-    all, and for a run whose end is final.
+    Raises `RunNotFound`. Raises `UsageProblem` for a change that is not valid, for no change, and for a run whose end
+    is final; its place is the keyword.
     """
     changes = Changes(limits, model, strict)
 

@@ -32,8 +32,8 @@ async def awhatif(
 
     Waiting runs come first.
 
-    `runs` are ids, none for all; `workflow` and `policy` are shipped names or files, `guards` have the form `NAME` or
-    `STEP=NAME`, `release` is the folder of another checkout, `plugins` are files beside those of the home's settings,
+    `runs` are ids, none for all; `workflow` and `policy` are shipped names or files. `guards` have the form `NAME` or
+    `STEP=NAME`. `release` is the folder of another checkout. `plugins` are files beside those of the home's settings.
     `time_limit` is in seconds for one run. A guard that raises or does not end is the outcome `failed` of its run.
     Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
     """

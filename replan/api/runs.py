@@ -76,7 +76,7 @@ def start(
     guards work; waiting for people does not count. `timeout` limits each call, `output_tokens_max` each reply. A length
     of time is a number of seconds, or a text such as `15m`. A provider that stays down for `patience` (None: ten
     minutes) parks the run, with the cause `provider`. `stop_below` is the least chance of success per call of a move of
-    a belief policy, and `keep_trying` sets it to 0, so that the run also goes on where its model repeats itself. With
+    a belief policy. `keep_trying` sets it to 0: then the run also goes on where its model repeats itself. With
     `strict`, a plan that leaves a demand of the problem in no step is rejected. `attach` names text files and `repo` a
     repository's folder; the model is shown them as by `--attach` and `--repo`. `guards` and `generators` are functions
     by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None for `$REPLAN_HOME`,
@@ -201,8 +201,8 @@ async def afork(
     `model` hold from there on; the limits are the fork's own, and default to those of the run. The run is only read.
     `given` are values that hold from there on in an acquisition, as texts by the path of the field.
     `workspace` is the folder that is made for the tools of a fork of an execution; None is one beside the run's own.
-    Raises `RunNotFound`, and `UsageProblem`, whose place is the keyword, for a place that is not in the run or after
-    its end, for a change that is not valid, and for a run that cannot be forked.
+    Raises `RunNotFound`. Raises `UsageProblem`, whose place is the keyword, for a place outside of the run, a change
+    that is not valid, and a run that cannot be forked.
     """
     check_types(model=model)
     names = [None if each is None else os.fspath(each) for each in (workflow, policy)]

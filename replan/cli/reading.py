@@ -1,7 +1,7 @@
 """The beginning of a command that only reads: it reads the home directly where that is possible.
 
-Then neither the event loop nor the journal's threads are loaded, and the command starts twice as fast. A home without a
-journal, or with one that must be upgraded or repaired, is opened as for every other command, and so is any with `-v`.
+Then neither the event loop nor the journal's threads are loaded, and the command starts twice as fast. With `-v`, or
+where the journal is missing or must be upgraded or repaired, the home is opened like for every other command.
 """
 
 import os

@@ -5,10 +5,10 @@ plan a planner redoes a step and all that require it, or both roots. What it may
 
 - *clairvoyant*: the whole truth (cause, difficulty, which artifacts are wrong, what was told). Value iteration over
   calls left and states gives the best success with these operators, when a plan has been rejected.
-- *informed*: what the policy `belief` sees. That is the code of each finding, whether it repeats the one before, and
-  whether a redone step above the plan says the same as before, where it was made from the same. It keeps the exact
-  belief over cause, difficulty, wrong artifacts and told rejections, with the world's own parameters, and chooses the
-  redo with the largest chance of success per call, one step ahead. It is a good planner, and not a proven upper bound.
+- *informed*: what the policy `belief` sees. That is the code of each finding, and whether it repeats the one before. It
+  also sees whether a redone step above the plan, made from the same, says the same as before. It keeps the exact belief
+  over cause, difficulty, wrong artifacts and told rejections, with the world's own parameters. One step ahead, it
+  chooses the redo with the largest chance of success per call. It is a good planner, and not a proven upper bound.
 
 The price of a call varies, so that each bound is a curve of success against mean calls. Left out: malformed replies,
 several causes, findings that name another level, visit budgets, and a level's rejections from before its redo.

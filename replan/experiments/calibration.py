@@ -212,8 +212,8 @@ def _compare_best_of(row: BestOfRow, puzzles: Sequence[Mapping[str, int]]) -> It
 def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
     """Return the fit of each curve of dialogues and trials, and what each says about the hypotheses.
 
-    A fit holds if the half that was held out from a fit to the other half does not reject the model, and if the file
-    has the most probable parameters. `power` is how probable it is that such a curve excludes a hypothesis, if the most
+    A fit holds if the file has the most probable parameters. Also, a fit to one half of the records must not be
+    rejected by the other half. `power` is how probable it is that such a curve excludes a hypothesis, if the most
     probable parameters are true.
 
     Raises:

@@ -60,7 +60,6 @@ class ExecutionSetup:
     config: ExecutionConfig
     """The configuration of an execution; its plan and its tools are replaced for each trial."""
     limits: Limits
-    """The limits of each execution."""
     task: Task
     """The goals, and the tools that can do each step."""
     odds: ToolOdds

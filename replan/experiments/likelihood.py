@@ -126,8 +126,8 @@ def posterior_draws(records: Sequence[InstanceResult], count: int, seed: int, th
 def held_out_p(draws: Vector, records: Sequence[InstanceResult], seed: int) -> float:
     """Return how often records that the fitted model makes are as improbable as those that were held out.
 
-    Below 0.01 the model is rejected. The probability of a record is the mean over the draws, and each simulated half
-    is made with one draw, so that the uncertainty of the fit counts.
+    Below 0.01 the model is rejected. The probability of a record is the mean over the draws. Each simulated half is
+    made with one draw, so that the uncertainty of the fit counts.
     """
     calls = max(record.calls for record in records)
     solved, unsolved = (np.array(each) for each in zip(*(outcome_probabilities(d, calls) for d in draws), strict=True))

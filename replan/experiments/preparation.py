@@ -97,9 +97,7 @@ class PreparedExperiment:
     experiment: Experiment
     """Its definition."""
     problems: list[ExperimentProblem]
-    """Its problems."""
     arms: list[PreparedArm]
-    """Its arms."""
     notices: tuple[str, ...] = ()
     """Lines for the user: one for each problem that was left out, and those about the workflows of arms."""
 

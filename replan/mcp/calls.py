@@ -39,7 +39,6 @@ class ToolCall:
     desk: Desk
     """The server."""
     who: Principal
-    """Who calls."""
     context: ServerRequestContext[Any, Any]
     """The request, and the way back to the client."""
     responses: InputResponses | None = None

@@ -41,7 +41,6 @@ class TaskParams(RequestParams):
     """The parameters of `tasks/get` and `tasks/cancel`."""
 
     task_id: str = Field(min_length=1, max_length=200)
-    """The id of the task."""
 
 
 class TaskInput(TaskParams):

@@ -1,7 +1,7 @@
 """Tasks of the extension `io.modelcontextprotocol/tasks`: a run that a call has started, as its client polls it.
 
 The id of a task is the id of its run, and its state follows from the run's records and inbox. So a server keeps nothing
-about tasks, and the next server over the same home, or another one on the same database, goes on with the same ids.
+about tasks. The next server over the same home, or another one on the same database, goes on with the same ids.
 """
 
 from collections.abc import Mapping

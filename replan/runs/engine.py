@@ -130,8 +130,8 @@ class Engine(RunPoster):
 
         The end of a run that may go on is undone (docs/explanation/endings.md), unless a host drives it.
 
-        Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began,
-        that is a step of another, or that needs a plug-in which is not there.
+        Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`. Raises `UsageProblem` for a run that never began,
+        is a step of another run, or needs a missing plug-in.
         """
         await check_own(self, run, "resume RUN")
         loaded = await self.read(run)

@@ -192,9 +192,8 @@ def prepare_to_execute(
     """Prepare the execution of a plan with the user's settings; nothing is written, and nothing runs.
 
     `model` and `config` are as for `replan.runs.prepare.prepare`. Where nobody names a model, no new
-    plan can be made. Raises `UsageProblem`, whose place is the option or
-    the file, for a plan that is not proved or names what no tool implements, for a tools file that is invalid, and for
-    a workspace that cannot be used.
+    plan can be made. Raises `UsageProblem`, whose place is the option or the file. Causes are a plan that is not proved
+    or names what no tool implements, an invalid tools file, and a workspace that cannot be used.
     """
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config

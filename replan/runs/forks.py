@@ -79,10 +79,10 @@ async def fork_run(
 ) -> str:
     """Record a fork of a run, for a driver to go on with, and return its id; `name` is the id, empty for a new one.
 
-    Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem`, whose place is the keyword,
-    for a place that is not in the run, for one after its end, for one at which nothing shows how its workspace was, for
-    another workflow or a change that is not valid, for a workspace that cannot be made, and for a run that is a step of
-    another or never began.
+    Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem`, whose place is the keyword.
+    Causes in the run: it never began, or is a step of another run. Causes in the place: it is outside of the run, or
+    nothing shows how the workspace was there. Causes in the change: it is not valid, names another workflow, or needs a
+    workspace that cannot be made.
     """
     await check_own(engine, run, "fork RUN")
     row = await engine.journal.row(run)
@@ -139,7 +139,6 @@ class _MadeFolder:
     folder: Path
     """Its absolute path."""
     home: Path
-    """The home's folder."""
 
     @asynccontextmanager
     async def kept(self, run: str) -> AsyncIterator[None]:

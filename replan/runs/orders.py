@@ -93,7 +93,6 @@ class ExecutionOrder(ModelAndLimits):
     """The plan that a client wants to be executed."""
 
     plan: PlanToExecute
-    """The plan."""
     tools: str
     """The name of a tool set."""
 

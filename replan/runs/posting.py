@@ -29,7 +29,7 @@ class RunPoster(RunReader):
         `via` is the way that it came, and `person` the name of who used a link or an account for it, else empty.
 
         The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
-        `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit, as
+        `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit. Raises
         `ForPeopleOnly` for a question that a program may not answer.
         """
         return await self._post(question, partial(inbox.post_answer, text=text, via=via, person=person))
@@ -69,8 +69,8 @@ class RunPoster(RunReader):
 
         `key` is as for `tell`.
 
-        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem`, whose place is the key, for a change that is not valid
-        and for a run whose end is final or that is a step of another.
+        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem`, whose place is the key, for a change that is not
+        valid, a run whose end is final, and a step of another run.
         """
         await check_own(self, run, "resume RUN")
         common = await self.common_with_inbox(run)
@@ -89,8 +89,8 @@ class RunPoster(RunReader):
     async def undo(self, run: str) -> Posted:
         """Post the message that makes an execution undo what it did, also after its end, when it is driven next.
 
-        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a run of another kind, that is a step of another,
-        that never began, with nothing to undo, or that is undone already.
+        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` for a run of another kind, a step of another run, and
+        a run that never began, has nothing to undo, or is undone.
         """
         await check_own(self, run, "undo RUN")
         loaded = await self.read(run)

@@ -176,6 +176,5 @@ class LightRunReader(RunReader):
     """Reads the runs of a journal, for a short command: what it does not need is not even imported."""
 
     journal: Readable[Any]
-    """The journal."""
     kinds: "Kinds"
     """The kinds of runs that are known here."""

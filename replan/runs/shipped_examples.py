@@ -1,7 +1,7 @@
 """The shipped examples of plans to execute, copied into a new folder: the shipped files stay as they are.
 
-An example is a folder in `configs/examples` with a plan, a tools file, scripts of replies in place of a model, and the
-project that the tools work in. Some have the problem that the plan is for.
+An example is a folder in `configs/examples`. It has a plan, a tools file, the project that the tools work in, and
+scripts of replies in place of a model. Some have the problem that the plan is for.
 """
 
 import os

@@ -27,7 +27,6 @@ class ShownRun:
     status: str
     """The status for people: `running`, `waiting`, `parked`, `finished` or `moved`."""
     result: "RunResult"
-    """The result of the run."""
     with_inbox: Any
     """The state after the unread messages of the inbox."""
     top: str

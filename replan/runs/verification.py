@@ -1,8 +1,8 @@
 """Verification of a journal: what follows from its records is computed again and compared. It changes nothing.
 
-Compared are the status row of each run, its open questions, its title, what it has committed, when hosts take it up,
-its unread messages, the totals of the days, also those of tenants, and the anchors. The records, texts and messages
-themselves are verified by their hashes.
+This compares each run's status row, open questions, title, committed amount, due time and unread messages. It also
+compares the anchors and the totals of the days, with those of tenants. The records, texts and messages themselves are
+verified by their hashes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

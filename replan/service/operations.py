@@ -1,7 +1,7 @@
 """What programs can do to the runs of a home: one table, from which the HTTP API and the MCP tools are made.
 
 An operation has an HTTP address, an MCP tool, or both. Its `function` serves both. Where `function` is None, only one
-of the two has the operation, such as a stream of records, and the code of that one has a function of its own.
+of the two has the operation, such as a stream of records. That one has a function of its own.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -43,7 +43,6 @@ class McpOperation:
     """The MCP tool of an operation."""
 
     name: str
-    """Its name."""
     title: str
     """Its name for people."""
     description: str

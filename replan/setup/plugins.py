@@ -134,8 +134,8 @@ class PlugInFiles:
 def load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
     """Run the files, each once in a process, and return what they mark as plug-ins.
 
-    Raises `UsageProblem` with file and line for a file that cannot be read or run, that marks nothing, or that has a
-    plug-in whose signature is wrong or whose name another file has.
+    Raises `UsageProblem` with file and line for a file that cannot be read or run, or marks nothing. It is also raised
+    for a plug-in with a wrong signature, or with the name of one in another file.
     """
     guards: dict[str, GuardFactory] = {}
     generators: dict[str, TextMaker] = {}

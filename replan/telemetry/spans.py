@@ -82,17 +82,14 @@ class Span:
     trace: int
     """The id of its trace."""
     id: int
-    """Its id."""
     parent: int | None
     """The id of its parent, which may be exported later; None for the span of the whole run."""
     name: str
-    """Its name."""
     start: int
     """When it began."""
     end: int = 0
     """When it ended; 0 while it is open."""
     attributes: Mapping[str, Scalar] = field(default_factory=dict)
-    """Its attributes."""
     links: tuple[SpanLink, ...] = ()
     """Its links to other runs."""
     remote: bool = False

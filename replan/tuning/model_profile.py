@@ -52,9 +52,7 @@ class ComparedSettings:
     name: str
     """Their name in the tables of the comparison."""
     workflow: str
-    """The workflow."""
     policy: str
-    """The policy."""
     visits: int
     """The attempts at the plan in one visit (`rmax`)."""
     patience: int | None = None
@@ -126,7 +124,6 @@ class Preference:
     """The settings that do best in the fitted worlds."""
 
     settings: ComparedSettings
-    """The settings."""
     cap: int
     """The limit of calls with which they do best."""
     success: float

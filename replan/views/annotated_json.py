@@ -21,7 +21,6 @@ class AnnotatedLine:
     """A line of a formatted reply."""
 
     text: str
-    """The text."""
     findings: tuple[Finding, ...] = ()
     """What a guard says about this place."""
 

@@ -39,7 +39,6 @@ class Box:
     y: int
     """The upper edge."""
     height: int
-    """Its height."""
     style: str
     """The node's state, and `contingent` where only a failure makes it necessary."""
 

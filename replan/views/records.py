@@ -67,9 +67,7 @@ class ToolOutput:
     node: str
     """What the call was for."""
     request_id: str
-    """The id of the request."""
     tool: str
-    """The tool."""
     how: str
     """How it ended, and how long it took, in a few words."""
     failed: bool

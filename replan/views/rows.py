@@ -71,7 +71,6 @@ class RowPage(Generic[T]):
     """Rows of something that has more."""
 
     shown: T
-    """The rows."""
     begin: int
     """How many rows are left out before them."""
     count: int

@@ -87,7 +87,6 @@ class Bar:
     reserved: float
     """What open requests may use at most."""
     limit: float | None
-    """The limit; None for none."""
     text: str
     """The same in words."""
 

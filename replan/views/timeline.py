@@ -67,7 +67,6 @@ class TimelineRow:
     """A bar in words, which are made when they are shown: a page shows few of thousands."""
 
     bar: TimelineBar
-    """The bar."""
     run_begin: float
     """When the run began, in UTC seconds since 1970."""
     price_known: bool
@@ -94,11 +93,9 @@ class DrawnBar:
     """What is drawn of a lane: a bar, or several bars that are too near to each other to tell apart."""
 
     kind: str
-    """The kind of its bars."""
     x: float
     """Where it begins, from 0 to `WIDTH`."""
     length: float
-    """Its length."""
     title: str
     """What it shows, in words."""
 

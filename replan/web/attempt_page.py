@@ -96,7 +96,6 @@ class OtherAttempt:
     run: str
     """The id of its run."""
     node: str
-    """Its node."""
     key: str
     """Its name in the address of the page that compares: the node, after the id of the run where that is another."""
     words: str

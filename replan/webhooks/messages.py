@@ -122,7 +122,6 @@ class Webhook:
     """A webhook of the settings, and the people who read its messages and get links that answer questions."""
 
     name: str
-    """Its name."""
     entry: WebhookEntry
     """Its settings."""
     answering: Answering | None = None

@@ -28,8 +28,8 @@ class Dispatcher(Protocol):
     async def fetch(self) -> Job | None:
         """Take the next job, which no other worker gets; None where there is none.
 
-        Jobs of runs with a higher priority come first. Among equals it is the turn of the tenant that has the fewest
-        runs under way on all workers, and within a tenant the oldest job comes first.
+        Jobs of runs with a higher priority come first. Among equal priorities, the tenant with the fewest runs under
+        way on all workers comes first. Within a tenant, the oldest job comes first.
         """
         ...
 

@@ -5,8 +5,8 @@ watcher serves all runs: whoever posts a message wakes it, and it also polls. Wh
 nothing for runs that wait. Several hosts may serve one journal: claims decide which one drives a run.
 
 A worker is a host that an engine places runs on. A job of the engine never drives a run: it only names one. When there
-is no job and a slot is free, the worker sweeps the journal's agenda for due runs without a job, which the engine has
-lost or never got.
+is no job and a slot is free, the worker searches the journal's agenda for due runs without a job. The engine has lost
+these, or never got them.
 """
 
 import secrets

@@ -9,8 +9,8 @@ A mark raises the epoch of a run, and a copy has the epoch of its source. So a t
 source under the same or a later epoch has received the run before: `rules.receive` tells. Every other target that has
 a run of the name refuses the copy, and the source takes its mark back. So exactly one journal drives each run.
 
-Runs are deleted from the source only after all of them was read back from the target, in one transaction that finds
-their marks as they were.
+Runs are deleted from the source only after all of them was read back from the target. One transaction deletes them, if
+their marks have not changed.
 """
 
 import hashlib

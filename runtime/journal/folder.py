@@ -1,7 +1,8 @@
 """The folder and the file of a journal: private to the user, and safe from other users.
 
 Problem statements and answers can be confidential, and whoever can replace the file can control a run. So the folder is
-made 0700 and the file 0600 whatever the umask is, and a symbolic link or a folder that others may write is refused.
+made 0700 and the file 0600, whatever the umask is. A symbolic link is refused, and so is a folder that others may
+write.
 """
 
 import errno

@@ -2,8 +2,8 @@
 
 A driver calls `claim` (which returns an epoch) and `read`, then `append` repeatedly, each time naming the last record
 that it knows; `renew` before the lease ends; `release` at the end. The driver of a new run calls `create` with the
-first records instead of `claim`, so that no run is in the journal without a record. Other processes may call `post` at
-any time. A cancelled call has written nothing: once a write is handed to the store, its caller waits until it is done.
+first records instead of `claim`. So every run in the journal has a record. Other processes may call `post` at any time.
+A cancelled call has written nothing: once a write is handed to the store, its caller waits until it is done.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -281,8 +281,8 @@ class Journal(Cursors, Protocol[E]):
             overdraw: as for `append`.
             placement: whom the run is accounted to, and its priority.
 
-        Raises `RunExists`, `KindUnknown` for facts of a kind that is not known here, `StorageFull`, `HomeBudgetSpent`,
-        and `JournalDamaged` where there was a run of this id, and all of its records are missing.
+        Raises `RunExists`, `StorageFull`, `HomeBudgetSpent`, and `KindUnknown` for facts of a kind that is not known
+        here. Raises `JournalDamaged` where there was a run of this id, and all of its records are missing.
         """
         ...
 

@@ -47,7 +47,7 @@ class ThreadJob(Generic[A, T]):
         """Return the result, or raise the error. The job drops its reference to the error, so call this only once.
 
         An error refers to the frames that it passed through. If one of these frames, or a job in it, referred to the
-        error too, that cycle would keep all objects of the caller alive until the garbage collector runs.
+        error, that would be a cycle. It would keep all objects of the caller alive until the garbage collector runs.
         """
         error, self.error = self.error, None
         if error is not None:

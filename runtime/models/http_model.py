@@ -62,7 +62,6 @@ class Sdk:
     connection_error: type[Any]
     """What it raises where no answer comes; the cause is the HTTP client's own exception."""
     error: type[Exception]
-    """What all its exceptions are."""
     stream_class: type[Any]
     """What it returns for a request of a stream: the answer's head, with a body that is not read yet."""
 

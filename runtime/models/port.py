@@ -76,8 +76,8 @@ HEARD_MAX = 4_000
 Heard = Callable[[int, Callable[[], str]], None]
 """A function that is called while a streamed reply comes in.
 
-It takes the number of characters that the model has written so far, its reasoning included, and a function that returns
-the last `HEARD_MAX` characters of the reply's text, without its reasoning and without the key.
+It takes the number of characters that the model has written so far, with its reasoning. Its second argument is a
+function that returns the last `HEARD_MAX` characters of the reply's text, without reasoning and key.
 """
 
 

@@ -38,8 +38,8 @@ _SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:
 def price_in_list(provider: str, model: Any, at: float) -> Price | None:
     """Return the price of a model of the list at a day, or None where no number of tokens bounds what a call costs.
 
-    That is so for what is not priced by tokens, and for a model that searches the web unasked, unless the list has a
-    price of each request, which covers its searches.
+    That is so for what is not priced by tokens. It is so, too, for a model that searches the web unasked, unless the
+    list has a price of each request.
     """
     day = datetime.fromtimestamp(at, UTC)
     hours = [model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]

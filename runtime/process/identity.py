@@ -1,8 +1,8 @@
 """The identity of a driver, by which others find out whether it runs, and the hiding of its memory and environment.
 
 If it is certain that the driver has ended, its run can be taken over before the lease ends. It is certain only for a
-process with the same host name, boot and PID namespace as the driver. Machines that share a home may have the same host
-name and the same number of their first PID namespace, so the boot is compared too. Each container has PIDs of its own.
+process with the same host name, boot and PID namespace as the driver. The boot is compared, too: machines that share a
+home may have the same host name and the same number of their first PID namespace. Each container has PIDs of its own.
 """
 
 import os
@@ -60,7 +60,7 @@ def end_of_group(name: str) -> bool | None:
     """Tell whether the process group that a process leads has ended; None where this process cannot see it.
 
     The group lives while one of its processes does, also after its leader has ended. A number is not given to a new
-    process while a group has it, so a process with this number and another birth proves that the group is gone.
+    process while a group has it. So a process with this number and another birth proves that the group is gone.
     """
     parts = parts_of(name)
     if parts is None or parts[0] != socket.gethostname() or parts[1] != _namespace():

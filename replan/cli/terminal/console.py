@@ -187,8 +187,8 @@ def _print_folded(lines: Iterable[Line], console: "Console") -> None:
 def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
     """Print a line on stdout.
 
-    On a terminal, one that is too long ends in an ellipsis with `cut`, is folded by the terminal with `whole`, and
-    is folded between words otherwise.
+    On a terminal, a line that is too long is folded between words. With `cut` it ends in an ellipsis; with `whole` the
+    terminal folds it.
     """
     if not sys.stdout.isatty():
         print_lines([row])

@@ -3,8 +3,8 @@
 A URL may hold a password, and a mistyped one may hold it in the wrong place. So no message quotes a URL: messages show
 the servers and the database, once both have the form of such names.
 
-Where neither the URL nor a variable of libpq says otherwise, a server on another machine must prove its name by a
-certificate (`sslmode=verify-full`), and no server gets the password in clear text or as an MD5 hash (`require_auth`).
+By default, a server on another machine must prove its name by a certificate (`sslmode=verify-full`). No server gets the
+password in clear text or as an MD5 hash (`require_auth`). The URL and the variables of libpq can change both.
 """
 
 import ipaddress

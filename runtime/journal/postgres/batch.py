@@ -1,8 +1,8 @@
 """Statements that go to the server as one message, so that many of them cost one round trip.
 
 It is a message of the simple protocol, with the values written into it as libpq escapes them. psycopg's pipelines would
-cost a round trip less now and then, but end with a Flush, at which a server stops its limit for idle transactions. Then
-a client that freezes between two messages would keep its locks for ever.
+sometimes save a round trip. But they end with a Flush, at which a server stops its limit for idle transactions. Then a
+client that freezes between two messages would keep its locks for ever.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,6 @@ class StatementResult:
     """What a statement of a batch gave; complete after `StatementBatch.run`."""
 
     rows: list[Any] = field(default_factory=list)
-    """Its rows."""
     count: int = 0
     """How many rows it gave or changed."""
 

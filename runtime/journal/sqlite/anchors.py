@@ -1,9 +1,9 @@
 """Anchors: how far each run has come, in a small file beside the journal and outside of SQLite's write-ahead log.
 
-The newest records of a journal are in its write-ahead log only. If that file is removed or cut, SQLite opens the
-journal as it was earlier, without an error, and a driver would use request ids again. So after each commit the run's
-slot in this file gets the place and the hash of its last record, or the id of its last posted message. A run whose
-records end before its anchor is damaged.
+The newest records of a journal are in its write-ahead log only. If that file is removed or cut, SQLite opens an earlier
+state of the journal without an error. A driver would use request ids again. So after each commit, the run's slot in
+this file is written. It gets the place and the hash of the run's last record, or the id of its last posted message. A
+run whose records end before its anchor is damaged.
 
 A slot is written in place after the commit, and is not synced: a loss of power leaves it older than the journal, never
 newer, and a torn slot fails its checksum and is ignored. A slot's place follows from the run's number, which is never

@@ -1,9 +1,9 @@
 """The commits of the SQLite journal: the jobs of a group share a transaction, and so one durable commit.
 
-A statement takes microseconds; a commit waits for the disk. So all jobs that are waiting, which are functions of the
-connection, run on trio's thread one after the other, and only the commit runs on the connection's thread. The next
-group collects while that waits for the disk. Running the statements on the other thread would cost several times as
-much, since each of them releases the interpreter's lock and has to get it back.
+A statement takes microseconds; a commit waits for the disk. A job is a function of the connection. All jobs that wait
+run on trio's thread one after the other; only the commit runs on the connection's thread. The next group collects while
+that waits for the disk. On the other thread, statements would cost several times as much: each of them releases the
+interpreter's lock and has to get it back.
 
 Each job has a savepoint, so a job that fails does not affect the others; if the storage fails, the whole group fails.
 A checkpoint of the write-ahead log is made between two groups, and no committed job waits for it.
