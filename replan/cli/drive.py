@@ -176,7 +176,7 @@ async def show_result(
     invocation.run = result.run_id
     print_result(kind, result, as_json=invocation.json, full=invocation.full)
     row = await engine.journal.row(result.run_id)
-    return _exit_code(result, signals, invocation.plugins, hosted=await engine.hosted(row.kind, row.format))
+    return _exit_code(result, signals, invocation.plugins, hosted=await engine.has_host(row.kind, row.format))
 
 
 async def _tick(display: Progress) -> None:

@@ -82,7 +82,7 @@ async def start_in(engine: Engine, invocation: Invocation, request: PreparedRun)
         await ensure_unused(engine, folder, locate_home().folder)
 
     async def start(session: RunSession, stop: Stop) -> RunResult:
-        if not await engine.hosted(kind.name, kind.format):
+        if not await engine.has_host(kind.name, kind.format):
             return await session.begin(request, stop)
         await _admit(engine, request, run)
         return await session.go_on(stop)
@@ -131,7 +131,7 @@ def _workspace(request: Any) -> Path | None:
 async def require_host(engine: Engine, name: str) -> None:
     """Raise `UsageProblem` where no host is running that drives runs of a kind."""
     kind = engine.kinds.named(name)
-    if not await engine.hosted(kind.name, kind.format):
+    if not await engine.has_host(kind.name, kind.format):
         hint = f"start one with `{program()} host`, or leave --detach out"
         others = await engine.journal.hosts(dead=is_dead)
         cause = f"no host that is running drives runs of kind {name!r}" if others else "no host is running"

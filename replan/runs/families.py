@@ -105,7 +105,7 @@ async def runs_made_from(reader: "RunReader", run: str) -> list[LinkedRun]:
         except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem):
             continue
         if loaded.kind.made_from(loaded.state) == run:
-            status = status_of(row, hosted=await reader.hosted(row.kind, row.format))
+            status = status_of(row, hosted=await reader.has_host(row.kind, row.format))
             outcome = row.detail if status == "finished" else ""
             linked.append(LinkedRun(row.run, row.kind, status, outcome))
     return linked

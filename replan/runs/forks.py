@@ -112,7 +112,7 @@ async def fork_run(
     for path, text in wanted.given.items():
         facts.append(_value_event(kind, state, path, text, now))
         state = kind.machine.evolve(state, facts[-1])
-    async with nullcontext() if made is None else made.kept(name):
+    async with nullcontext() if made is None else made.make(name):
         records = await engine.journal.create(
             name,
             row.title,
@@ -141,7 +141,7 @@ class _MadeFolder:
     home: Path
 
     @asynccontextmanager
-    async def kept(self, run: str) -> AsyncIterator[None]:
+    async def make(self, run: str) -> AsyncIterator[None]:
         """Make it for a fork, by the fork's id; it is removed where the block raises. Raises `UsageProblem`."""
         place = (self.source, self.snapshot, self.folder, self.home)
         await trio.to_thread.run_sync(make_workspace, *place, run)

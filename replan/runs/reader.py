@@ -68,7 +68,7 @@ class RunReader:
         """Return the result of a run so far. Raises the errors of `read`."""
         loaded, row = await self.read_with_row(run)
         with_inbox = await self.with_inbox(run, loaded)
-        hosted = await self.hosted(row.kind, row.format)
+        hosted = await self.has_host(row.kind, row.format)
         status = status_of(row, hosted=hosted, with_inbox=loaded.kind.run_state(with_inbox))
         return self.view(run, loaded.kind, loaded.state, status, with_inbox)
 
@@ -80,7 +80,7 @@ class RunReader:
         lines = partial(kind.views.lines, program=program(), full=False)
         return kind.views.result(RunView(run, status, state, common, program(), lines))
 
-    async def hosted(self, kind: str, format: int) -> bool:
+    async def has_host(self, kind: str, format: int) -> bool:
         """Tell whether a host serves this home now that drives runs of a kind in a format. Asking wakes nobody."""
         return any(drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
 
@@ -120,7 +120,7 @@ class RunReader:
                     common = None
             kind = row.kind, row.format
             if kind not in hosted:
-                hosted[kind] = await self.hosted(*kind)
+                hosted[kind] = await self.has_host(*kind)
             status = status_of(row, hosted=hosted[kind], with_inbox=common)
             if which.status in (None, status):
                 rows.append((row if common is None else row_after(row, common), status))

@@ -51,7 +51,7 @@ class Follower:
                 if common is not None and common.outage is not None and row.last_seq == self._seq and not unread:
                     return await self._engine.result(self._run)  # This process does not wait for a provider.
                 has_reason = leave_undrivable and common is not None and common.handover and bool(common.parked_reason)
-                if has_reason or not await self._engine.hosted(row.kind, row.format):
+                if has_reason or not await self._engine.has_host(row.kind, row.format):
                     return None
             with trio.move_on_after(LOOK_ANYWAY_SECONDS):
                 await changed()
@@ -162,7 +162,7 @@ class RunSession:
     async def _has_host(self) -> bool:
         """Tell whether a host serves the home that drives runs of this kind."""
         row = await self._engine.journal.row(self._run)
-        return await self._engine.hosted(row.kind, row.format)
+        return await self._engine.has_host(row.kind, row.format)
 
     async def _warn_if_idle(self) -> None:
         await trio.sleep(TAKEN_UP_SECONDS)

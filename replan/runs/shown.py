@@ -63,7 +63,7 @@ async def read_shown(reader: "RunReader", run: str) -> ShownRun:
     """Return one run to be shown. Raises the errors of `RunReader.read`."""
     loaded, row = await reader.read_with_row(run)
     with_inbox, top = await reader.with_inbox(run, loaded), await top_of(reader, run)
-    hosted = await reader.hosted(row.kind, row.format)
+    hosted = await reader.has_host(row.kind, row.format)
     status = status_of(row, hosted=hosted, with_inbox=loaded.kind.run_state(with_inbox))
     result = reader.view(run, loaded.kind, loaded.state, status, with_inbox)
     linked = tuple(await runs_made_from(reader, run))

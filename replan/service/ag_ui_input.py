@@ -127,7 +127,7 @@ class AgUiInput(AgUiBody):
             place = "messages" if problem.place == "problem" else f"forwardedProps.{OWN}.{problem.place}"
             raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
 
-    def told(self, *, started: bool) -> AgUiMessage | None:
+    def new_message(self, *, started: bool) -> AgUiMessage | None:
         """Return the message to send to the run; None where the last message is none of the user's.
 
         `started`: the conversation began with the run, so that its first message is the problem.

@@ -54,7 +54,7 @@ class Hub:
             self._changed.set()
             self._changed = trio.Event()
 
-    async def shared(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
+    async def ask_once(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
         """Return what `ask` returns, which is asked once after each commit for all streams that ask for the same key.
 
         For streams only, since the journal is watched while one is open. What `ask` raises is raised.

@@ -132,7 +132,7 @@ class Service:
         scheme, _, token = authorization.partition(" ")
         who = of_token(self.store.read(), token.strip()) if scheme.lower() == "bearer" else None
         if who is None:
-            await self.failed()
+            await self.count_failure()
             wrong = "this token is not one of this server, or was revoked (`replan token list` lists the valid ones)"
             none = "a bearer token is needed (`replan token add NAME` makes one)"
             raise RequestRefused(wrong if scheme.lower() == "bearer" and token.strip() else none, "unauthorized")
@@ -154,7 +154,7 @@ class Service:
         if not self.allow_execute:
             raise RequestRefused("this server executes no plans: it was started without --allow-execute", "forbidden")
 
-    async def failed(self) -> None:
+    async def count_failure(self) -> None:
         """Count a failed try. Raises `RequestRefused`, after a while, where there were too many in the last minute."""
         if not self.failures.add("all"):
             await trio.sleep(LATE_SECONDS)

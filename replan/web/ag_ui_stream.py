@@ -48,7 +48,7 @@ async def _take_messages(site: Site, request: Request, who: Principal, wanted: A
         if each.interrupt_id.partition("/")[0] != run:
             raise UsageProblem("the interrupt belongs to another run", place="resume.interruptId")
         await messages.answer_question(site, each.interrupt_id, each.answer, via=HTTP.via)
-    message = wanted.told(started=started)
+    message = wanted.new_message(started=started)
     if message is not None and not await _is_known(site, run, message.text):
         key = hash_key(message.id, who, f"ag-ui {run}", place="messages.id")
         await messages.tell(site, who, run, message.text, wanted.kind, key=key)

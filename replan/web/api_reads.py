@@ -86,7 +86,7 @@ async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGen
             if site.visitor_ended(who):
                 return
             try:
-                while found := await site.hub.shared(("records", run, after), partial(_events, site, run, after)):
+                while found := await site.hub.ask_once(("records", run, after), partial(_events, site, run, after)):
                     after, text = found
                     yield text
             except JournalError as error:

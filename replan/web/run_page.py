@@ -52,7 +52,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         row_number(request, name)  # What is no number is refused before anything is sent.
     if request.headers.get("hx-request") or not site.reader.takes_long(row):
         return await _whole(site, request, who)
-    hosted = await site.reader.hosted(row.kind, row.format)
+    hosted = await site.reader.has_host(row.kind, row.format)
     values = {"run": shown_row(row, status_of(row, hosted=hosted)), "here": "runs", "live": f"/live?run={row.run}"}
     notice = request.query_params.get("done", "")
     beginning = page(site, who, "run_beginning.html", {**values, "notice": notice, "taken": not row.unread})

@@ -163,7 +163,7 @@ class Connections:
         self._spare: list[_Connection] = []
 
     @contextmanager
-    def entered(self, peer: str, connection: _Connection) -> Iterator[bool]:
+    def count(self, peer: str, connection: _Connection) -> Iterator[bool]:
         """Count a connection for the length of a block; yield whether it may send any request."""
         members = self._open.setdefault(peer, [])
         if len(members) >= self._most:
@@ -228,7 +228,7 @@ async def serve(
         connection = _Connection(stream)
         KEEP_CONNECTION.set(connection.keep)  # The tasks of its requests have this context.
         try:
-            with connections_of.entered(peer, connection) as any_path:
+            with connections_of.count(peer, connection) as any_path:
                 await _Server(apps[any_path], config, context, ConnectionState({}), connection)  # type: ignore[arg-type]
         except Exception:  # noqa: BLE001 -- a fault of one connection ends that one only
             log.get_logger("web").exception("connection.failed")

@@ -36,7 +36,7 @@ async def sign_in(site: Site, request: Request) -> Response:
         token = found[0] if found else ""
         right = await site.change(partial(use_token, server=site.name, token=token, now=site.now()))
         if not right:
-            await site.failed()
+            await site.count_failure()
     except HTTPException as error:
         return problem(site, None, error.status_code, error.detail)
     except RequestRefused as error:

@@ -100,7 +100,7 @@ async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGene
             if site.visitor_ended(who):
                 return
             try:
-                cursor = await site.hub.shared(("cursor", run), partial(cursor_of, site, run))
+                cursor = await site.hub.ask_once(("cursor", run), partial(cursor_of, site, run))
             except RunNotFound:
                 yield event("gone", "")
                 return

@@ -97,7 +97,7 @@ class LeaseKeeper:
         if self.epoch > 0:
             await release_quietly(self._journal, self._run, self.epoch)
 
-    def lost(self) -> None:
+    def note_loss(self) -> None:
         """Note that another driver has taken the run."""
         if not self._is_lost:
             self._is_lost = True
@@ -108,7 +108,7 @@ class LeaseKeeper:
         try:
             await self._journal.renew(self._run, self.epoch, self._terms.ttl)
         except Fenced:
-            self.lost()
+            self.note_loss()
             raise
         except JournalError as error:
             if not error.passing:

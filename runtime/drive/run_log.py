@@ -263,7 +263,7 @@ class RunLog(Generic[S, E]):
                     self._run, after=self.seq, epoch=self._lease.epoch, facts=facts, summary=summary, overdraw=overdraw
                 )
             except Fenced:
-                self._lease.lost()
+                self._lease.note_loss()
                 raise
         report_measure(APPEND_SECONDS, trio.current_time() - started_at)
         return records

@@ -101,7 +101,7 @@ class RunHead(NamedTuple):
             before.micro_usd,
         )
 
-    def listed(self, now: float, *, asks: bool = True) -> RunRow:
+    def row_at(self, now: float, *, asks: bool = True) -> RunRow:
         """Return the status row as it is at a time, with its open questions or without."""
         summary, total = self.summary, self.summary.committed
         return RunRow._make(

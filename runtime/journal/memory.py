@@ -75,7 +75,7 @@ class MemoryStore:
     version: int = 0
     """The number of commits so far, as `Journal.version` returns it."""
 
-    def held(self, run: str) -> HeldRun:
+    def find_run(self, run: str) -> HeldRun:
         """Return a run. Raises `RunNotFound`."""
         if run not in self.runs:
             raise RunNotFound(run)
@@ -86,7 +86,7 @@ class MemoryStore:
         if work.new is not None and work.run in self.runs:
             raise RunExists(work.run)
         new = work.new and HeldRun(work.new._replace(created=now, updated=now))
-        held = new or self.held(work.run)
+        held = new or self.find_run(work.run)
         message = next((item for item in held.posted if item.key == work.key), None)
         consumes = [inbox for inbox in work.consumes if 0 < inbox <= len(held.posted)]
         consumed = held.consumed if consumes else set[int]()
@@ -115,7 +115,7 @@ class MemoryStore:
     def delete(self, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
         """Implement `Journal.delete`."""
         for run, last_seq in runs.items():
-            rules.check_deletable(self.held(run).head, last_seq, now, dead)
+            rules.check_deletable(self.find_run(run).head, last_seq, now, dead)
         deleted = [self.runs.pop(run) for run in runs]
         for cursor in self.cursors.values():
             cursor.positions = {run: seq for run, seq in cursor.positions.items() if run not in runs}
@@ -143,18 +143,18 @@ class MemoryReader(StoreReader):
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:  # noqa: ARG002 -- they are at hand
         """Implement `StoreReader.head`."""
-        return self._store.held(run).head
+        return self._store.find_run(run).head
 
     def part(self, head: RunHead, after: int) -> Part:
         """Implement `StoreReader.part`; each row is taken for an append."""
-        stored = self._store.held(head.run).rows
+        stored = self._store.find_run(head.run).rows
         after = min(max(0, after), len(stored))
         start = Tip(stored[after - 1].seq, stored[after - 1].hash) if after else head.start
         return Part(start, [*stored[after:]], frozenset(row.seq for row in stored))
 
     def messages(self, run: str, after: int) -> list[InboxItem]:
         """Implement `StoreReader.messages`."""
-        return self._store.held(run).posted[max(0, after) :]
+        return self._store.find_run(run).posted[max(0, after) :]
 
     def text(self, digest: str) -> bytes | None:
         """Implement `StoreReader.text`."""

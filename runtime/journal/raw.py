@@ -78,7 +78,7 @@ class StoreReader(ABC):
         """Implement `Journal.runs`."""
         found = [head for run in reversed(self.names()) if _matches(which, head := self.head(run))]
         begin = max(0, which.begin)
-        return [head.listed(self.now, asks=which.asks) for head in found[begin : begin + max(0, which.limit)]]
+        return [head.row_at(self.now, asks=which.asks) for head in found[begin : begin + max(0, which.limit)]]
 
     def totals(self, which: RunFilter) -> Totals:
         """Implement `Journal.totals`."""
@@ -118,7 +118,7 @@ class StoreReader(ABC):
 
     def row(self, run: str) -> RunRow:
         """Implement `Journal.row`; the last thing that is read from a snapshot."""
-        return self.head(run, asks=True).listed(self.now)
+        return self.head(run, asks=True).row_at(self.now)
 
     def inbox(self, run: str, after: int) -> list[InboxItem]:
         """Implement `Journal.inbox`; the last thing that is read from a snapshot."""

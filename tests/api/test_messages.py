@@ -70,7 +70,7 @@ def test_records_of_a_host_that_reads_the_answer_first_are_delivered(in_loop, tm
 
     questions = []
     monkeypatch.setattr(Engine, "resume", late)
-    monkeypatch.setattr(Engine, "hosted", always_hosted)
+    monkeypatch.setattr(Engine, "has_host", always_hosted)
     records, result = in_loop(follow, tmp_path, ask)
     assert not faster
     assert len(questions) == 1, "the run is not driven a second time"
@@ -90,7 +90,7 @@ def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(in_loop, tmp_p
         return await resume(engine, run, *manner)
 
     monkeypatch.setattr(Engine, "resume", late)
-    monkeypatch.setattr(Engine, "hosted", always_hosted)
+    monkeypatch.setattr(Engine, "has_host", always_hosted)
     records, result = in_loop(follow, tmp_path, lambda question: "The export in shop/export.py fails.")
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
     kinds = [record.event.kind for record in records]

@@ -116,7 +116,7 @@ async def test_a_host_parks_a_run_whose_next_call_exceeds_a_whole_day(autojump_c
 async def test_a_follower_of_a_run_parked_by_the_budget_gets_no_advice_about_the_host(autojump_clock, monkeypatch):
     """The result has the advice; the host works."""
     home, notes = FakeHome(), []
-    monkeypatch.setattr(Engine, "hosted", always_hosted)
+    monkeypatch.setattr(Engine, "has_host", always_hosted)
     async with home.engine(budget=HomeBudget(micro_usd=1)) as engine:
         await engine.admit(run_request("a"), run="first")
         async with home.hosting(engine):

@@ -16,14 +16,14 @@ PLANNING = (FIRST_KIND, CODEC.format)
 async def test_a_host_is_present_from_the_start_of_its_service_to_the_end(autojump_clock):
     home = FakeHome()
     async with home.engine() as engine, home.engine() as other:
-        assert not await other.hosted(*PLANNING)
+        assert not await other.has_host(*PLANNING)
         async with home.hosting(engine):
             await trio.sleep(0.1)
             assert home.notices == [("ready", "", "")]
-            assert await other.hosted(*PLANNING)
+            assert await other.has_host(*PLANNING)
             await trio.sleep(10 * PRESENCE_SECONDS)
-            assert await other.hosted(*PLANNING)
-        assert not await other.hosted(*PLANNING)
+            assert await other.has_host(*PLANNING)
+        assert not await other.has_host(*PLANNING)
         assert home.store.hosts == {}
 
 
@@ -33,7 +33,7 @@ async def test_reading_the_presence_wakes_no_host(autojump_clock, monkeypatch):
         await trio.sleep(1)
         monkeypatch.setattr("runtime.host.host.Host.wake", lambda _: pytest.fail("woken"))
         for _ in range(10):
-            assert await engine.hosted(*PLANNING)
+            assert await engine.has_host(*PLANNING)
         monkeypatch.undo()
 
 
@@ -47,9 +47,9 @@ async def test_the_presence_of_a_killed_host_expires(autojump_clock):
                 scope.cancel()
                 await trio.sleep(1)
         home.store.hosts.update(rows)  # As a kill would leave it.
-        assert await engine.hosted(*PLANNING)
+        assert await engine.has_host(*PLANNING)
         await trio.sleep(PRESENCE_SECONDS)
-        assert not await engine.hosted(*PLANNING)
+        assert not await engine.has_host(*PLANNING)
 
 
 async def test_a_host_that_cannot_announce_itself_still_serves_and_reports_it_once(autojump_clock, monkeypatch):
@@ -68,10 +68,10 @@ async def test_a_host_that_cannot_announce_itself_still_serves_and_reports_it_on
         async with home.hosting(engine):
             await trio.sleep(5 * PRESENCE_SECONDS)
             assert home.row("first") == ("finished", "success")
-            assert not await engine.hosted(*PLANNING)
+            assert not await engine.has_host(*PLANNING)
             failing = False
             await trio.sleep(PRESENCE_SECONDS)
-            assert await engine.hosted(*PLANNING)
+            assert await engine.has_host(*PLANNING)
     assert [event for event, *_ in home.notices].count("trouble") == 1
 
 
@@ -101,7 +101,7 @@ async def test_a_failed_departure_does_not_keep_a_host_present(autojump_clock, m
         async with home.hosting(engine):
             await trio.sleep(1)
         await trio.sleep(PRESENCE_SECONDS)
-        assert not await engine.hosted(*PLANNING)
+        assert not await engine.has_host(*PLANNING)
 
 
 async def test_a_host_drives_its_kinds_and_no_others(autojump_clock):
@@ -111,9 +111,9 @@ async def test_a_host_drives_its_kinds_and_no_others(autojump_clock):
         (row,) = await engine.journal.hosts()
         assert row.kinds is not None
         assert row.kinds[FIRST_KIND] == CODEC.format
-        assert await engine.hosted(*PLANNING)
-        assert not await engine.hosted("gardening", 1)
-        assert not await engine.hosted(FIRST_KIND, CODEC.format + 1)
+        assert await engine.has_host(*PLANNING)
+        assert not await engine.has_host("gardening", 1)
+        assert not await engine.has_host(FIRST_KIND, CODEC.format + 1)
 
 
 async def test_a_run_that_no_host_drives_is_shown_as_parked_beside_hosts_of_other_kinds(autojump_clock):

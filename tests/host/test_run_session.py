@@ -29,7 +29,7 @@ async def test_records_of_other_drivers_are_reported_before_the_run_goes_on(auto
 
 async def test_a_follower_of_a_waiting_run_stays_until_the_host_has_read_a_message(autojump_clock, monkeypatch):
     home, reported = FakeHome(reject=["requirements.missing"]), []
-    monkeypatch.setattr(Engine, "hosted", always_hosted)
+    monkeypatch.setattr(Engine, "has_host", always_hosted)
     async with home.engine() as engine:
         assert (await engine.begin(run_request("a"), run="first")).status == "waiting"
         await engine.tell("first", "It must be fast.", "requirement")
@@ -41,7 +41,7 @@ async def test_a_follower_of_a_waiting_run_stays_until_the_host_has_read_a_messa
 
 async def test_a_follower_is_told_when_the_host_does_not_take_the_run_up(autojump_clock, monkeypatch):
     home, notes, stop = FakeHome(), [], Stop()
-    monkeypatch.setattr(Engine, "hosted", always_hosted)
+    monkeypatch.setattr(Engine, "has_host", always_hosted)
     async with home.engine() as engine:
         await engine.admit(run_request("a"), run="first")
         async with trio.open_nursery() as nursery:

@@ -73,7 +73,7 @@ async def test_different_reasons_of_several_hosts_are_recorded_once_each(autojum
 
 async def test_a_session_drives_a_run_that_the_host_claimed_and_cannot_drive(autojump_clock, monkeypatch):
     """While a host tries to drive the run, it holds the lease for a moment."""
-    monkeypatch.setattr(Engine, "hosted", always_hosted)
+    monkeypatch.setattr(Engine, "has_host", always_hosted)
     home, notes = FakeHome(), []
     async with home.engine() as engine, home.engine(plugins=False) as bare:
         await bare.admit(run_request("one"), run="a")

@@ -213,5 +213,5 @@ class World:
 
 
 async def always_hosted(engine, kind, format):
-    """Replace `Engine.hosted` in a test without a host process."""
+    """Replace `Engine.has_host` in a test without a host process."""
     return True

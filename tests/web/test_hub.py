@@ -49,7 +49,7 @@ async def test_what_many_streams_ask_for_is_asked_once_after_each_commit(autojum
 
     async def follow():
         async with aclosing(hub.changes(stop)) as changes:
-            got.extend([(changed, await hub.shared("place", ask)) async for changed in changes])
+            got.extend([(changed, await hub.ask_once("place", ask)) async for changed in changes])
 
     async with trio.open_nursery() as streams:
         for _ in range(50):
@@ -77,12 +77,12 @@ async def test_a_failed_question_is_asked_again_and_few_answers_are_kept(autojum
     async with aclosing(hub.changes(stop)) as changes:
         await anext(changes)
         try:
-            await hub.shared("a", ask)
+            await hub.ask_once("a", ask)
         except ValueError:
-            assert await hub.shared("a", ask) == 7
+            assert await hub.ask_once("a", ask) == 7
         assert answers == []
         answers += range(SHARED_MAX + 1)
         for number in range(SHARED_MAX):
-            await hub.shared(number, ask)
-        assert await hub.shared("a", ask) == SHARED_MAX
+            await hub.ask_once(number, ask)
+        assert await hub.ask_once("a", ask) == SHARED_MAX
     nursery.cancel_scope.cancel()

@@ -130,7 +130,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
         receipt = await (engine.decline(full, via="cli") if text is None else engine.answer(full, text, via="cli"))
         check_receipt(receipt, full)
         row = await engine.journal.row(run)
-        hosted = await engine.hosted(row.kind, row.format)
+        hosted = await engine.has_host(row.kind, row.format)
         open_count = len(await questions_of(engine, run))
     participle = "declined" if text is None else "answered"
     posted = f"was {participle} so before" if receipt.result == "duplicate" else f"is {participle}"
@@ -222,7 +222,7 @@ async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, 
         run = await resolve_or_newest(engine, name)
         posted = await engine.tell(run, text, kind)
         row = await engine.journal.row(run)
-        hosted = await engine.hosted(row.kind, row.format)
+        hosted = await engine.has_host(row.kind, row.format)
     kind = json.loads(posted.body)["kind"]
     if kind == "value":
         notice(f"run {run} has the value; it calculates anew")

@@ -277,7 +277,7 @@ async def _goes_on(reader: RunReader, run: str) -> bool:
     from replan.runs.status import status_of
 
     row = await reader.journal.row(run)
-    return status_of(row, hosted=await reader.hosted(row.kind, row.format)) == "running"
+    return status_of(row, hosted=await reader.has_host(row.kind, row.format)) == "running"
 
 
 class RecordPrinter:

@@ -45,7 +45,7 @@ class DatabaseAddress:
     secrets: tuple[str, ...] = field(repr=False, default=())
     """What no message may hold."""
 
-    def shown(self, message: str) -> str:
+    def message_line(self, message: str) -> str:
         """Return the first line of a message of the database, without secrets."""
         line = next(iter(message.strip().splitlines()), "")
         for secret in self.secrets:

@@ -129,7 +129,7 @@ class DatabaseLink:
         """The time, where the server's clock is replaced."""
         return None if self.time is None else self.time.now()
 
-    def told(self, now: float) -> float:
+    def take_time(self, now: float) -> float:
         """Take the time that the server has just told; return the time that counts."""
         if self.time is not None:
             return self.time.now()
@@ -186,7 +186,7 @@ def explain(address: DatabaseAddress, error: Exception) -> Exception:
     """Return the runtime's error for an error of Postgres; any other error unchanged."""
     if not isinstance(error, psycopg.Error):
         return error
-    place, cause = address.place, address.shown(str(error)) or type(error).__name__
+    place, cause = address.place, address.message_line(str(error)) or type(error).__name__
     match error:
         case errors.DiskFull() | errors.OutOfMemory():
             return StorageFull(place)

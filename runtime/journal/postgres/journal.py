@@ -166,7 +166,7 @@ def _check_link(address: DatabaseAddress, link: DatabaseLink) -> DatabaseLink:
     connection = link.connection()
     schema.check(connection, address.place)
     with connection.cursor() as cursor:
-        link.told(reading.server_now(cursor))
+        link.take_time(reading.server_now(cursor))
     return link
 
 

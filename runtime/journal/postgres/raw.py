@@ -239,6 +239,6 @@ def upgrade(address: DatabaseAddress, roles: Mapping[str, str], beside: Beside =
             return version
     except psycopg.errors.UndefinedObject as error:
         hint = "make the role first: CREATE ROLE NAME LOGIN"
-        raise UsageProblem(address.shown(str(error)), place=address.place, hint=hint) from None
+        raise UsageProblem(address.message_line(str(error)), place=address.place, hint=hint) from None
     except psycopg.Error as error:
         raise explain(address, error) from error

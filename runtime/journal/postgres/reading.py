@@ -148,7 +148,7 @@ class PostgresReader(StoreReader):
     def row(self, run: str) -> RunRow:
         """Implement `StoreReader.row`; the query and the end of the snapshot are sent together."""
         for values in self._last((_HEADS_ASKS, [[run]]))[0].rows:
-            return read_head(values[1:], values[0]).listed(self.now)
+            return read_head(values[1:], values[0]).row_at(self.now)
         raise RunNotFound(run)
 
     def inbox(self, run: str, after: int) -> list[InboxItem]:

@@ -193,7 +193,7 @@ def _now(link: DatabaseLink, batch: StatementBatch) -> float:
     version, clock = batch.add(VERSION_NOW), batch.add(NOW)
     batch.run()
     check_version(link.address.place, int(version.rows[0][0]))
-    return link.told(float(clock.rows[0][0]))
+    return link.take_time(float(clock.rows[0][0]))
 
 
 @contextmanager
@@ -294,7 +294,7 @@ class Listening:
                 await self._listen_on_one(callback)
             except (psycopg.Error, OSError) as error:
                 if not reported:
-                    reason = self._address.shown(str(error))
+                    reason = self._address.message_line(str(error))
                     log.get_logger("host").warning("journal.not_listening", reason=reason)
                 reported = True
             await trio.sleep(RETRY_SECONDS)

@@ -115,7 +115,7 @@ class SqliteReader(StoreReader):
 
     def row(self, run: str) -> RunRow:
         """Implement `StoreReader.row`, also of a damaged row."""
-        return self._read(run, asks=True).listed(self.now)
+        return self._read(run, asks=True).row_at(self.now)
 
     def _read(self, run: str, *, asks: bool) -> RunHead:
         row: Any

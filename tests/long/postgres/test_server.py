@@ -276,7 +276,7 @@ def test_a_mistyped_url_is_refused_without_any_part_of_the_password(url):
     except UsageProblem as problem:
         shown = str(problem)
     else:
-        shown = f"{address.place} {address} {address!r} {address.shown(f'cannot reach {address.conninfo}')}"
+        shown = f"{address.place} {address} {address!r} {address.message_line(f'cannot reach {address.conninfo}')}"
     assert not any(part in shown for part in ("hidden", "word@", "den@", "hid:"))
     assert len(shown.splitlines()) == 1
 
