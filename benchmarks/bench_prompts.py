@@ -84,8 +84,8 @@ class Recorder:
 
     def __init__(self):
         self._sources = {}
-        self._render = render._rendered  # noqa: SLF001 - what a prompt is rendered from is kept nowhere
-        self._patch = patch.object(render, "_rendered", self._record)
+        self._render = render._render_parts  # noqa: SLF001 - what a prompt is rendered from is kept nowhere
+        self._patch = patch.object(render, "_render_parts", self._record)
 
     def __enter__(self):
         self._patch.start()

@@ -33,7 +33,7 @@ from actors.guards.pddl_judgement import judge_actions
 from actors.pddl.action_list import actions_in
 from actors.pddl.domain import PlanAction
 from actors.pddl.domain_reader import specification, task_in
-from actors.pddl.grounding import grounded, holds, invalidity_of
+from actors.pddl.grounding import ground_action, holds, invalidity_of
 from actors.prompting.book import SCHEMAS
 from actors.prompting.prompts_file import load_prompts
 from actors.prompting.render import PromptTemplate, render
@@ -107,7 +107,7 @@ class Task:
 
     def after(self, state, action):
         """Return the state after an action, or None where it cannot run."""
-        ground = grounded(action, self.domain)
+        ground = ground_action(action, self.domain)
         if not ground.applicable_in(state):
             return None
         [change] = ground.outcomes(state)

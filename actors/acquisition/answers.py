@@ -20,7 +20,7 @@ from actors.acquisition.values import FieldValue, Via
 from actors.files.suggestions import nearest
 from actors.quantities.currencies import CODES
 from actors.quantities.quantity import Quantity, Refusal
-from actors.quantities.unit_forms import without_counted
+from actors.quantities.unit_forms import drop_counted_units
 from actors.run.ending import Outcome
 from actors.run.inbox import MailRefused
 from actors.run.words import storable
@@ -55,7 +55,7 @@ def answer_schema(schema: Schema, path: str) -> dict[str, Any]:
 def _number_schema(schema: Schema, path: str, spec: FieldSpec) -> dict[str, Any]:
     unit, units = schema.unit(path) or "", dict(schema.profile.units)
     found: dict[str, Any] = {"type": "string", "format": QUANTITY, "unit": unit}
-    short = without_counted(unit, units)
+    short = drop_counted_units(unit, units)
     if short != unit:
         found["short_unit"] = short
     if units:
@@ -193,11 +193,11 @@ def correction(state: State, text: str) -> Mapping[str, Any] | None:
     if match is None:
         return None
     body = {"kind": VALUE, "field": match["field"], "text": match["text"]}
-    told_value(state, match["field"], match["text"])
+    read_told_value(state, match["field"], match["text"])
     return body
 
 
-def told_value(state: State, path: str, text: str) -> FieldValue:
+def read_told_value(state: State, path: str, text: str) -> FieldValue:
     """Return the value that a text gives a field of a run. Raises `UsageProblem` where it gives none."""
     end = state.run.finished
     if end is not None and end.outcome in (Outcome.CANCELLED, Outcome.FAILED):
@@ -238,7 +238,7 @@ def accept_correction(state: State, message: "Mailed") -> ValueTold | MailRefuse
         return None
     path, text = str(body.get("field", "")), str(body.get("text", ""))
     try:
-        value = told_value(state, path, text)
+        value = read_told_value(state, path, text)
     except UsageProblem as problem:
         return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=problem.cause)
     return ValueTold(at=message.at, mono=message.mono, path=path, value=value)

@@ -76,7 +76,7 @@ _CODES: Mapping[BlockCode, str] = {
 }
 
 
-def evaluated(schema: Schema, formula: str, unit: str | None, known: Mapping[str, Known]) -> Known | Blocked:
+def evaluate_formula(schema: Schema, formula: str, unit: str | None, known: Mapping[str, Known]) -> Known | Blocked:
     """Return what a formula comes to, in a unit (None: a currency in it is not known yet), or why it cannot."""
     names = names_in(formula)
     missing = tuple(name for name in names if name not in known)
@@ -113,7 +113,7 @@ def calculate(schema: Schema, count: int) -> LatestCalculation:
     errors: list[CalculationError] = []
     for name in _order({name: spec.formula for name, spec in calculator_spec.results.items()}):
         spec = calculator_spec.results[name]
-        result = evaluated(schema, spec.formula, schema.unit_of(spec.unit), known)
+        result = evaluate_formula(schema, spec.formula, schema.unit_of(spec.unit), known)
         if isinstance(result, Blocked):
             errors.append(_error(schema, name, spec.formula, result))
             continue
@@ -128,7 +128,7 @@ def calculate(schema: Schema, count: int) -> LatestCalculation:
             unit=result.exact.unit,
         )
         steps.append(step)
-    errors += [error for check in calculator_spec.preconditions if (error := _broken(schema, check, known))]
+    errors += [error for check in calculator_spec.preconditions if (error := _precondition_error(schema, check, known))]
     return LatestCalculation(
         status="blocked" if errors else "succeeded",
         count=count,
@@ -161,7 +161,7 @@ def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
             yield from _fields_behind(schema, inner)
 
 
-def _broken(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> CalculationError | None:
+def _precondition_error(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> CalculationError | None:
     """Return the error of a precondition that does not hold; None where it holds, or its numbers are missing."""
     if holds(schema, check, known) is not False:
         return None

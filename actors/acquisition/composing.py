@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from actors.acquisition.calculation import evaluated, known_numbers
+from actors.acquisition.calculation import evaluate_formula, known_numbers
 from actors.acquisition.next_task import questions_left, searches_left
 from actors.acquisition.planner_state import Writes, apply
 from actors.acquisition.profile import FieldSpec
@@ -15,17 +15,17 @@ ROUNDS_MAX = 5
 """Passes over the made fields: one may be made of another, at most so many levels deep."""
 
 
-def composed(state: State, schema: Schema) -> Mapping[str, Values]:
+def compose_values(state: State, schema: Schema) -> Mapping[str, Values]:
     """Return the values that follow from the others now, by path, of those fields whose values change by it."""
     changes: dict[str, Values] = {}
     for path, spec in schema.fields.items():
         if not schema.is_made(path):
-            _note(changes, schema, path, _assumed(state, schema, path, spec))
+            _note(changes, schema, path, _default_value(state, schema, path, spec))
     for _ in range(ROUNDS_MAX):
         current = Schema(schema.profile, apply(schema.planner, Writes(composed=changes)))
         before = dict(changes)
         for path in current.compositions:
-            _note(changes, schema, path, _made(current, path))
+            _note(changes, schema, path, _compose_field(current, path))
         if changes == before:
             break
     return {path: values for path, values in changes.items() if values != _follows(schema, path)}
@@ -42,7 +42,7 @@ def _follows(schema: Schema, path: str) -> Values:
     return tuple(each for each in schema.planner.values.get(path, ()) if each.via in ("computed", "default"))
 
 
-def _assumed(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldValue | None:
+def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldValue | None:
     """Return a field's default, once it has no other value and nothing is left to search and to ask."""
     others = [each for each in schema.planner.values.get(path, ()) if each.via != "default"]
     if spec.default is None or others:
@@ -57,11 +57,11 @@ def _assumed(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldV
     return FieldValue(value=spec.default, unit=unit, via="default", source="the profile's default", confidence=0.0)
 
 
-def _made(schema: Schema, path: str) -> FieldValue | None:
+def _compose_field(schema: Schema, path: str) -> FieldValue | None:
     made = schema.compositions[path]
     known = known_numbers(schema)
     values = {name: known[inner] for name, inner in made.names.items() if inner in known}
-    result = evaluated(schema, made.formula, schema.unit(path), values)
+    result = evaluate_formula(schema, made.formula, schema.unit(path), values)
     if isinstance(result, Blocked):
         return None
     sure = min((_confidence(schema, inner) for inner in made.inputs), default=1.0)

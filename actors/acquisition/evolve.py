@@ -34,19 +34,19 @@ FIRST = "enter_iteration"
 """The node at which every run and every round begins."""
 
 
-def applied(common: Common, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
+def apply_event(common: Common, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
     """Return the state after an event; `run` is the common part after it, `common` serves what every kind has."""
     match event:
         case AcquisitionStarted():
             return state
         case ValueTold():
-            return _corrected(changed(state, run=run), event)
+            return _correct_value(changed(state, run=run), event)
         case Routed():
-            return _routed(state, event)
+            return _apply_routing(state, event)
         case DecisionRequested() | ObservationRequested() | DecompositionRequested() | ReflectionRequested():
-            return _requested(changed(state, run=run), event.node, event.try_number)
+            return _record_request(changed(state, run=run), event.node, event.try_number)
         case ReplyReceived():
-            return _replied(state, changed(state, run=run), event)
+            return _record_reply(state, changed(state, run=run), event)
         case ToolFinished():
             planner = changed(state.planner, last_observation=passages_of(event))
             return changed(state, run=run, tool=event, planner=planner)
@@ -56,12 +56,12 @@ def applied(common: Common, state: State, run: RunState[AcquisitionCall], event:
         case RequirementTold():
             return _new_round(changed(state, run=run))
         case RunResumed() if state.run.finished is not None and run.finished is None and state.node == END:
-            return _arrived(changed(state, run=run), FIRST)
+            return _enter_node(changed(state, run=run), FIRST)
         case _:
             return common(state, run, event)
 
 
-def _corrected(state: State, event: ValueTold) -> State:
+def _correct_value(state: State, event: ValueTold) -> State:
     """Return the state after a value was told: what was calculated and concluded without it counts no more.
 
     Searches and questions stand: nobody is asked again for what the run knows.
@@ -71,10 +71,10 @@ def _corrected(state: State, event: ValueTold) -> State:
     run = changed(state.run, reopening=state.run.reopening or state.run.finished is not None)
     told = changed(state, planner=planner, run=run)
     # Only a fork is told a value between the last node and the end of the run.
-    return _arrived(told, FIRST) if state.node == END and state.run.finished is None else told
+    return _enter_node(told, FIRST) if state.node == END and state.run.finished is None else told
 
 
-def started(event: AcquisitionStarted) -> State:
+def start_state(event: AcquisitionStarted) -> State:
     """Return the state after the first event."""
     state = State(
         run=RunState.begun(event),
@@ -83,23 +83,23 @@ def started(event: AcquisitionStarted) -> State:
         source=event.source,
         planner=PlannerState(values={path: (value,) for path, value in event.given.items()}),
     )
-    return _arrived(state, FIRST)
+    return _enter_node(state, FIRST)
 
 
-def _arrived(state: State, node: str) -> State:
+def _enter_node(state: State, node: str) -> State:
     """Return the state at a node that the run has come to."""
     visits = {**state.visits, node: state.visits.get(node, 0) + 1}
     question = "" if node == "ask_user" else state.question
     return changed(state, node=node, visits=visits, replies=(), tool=None, question=question)
 
 
-def _routed(state: State, event: Routed) -> State:
+def _apply_routing(state: State, event: Routed) -> State:
     path = (*state.path, Visited(event.node, event.outcome, event.to, event.reason))
     after = changed(state, path=path, planner=apply(state.planner, event.writes))
-    return _arrived(after, event.to)
+    return _enter_node(after, event.to)
 
 
-def _requested(state: State, node: str, try_number: int) -> State:
+def _record_request(state: State, node: str, try_number: int) -> State:
     """Return the state after a call was asked for; further attempts and tries are not counted."""
     if try_number > 1 or not node.endswith(".a1"):
         return state
@@ -107,7 +107,7 @@ def _requested(state: State, node: str, try_number: int) -> State:
     return changed(state, calls={**state.calls, purpose: state.calls.get(purpose, 0) + 1})
 
 
-def _replied(state: State, after: State, event: ReplyReceived) -> State:
+def _record_reply(state: State, after: State, event: ReplyReceived) -> State:
     request = state.run.calls.open[event.request_id].request
     path = request.path if isinstance(request, ObservationRequested | DecompositionRequested) else ""
     reply = ReplyText(call_of(event.request_id), path, event.content, event.ended_early)

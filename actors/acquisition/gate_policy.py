@@ -10,10 +10,10 @@ from actors.acquisition.next_task import (
     query_for,
     questions_left,
     searches_left,
-    was_made,
+    was_query_made,
 )
 from actors.acquisition.planner_state import LatestCalculation, PlannerDecision, Writes, apply
-from actors.acquisition.replies import proposed, wanted
+from actors.acquisition.replies import field_to_decompose, proposed_decompositions
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import State
 from actors.values.question_form import one_line
@@ -30,27 +30,27 @@ def normalize_decision(state: State) -> Hop | None:
     assert decision is not None, "a decision comes before this node"
     if decision.action not in _ABOUT_A_FIELD:
         return Hop("kept", f"{decision.action} is about no field")
-    if wanted(state) is not None:
+    if field_to_decompose(state) is not None:
         return None
-    writes = Writes(decompositions=proposed(state))
+    writes = Writes(decompositions=proposed_decompositions(state))
     after = changed(state, planner=apply(state.planner, writes))
     schema = schema_of(after)
-    corrected, reasons = _corrected(after, schema, decision)
+    corrected, reasons = _correct_decision(after, schema, decision)
     if corrected == decision:
         return Hop("kept", "the decision stands", writes)
     changes = {"decision": corrected, "decision_origin": "deterministic"}
     return Hop("rewritten", "; ".join(reasons), writes.model_copy(update=changes))
 
 
-def _corrected(state: State, schema: Schema, decision: PlannerDecision) -> tuple[PlannerDecision, list[str]]:
+def _correct_decision(state: State, schema: Schema, decision: PlannerDecision) -> tuple[PlannerDecision, list[str]]:
     reasons: list[str] = []
     path = decision.target_field
     if schema.is_made(path):
         reasons.append(f"{path} is made of other fields")
-        decision = _instead_of_made(state, schema, path)
+        decision = _replace_made_target(state, schema, path)
         path = decision.target_field
     spec = schema.fields.get(path)
-    if decision.action == "ask_user" and spec is not None and spec.source != "user" and _unsearched(state, path):
+    if decision.action == "ask_user" and spec is not None and spec.source != "user" and _lacks_search(state, path):
         query = query_for(state, schema, path)
         if query:
             reasons.append(f"{path} is searched for before the user is asked")
@@ -77,11 +77,11 @@ def _errors(calculation: LatestCalculation, path: str) -> str:
     return "; ".join(about or [error.message for error in calculation.errors][:3])
 
 
-def _unsearched(state: State, path: str) -> bool:
+def _lacks_search(state: State, path: str) -> bool:
     return state.planner.searches_for(path) == 0
 
 
-def _instead_of_made(state: State, schema: Schema, path: str) -> PlannerDecision:
+def _replace_made_target(state: State, schema: Schema, path: str) -> PlannerDecision:
     """Return the next task for a component of a made field, else any next task, else the end."""
     task = next_component_task(state, schema, path) or next_acquisition_task(state)
     return task or PlannerDecision(action="finish", reasoning=f"nothing is left to acquire for {path}")
@@ -93,7 +93,7 @@ def retry_gate(state: State) -> Hop:
     assert decision is not None, "a decision comes before this node"
     path = decision.target_field
     if decision.action == "search":
-        if was_made(state, path, decision.query):
+        if was_query_made(state, path, decision.query):
             return _instead_of_search(state, path, f"{path} was searched for by this query before")
         if not decision.query.strip() or not searches_left(state, path):
             return _instead_of_search(state, path, f"nothing is left to search for {path}")
@@ -126,7 +126,7 @@ def maybe_calculate(state: State) -> Hop:
         return Hop(decision.action, decision.reasoning or decision.action)
     calculation, caps = planner.calculation, state.config.profile.caps
     if state.config.profile.calculator is None:
-        return _ended(decision, "there is no calculator")
+        return _end_hop(decision, "there is no calculator")
     now = inputs_hash(schema_of(state))
     same = calculation.inputs_hash == now
     if not (same and calculation.status != "none") and calculation.count < caps.calculations:
@@ -139,10 +139,10 @@ def maybe_calculate(state: State) -> Hop:
             why = "the calculation is blocked"
             changes = Writes(decision=PlannerDecision(action="reflect", reasoning=why), decision_origin="deterministic")
             return Hop("reflect", why, changes)
-    return _ended(decision, decision.reasoning or "nothing is left to do")
+    return _end_hop(decision, decision.reasoning or "nothing is left to do")
 
 
-def _ended(decision: PlannerDecision, why: str) -> Hop:
+def _end_hop(decision: PlannerDecision, why: str) -> Hop:
     if decision.action == "finish":
         return Hop("finish", decision.reasoning or why)
     end = PlannerDecision(action="finish", reasoning=why)

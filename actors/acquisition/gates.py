@@ -3,7 +3,7 @@
 from actors.acquisition.answers import answer_value
 from actors.acquisition.calculation import calculate as calculated
 from actors.acquisition.calculation import holds, inputs_hash, is_blocked, known_numbers
-from actors.acquisition.composing import composed
+from actors.acquisition.composing import compose_values
 from actors.acquisition.events import OBSERVE, PLAN, REFLECT
 from actors.acquisition.graph import Gate, Hop
 from actors.acquisition.next_task import (
@@ -20,12 +20,12 @@ from actors.acquisition.planner_state import PlannerDecision, Reflection, Search
 from actors.acquisition.replies import (
     ATTEMPTS,
     Unusable,
+    field_to_decompose,
     last_problem,
-    proposed,
+    proposed_decompositions,
     read_decision,
     read_reflection,
     replies_for,
-    wanted,
 )
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.search_output import read_output
@@ -33,7 +33,7 @@ from actors.acquisition.state import State
 from actors.acquisition.values import FieldValue
 from actors.run.questions import Status
 from actors.run.tools import ToolOutcome
-from actors.values.format import counted
+from actors.values.format import format_count
 from runtime.core.copies import changed
 
 
@@ -49,7 +49,7 @@ def search(state: State) -> Hop | None:
     made = SearchMade(path=decision.target_field, query=decision.query, found=len(found), problem=problem[:500])
     writes = Writes(searches=(made,))
     if found:
-        return Hop("observed", f"{counted(len(found), 'passage')} for {decision.query!r}", writes)
+        return Hop("observed", f"{format_count(len(found), 'passage')} for {decision.query!r}", writes)
     if problem:
         return Hop("backend_failure", f"the search failed: {problem}", writes)
     return Hop("no_hits", f"nothing for {decision.query!r}", writes)
@@ -69,7 +69,7 @@ def observe(state: State) -> Hop | None:
     for path, value in seen.values:
         values[path] = (*values.get(path, ()), value)
     writes = Writes(values=values, rejections=seen.rejections)
-    not_taken = f"; {counted(len(seen.rejections), 'value')} not taken" if seen.rejections else ""
+    not_taken = f"; {format_count(len(seen.rejections), 'value')} not taken" if seen.rejections else ""
     if values:
         return Hop("found", f"found {', '.join(values)}{not_taken}", writes)
     return Hop("nothing_found", f"the passages state no value{not_taken}", writes)
@@ -156,9 +156,9 @@ def prepare_schema(state: State) -> Hop | None:
 
     The order: the cap of calculations, a calculation that is current, a stop condition, the bootstrap fields.
     """
-    writes = Writes(decompositions=proposed(state))
+    writes = Writes(decompositions=proposed_decompositions(state))
     after = changed(state, planner=apply(state.planner, writes))
-    values = composed(after, schema_of(after))
+    values = compose_values(after, schema_of(after))
     writes = writes.model_copy(update={"composed": values})
     after = changed(state, planner=apply(state.planner, writes))
     schema, calculation = schema_of(after), after.planner.calculation
@@ -173,7 +173,7 @@ def prepare_schema(state: State) -> Hop | None:
     for path in after.config.profile.bootstrap:
         if schema.value(path) is None:
             return Hop(missing_outcome(path), f"{path} has no value", writes)
-    if wanted(after) is not None:
+    if field_to_decompose(after) is not None:
         return None
     changes = ", ".join(sorted({*writes.composed, *writes.decompositions}))
     return Hop("ready", f"brought up to date: {changes}" if changes else "up to date", writes)

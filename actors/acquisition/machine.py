@@ -13,7 +13,7 @@ from actors.acquisition.events import (
     ReplyReceived,
     RequestReissued,
 )
-from actors.acquisition.evolve import applied, started
+from actors.acquisition.evolve import apply_event, start_state
 from actors.acquisition.state import State
 from actors.run.calls import ReplyFields
 from actors.run.machine import CallPrompt, RunMachine
@@ -44,11 +44,11 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
 
     def begin(self, event: AcquisitionStarted) -> State:
         """Return the state after the first event."""
-        return started(event)
+        return start_state(event)
 
     def apply(self, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
         """Return the state after an event."""
-        return applied(self.common, state, run, event)
+        return apply_event(self.common, state, run, event)
 
     def next_try(self, state: State, request: AcquisitionCall) -> AcquisitionCall:
         """Return the request for the next try of a call."""

@@ -46,18 +46,18 @@ def query_for(state: State, schema: Schema, path: str) -> str:
     templates = (spec.query, *(f"{word} {place}" for word in (*spec.words, spec.label)))
     for template in templates:
         query = schema.filled(template)
-        if query and not was_made(state, path, query):
+        if query and not was_query_made(state, path, query):
             return query
     return ""
 
 
-def was_made(state: State, path: str, query: str) -> bool:
+def was_query_made(state: State, path: str, query: str) -> bool:
     """Tell whether a field was searched for by a query in this round; case and white space do not count."""
-    words = folded(query)
-    return any(search.path == path and folded(search.query) == words for search in state.planner.searches)
+    words = fold_query(query)
+    return any(search.path == path and fold_query(search.query) == words for search in state.planner.searches)
 
 
-def folded(query: str) -> str:
+def fold_query(query: str) -> str:
     """Return a query as it is compared."""
     return " ".join(query.casefold().split())
 

@@ -15,7 +15,7 @@ from actors.acquisition.values import FieldValue
 from actors.quantities.currencies import CODES
 from actors.quantities.periods import last_year, period_of
 from actors.quantities.quantity import Refusal, RefusalCode
-from actors.quantities.quoted import Found, Source, quoted_value
+from actors.quantities.quoted import Found, Source, find_quoted_value
 from actors.quantities.unit_forms import with_words
 from actors.quantities.units import UnitTable
 from runtime.core.total_readers import total
@@ -27,17 +27,17 @@ PLACES_MAX = 20
 _SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "", "\u2011": "-"}
 
 
-def folded(text: str) -> str:
+def fold_quote(text: str) -> str:
     """Return a text as quotes are compared: white space, compatibility forms, quotation marks and case do not count."""
-    return _folded(composed_text(text))[0]
+    return _fold_with_places(compose_characters(text))[0]
 
 
-def composed_text(text: str) -> str:
+def compose_characters(text: str) -> str:
     """Return a text with composed characters: the form in which quotes are found and numbers are read."""
     return unicodedata.normalize("NFC", text)
 
 
-def _folded(text: str) -> tuple[str, list[int]]:
+def _fold_with_places(text: str) -> tuple[str, list[int]]:
     """Return a text as quotes are compared, and for each of its characters the place in the text."""
     characters: list[str] = []
     places: list[int] = []
@@ -58,10 +58,10 @@ def _folded(text: str) -> tuple[str, list[int]]:
 
 def quote_places(text: str, quote: str) -> tuple[tuple[int, int], ...]:
     """Return where a quote stands in a composed text, as pairs of begin and end."""
-    words = folded(quote)
+    words = fold_quote(quote)
     if not words:
         return ()
-    whole, places = _folded(text)
+    whole, places = _fold_with_places(text)
     found: list[tuple[int, int]] = []
     at = whole.find(words)
     while at >= 0 and len(found) < PLACES_MAX:
@@ -72,10 +72,10 @@ def quote_places(text: str, quote: str) -> tuple[tuple[int, int], ...]:
 
 def passage_of(passages: Sequence[FoundPassage], source: str, quote: str) -> FoundPassage | None:
     """Return the passage in which a quote stands, one of the named source if there is any."""
-    words = folded(quote)
+    words = fold_quote(quote)
     if not words or len(quote) > QUOTE_MAX:
         return None
-    holding = [passage for passage in passages if words in folded(passage.text)]
+    holding = [passage for passage in passages if words in fold_quote(passage.text)]
     named = [passage for passage in holding if passage.source == source]
     return next(iter(named or ([] if source in {each.source for each in passages} else holding)), None)
 
@@ -88,20 +88,20 @@ def stated_quantity(
     The value only says which number of the quote is meant. The number, its unit and what it is per are those of the
     passage around the quote. `units` are the profile's own.
     """
-    text = composed_text(passage.text)
+    text = compose_characters(passage.text)
     spans = quote_places(text, quote)
     if not spans:
         return Refusal(code=RefusalCode.QUOTE_MISSING, message="the quote does not stand in the source")
     source = Source(text, passage.decimal_mark, passage.language)
-    return quoted_value(source, spans, value, unit, wanted=wanted, table=table, declared=units)
+    return find_quoted_value(source, spans, value, unit, wanted=wanted, table=table, declared=units)
 
 
-def widened_quote(passage: FoundPassage, found: Found, quote: str) -> str:
+def widen_quote(passage: FoundPassage, found: Found, quote: str) -> str:
     """Return the words that state a quantity, on one line: the quote, widened until it holds all of the quantity.
 
     If the quote does not overlap the quantity, the whole line of the quantity is returned.
     """
-    text = composed_text(passage.text)
+    text = compose_characters(passage.text)
     for start, end in quote_places(text, quote):
         if start < found.end and found.start < end:
             return " ".join(text[min(start, found.start) : max(end, found.end)].split())
@@ -111,7 +111,7 @@ def widened_quote(passage: FoundPassage, found: Found, quote: str) -> str:
 
 def states_text(quote: str, value: str) -> bool:
     """Tell whether a quote has the words of a value."""
-    return bool(value.strip()) and folded(value) in folded(quote)
+    return bool(value.strip()) and fold_quote(value) in fold_quote(quote)
 
 
 ROWS_MAX = 60
@@ -122,7 +122,7 @@ def other_rows(
     passage: FoundPassage, found: Found, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> tuple[Found, ...]:
     """Return the quantities of the other rows that differ from the quantity's row in nothing but years and numbers."""
-    text = composed_text(passage.text)
+    text = compose_characters(passage.text)
     start = text.rfind("\n", 0, found.start) + 1
     cells = _cells(text, start)
     own = next((position for position, (begin, end) in enumerate(cells) if begin <= found.start < end), None)
@@ -136,7 +136,7 @@ def other_rows(
         if line != start and len(row) == len(cells) and _words(text, row) == words and _year(text, row):
             begin, end = row[own]
             value = text[begin:end].rpartition(": ")[2].strip(" |")
-            read = quoted_value(source, [(begin, end)], value, unit, wanted=wanted, table=table, declared=units)
+            read = find_quoted_value(source, [(begin, end)], value, unit, wanted=wanted, table=table, declared=units)
             if isinstance(read, Found):
                 others.append(read)
         after = text.find("\n", line)
@@ -214,7 +214,7 @@ def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
     for each in listed[:VALUES_MAX]:
         if not isinstance(each, dict):
             return Unusable("Each of `values` is an object.")
-        read = _read(each, state, schema)
+        read = _read_values(each, state, schema)
         if isinstance(read, Rejection):
             rejections.append(read)
         else:
@@ -222,7 +222,7 @@ def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
     return Observation(tuple(values), tuple(rejections))
 
 
-def _read(given: Mapping[str, Any], state: State, schema: Schema) -> tuple[FieldValue, ...] | Rejection:
+def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tuple[FieldValue, ...] | Rejection:
     """Return the value that a reply states, with those of the other rows of its table; or why it is not taken."""
     path, quote, source = (text_of(given.get(key)) for key in ("field", "quote", "source"))
 
@@ -288,8 +288,8 @@ def _numbers(
 
 def _value(passage: FoundPassage, found: Found, quote: str) -> FieldValue:
     """Return the value of a quantity of a passage; its quote holds all of the quantity."""
-    words = widened_quote(passage, found, quote)
-    period = period_of(composed_text(passage.text), found.start, found.end, passage.title)
+    words = widen_quote(passage, found, quote)
+    period = period_of(compose_characters(passage.text), found.start, found.end, passage.title)
     value = number_value(found.quantity, via="search", source="", quote=words)
     return value.model_copy(update={"period": period, "place": passage.place_at(found.start)})
 
@@ -305,7 +305,7 @@ def _text(spec: FieldSpec, value: str, quote: str, passage: FoundPassage) -> Fie
         return Rejection(path="", code="unreadable", message=f"{text[:80]!r} is no value of the field")
     if not states_text(quote, text):
         return Rejection(path="", code="missing_evidence", message=f"the quote does not state {text[:80]!r}")
-    begin, end = quote_places(composed_text(passage.text), quote)[0]
-    at = folded(composed_text(passage.text)[begin:end]).find(folded(text))
+    begin, end = quote_places(compose_characters(passage.text), quote)[0]
+    at = fold_quote(compose_characters(passage.text)[begin:end]).find(fold_quote(text))
     place = passage.place_at(begin + max(at, 0))
     return FieldValue(value=text, via="search", quote=" ".join(quote.split()), place=place)

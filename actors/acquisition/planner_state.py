@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from actors.acquisition.profile import Decomposition
-from actors.acquisition.values import FieldValue, Values, merged
+from actors.acquisition.values import FieldValue, Values, merge_values
 from actors.quantities.numerals import DecimalMark
 from runtime.core.copies import changed
 from runtime.core.events import Value
@@ -239,7 +239,7 @@ REJECTIONS_MAX = 200
 """Observed values that were not taken and are kept; older ones are only in the journal."""
 
 
-def written(writes: Writes) -> frozenset[str]:
+def names_of_writes(writes: Writes) -> frozenset[str]:
     """Return the names of the fields of the state that the writes change."""
     names = (name for name in type(writes).model_fields if getattr(writes, name) != getattr(NOTHING, name))
     return frozenset(STATE_FIELD.get(name, name) for name in names)
@@ -277,7 +277,7 @@ def _with_rejections(kept: tuple[Rejection, ...], more: tuple[Rejection, ...]) -
 def _with_values(values: Mapping[str, Values], writes: Writes) -> Mapping[str, Values]:
     after = dict(values)
     for path, more in writes.values.items():
-        after[path] = merged(after.get(path, ()), more)
+        after[path] = merge_values(after.get(path, ()), more)
     for path, instead in writes.composed.items():
         kept = tuple(each for each in after.get(path, ()) if each.via not in ("computed", "default"))
         after[path] = (*kept, *instead)

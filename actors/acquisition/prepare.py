@@ -17,7 +17,7 @@ from actors.files.suggestions import nearest
 from actors.prompting.book import PromptBook
 from actors.prompting.prompts_file import load_prompts
 from actors.run.kind import Setup
-from actors.run.limits import RunLimits, checked_limits, ledger_limits
+from actors.run.limits import RunLimits, check_limits, ledger_limits
 from actors.values.format import title_of
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
@@ -93,7 +93,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
     The place of an invalid option is its name in `AcquisitionInput` or `RunLimits`.
     """
     _check_goal(request.goal)
-    wanted = checked_limits(request.limits)
+    wanted = check_limits(request.limits)
     if "stop_below" in wanted:
         raise UsageProblem("an acquisition weighs no moves, so it cannot stop below a value", place="stop_below")
     loaded = load_profile(request.profile, setup.root)
@@ -114,13 +114,13 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
     )
     check_settings(setup.model, pinned.model_settings.body)
     limits = ledger_limits(wanted, CALLS, setup.now)
-    given = given_values(loaded.profile, request.given)
+    given = read_given_values(loaded.profile, request.given)
     if unused := unused_fields(loaded.profile):
         notices += (f"in no formula of {loaded.profile.name}: {', '.join(unused)}; filled, and changes no result",)
     return PreparedAcquisition(request.goal, pinned, limits, given, loaded.source, notices)
 
 
-def given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, FieldValue]:
+def read_given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, FieldValue]:
     """Return the values that the user gives at the start, by path. Raises `UsageProblem` that names the path."""
     values: dict[str, FieldValue] = {}
     first = [path for path in texts if path in profile.bootstrap]  # Units of others may name them.
@@ -132,12 +132,12 @@ def given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, FieldV
             )
         value = answer_value(schema, path, texts[path], source="given at the start", via="given")
         if isinstance(value, str):
-            raise UsageProblem(f"{path}: {value}", place="given", hint=_expected(schema, path))
+            raise UsageProblem(f"{path}: {value}", place="given", hint=_describe_expected(schema, path))
         values[path] = value
     return values
 
 
-def _expected(schema: Schema, path: str) -> str:
+def _describe_expected(schema: Schema, path: str) -> str:
     unit = schema.unit(path)
     return f"give {path} in {unit}" if unit else f"give {schema.fields[path].label}"
 

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 
 from actors.files.validation_errors import Config
 from actors.quantities.quantity import plain
-from actors.values.lines import BLANK, Line, indented, line
+from actors.values.lines import BLANK, Line, indent_line, line
 
 TEXT_MAX = 500
 """Characters of one text of a profile."""
@@ -203,22 +203,22 @@ def origin(path: str, spec: FieldSpec, profile: Profile) -> str:
 def outline_lines(profile: Profile) -> Iterator[Line]:
     """Yield the outline for people."""
     yield line(profile.name, "bold")
-    yield indented(profile.about)
+    yield indent_line(profile.about)
     yield BLANK
     yield line("Fields", "bold")
     for path, spec in profile.static_fields():
         unit = f" in {spec.unit}" if spec.unit else "" if spec.type == "number" else f" ({spec.type})"
         optional = "" if spec.required else ", optional"
-        yield indented(f"{path}: {spec.label}{unit}{optional}")
-        yield indented(origin(path, spec, profile), "dim", columns=6)
+        yield indent_line(f"{path}: {spec.label}{unit}{optional}")
+        yield indent_line(origin(path, spec, profile), "dim", columns=6)
     if profile.calculator is not None:
         yield BLANK
         yield line("Calculation", "bold")
         for name, result in profile.calculator.results.items():
-            yield indented(f"{name}: {result.label}{f' in {result.unit}' if result.unit else ''}")
-            yield indented(result.formula, "dim", columns=6)
-        yield from (indented(f"only if {each.check}: {each.why}") for each in profile.calculator.preconditions)
-    yield from (indented(f"ends early if {each.check}: {each.why}") for each in profile.stop_when)
+            yield indent_line(f"{name}: {result.label}{f' in {result.unit}' if result.unit else ''}")
+            yield indent_line(result.formula, "dim", columns=6)
+        yield from (indent_line(f"only if {each.check}: {each.why}") for each in profile.calculator.preconditions)
+    yield from (indent_line(f"ends early if {each.check}: {each.why}") for each in profile.stop_when)
     caps: Mapping[str, int] = profile.caps.model_dump()
     yield BLANK
     yield line("Caps: " + ", ".join(f"{name.replace('_', ' ')} {most}" for name, most in caps.items()))

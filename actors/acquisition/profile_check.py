@@ -93,7 +93,7 @@ def _field(profile: Profile, table: UnitTable, path: str, key: KeyPath, spec: Fi
     if spec.minimum is not None and spec.maximum is not None and spec.minimum > spec.maximum:
         yield (*key, "minimum"), f"{spec.minimum:g} is above the maximum, {spec.maximum:g}", "exchange the two bounds"
     yield from _default(key, spec)
-    yield from _made(profile, path, key, spec)
+    yield from _made_field_problems(profile, path, key, spec)
 
 
 def _default(key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
@@ -113,7 +113,7 @@ def _default(key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
         yield place, "a field that is made of others has no default", "give its components defaults"
 
 
-def _made(profile: Profile, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
+def _made_field_problems(profile: Profile, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
     if (spec.source == "derived") != bool(spec.formula):
         yield (*key, "formula"), "`formula` belongs to a field of source `derived`, which needs one", ""
     if (spec.source == "components") != (spec.decomposition is not None):
@@ -256,7 +256,7 @@ def is_profile(name_or_path: str, root: Path) -> bool:
     return isinstance(value, dict) and "fields" in value
 
 
-def checked_profile(document: ParsedFile) -> Profile:
+def read_profile(document: ParsedFile) -> Profile:
     """Return the profile of a document. Raises `UsageProblem` for one that is invalid."""
     try:
         profile = Profile.model_validate(document.value)
@@ -275,7 +275,7 @@ def load_profile(name_or_path: str, root: Path) -> LoadedProfile:
     shipped = root / "configs" / FOLDER
     path = find_shipped(name_or_path, shipped, "profile", (), place="PROFILE")
     document = read_document(path)
-    profile = checked_profile(document)
+    profile = read_profile(document)
     is_shipped = path.parent == shipped
     if is_shipped and profile.name != path.stem:
         raise UsageProblem(f"the profile's name is {profile.name!r}", place=document.place(("name",)))

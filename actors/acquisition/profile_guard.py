@@ -59,10 +59,10 @@ def profile_findings(value: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding(code=NO_RESULT, message="it calculates nothing: give `calculator.results`", where="calculator")
     for name in unused_fields(profile):
         yield Finding(code=UNUSED, message="no formula uses it: use it, or leave it out", where=f"fields.{name}")
-    yield from _unvouched(profile)
+    yield from _unvouched_findings(profile)
 
 
-def _unvouched(profile: Profile) -> Iterator[Finding]:
+def _unvouched_findings(profile: Profile) -> Iterator[Finding]:
     formulas = {f"fields.{path}.formula": spec.formula for path, spec in profile.fields.items() if spec.formula}
     if profile.calculator is not None:
         formulas |= {f"calculator.results.{name}": each.formula for name, each in profile.calculator.results.items()}

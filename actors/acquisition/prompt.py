@@ -10,7 +10,7 @@ from actors.acquisition.replies import Unusable, read_decision, read_decompositi
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import ReplyText, State
 from actors.prompting.render import Rendered, render
-from actors.values.artifacts import Artifact, Context, Feedback, indented_json
+from actors.values.artifacts import Artifact, Context, Feedback, format_json
 
 ROLES: Mapping[str, str] = {
     PLAN: "acquisition_plan",
@@ -23,7 +23,7 @@ REJECTIONS_SHOWN = 10
 """Observed values that were not taken and that a prompt shows."""
 
 
-def rendered(state: State, purpose: str, path: str) -> Rendered:
+def render_prompt(state: State, purpose: str, path: str) -> Rendered:
     """Return the prompt of a call about a field; the path is empty for a call about none."""
     return render(state.config.templates[purpose], _context(state, purpose, path))
 
@@ -45,15 +45,15 @@ def _context(state: State, purpose: str, path: str) -> Context:
     return Context(
         specification=state.goal,
         requirements=state.run.texts_of("requirement"),
-        dependencies={name: _shown(name, part) for name, part in parts.items() if part not in ("", [], {})},
+        dependencies={name: _make_artifact(name, part) for name, part in parts.items() if part not in ("", [], {})},
         retry=_feedback(state, purpose, path),
         clarifications=state.run.clarifications,
         notes=state.run.texts_of("note"),
     )
 
 
-def _shown(name: str, part: Any) -> Artifact:
-    return Artifact(artifact_id=name, step=name, content=part if isinstance(part, str) else indented_json(part))
+def _make_artifact(name: str, part: Any) -> Artifact:
+    return Artifact(artifact_id=name, step=name, content=part if isinstance(part, str) else format_json(part))
 
 
 def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
@@ -67,15 +67,17 @@ def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
             parts["place"] = [schema.text(each) for each in places if schema.text(each)]
             parts["units"] = dict(schema.profile.units)
             parts["fields"] = [
-                _wanted(schema, each)
+                _wanted_value_view(schema, each)
                 for each in schema.fields
                 if not schema.is_made(each) and each not in schema.profile.bootstrap
             ]
             parts["passages"] = [passage.model_dump(mode="json") for passage in state.planner.last_observation]
         case "decompose":
-            parts["field"] = _wanted(schema, path)
+            parts["field"] = _wanted_value_view(schema, path)
             parts["units"] = dict(schema.profile.units)
-            parts["known"] = [_known(schema, each) for each in schema.fields if schema.value(each) is not None]
+            parts["known"] = [
+                _known_value_view(schema, each) for each in schema.fields if schema.value(each) is not None
+            ]
         case _:
             parts["fields"] = [_status(state, schema, each) for each in schema.fields]
             parts["searches"] = [search.model_dump(mode="json") for search in state.planner.searches]
@@ -84,7 +86,7 @@ def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
     return parts
 
 
-def _wanted(schema: Schema, path: str) -> dict[str, Any]:
+def _wanted_value_view(schema: Schema, path: str) -> dict[str, Any]:
     """Return what a model has to know to find a value for a field."""
     spec = schema.fields[path]
     shown: dict[str, Any] = {"path": path, "label": spec.label, "type": spec.type}
@@ -96,7 +98,7 @@ def _wanted(schema: Schema, path: str) -> dict[str, Any]:
     return shown
 
 
-def _known(schema: Schema, path: str) -> dict[str, Any]:
+def _known_value_view(schema: Schema, path: str) -> dict[str, Any]:
     value = schema.value(path)
     assert value is not None, "the field has a value"
     return {"path": path, "label": schema.fields[path].label, "value": value.value, "unit": value.unit}
@@ -105,7 +107,7 @@ def _known(schema: Schema, path: str) -> dict[str, Any]:
 def _status(state: State, schema: Schema, path: str) -> dict[str, Any]:
     """Return how far a field is, for a decision or a review."""
     spec, value = schema.fields[path], schema.value(path)
-    shown = _wanted(schema, path)
+    shown = _wanted_value_view(schema, path)
     shown |= {"source": spec.source, "required": spec.required, "made_of_others": schema.is_made(path)}
     if value is not None:
         shown |= {"value": value.value, "unit": value.unit, "from": value.source}

@@ -191,13 +191,13 @@ NODES = ("prepare_schema", "normalize_decision")
 """The nodes that wait for decompositions."""
 
 
-def wanted(state: State) -> str | None:
+def field_to_decompose(state: State) -> str | None:
     """Return the field whose decomposition is to be asked for at this node; None where none is."""
-    settled = proposed(state)
+    settled = proposed_decompositions(state)
     return next((path for path in _candidates(state) if path not in settled), None)
 
 
-def proposed(state: State) -> Mapping[str, Decomposition | None]:
+def proposed_decompositions(state: State) -> Mapping[str, Decomposition | None]:
     """Return the decompositions that the replies at this node have, by path; None for a field that stays whole."""
     found: dict[str, Decomposition | None] = {}
     for path in _candidates(state):
@@ -239,7 +239,7 @@ def read_decomposition(reply: ReplyText, profile: Profile, path: str) -> Decompo
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         return Unusable(f"{'.'.join(map(str, first['loc']))}: {describe(first)}")
-    return _checked(found, profile, path)
+    return _check_decomposition(found, profile, path)
 
 
 def _component(spec: object) -> object:
@@ -250,7 +250,7 @@ def _component(spec: object) -> object:
     return {**kept, "source": "user" if spec.get("source") == "user" else "web"}
 
 
-def _checked(found: Decomposition, profile: Profile, path: str) -> Decomposition | Unusable:
+def _check_decomposition(found: Decomposition, profile: Profile, path: str) -> Decomposition | Unusable:
     """Return the decomposition, unless a unit is unknown, or its formula has a number or gives another unit.
 
     A number in a formula would be a value that nobody vouches for. Only 1 may stand in it, as in `1 - share`.
@@ -258,7 +258,7 @@ def _checked(found: Decomposition, profile: Profile, path: str) -> Decomposition
     table = UnitTable(profile.units)
     samples = Schema.sample_units(profile)
     for name, spec in found.fields.items():
-        problem = table.problem(_filled(spec, samples))
+        problem = table.problem(_sample_unit(spec, samples))
         if problem or spec.type != "number":
             return Unusable(f"fields.{name}.unit: {problem or 'a component is a number'}")
     unused = [name for name in found.fields if name not in names_in(found.formula)]
@@ -267,11 +267,11 @@ def _checked(found: Decomposition, profile: Profile, path: str) -> Decomposition
     numbers = [number for number in parse_formula(found.formula).numbers if number != 1]
     if numbers:
         return Unusable(f"The formula has the number {numbers[0]:g}; a number is a component with a source of its own.")
-    units = {name: _filled(spec, samples) for name, spec in found.fields.items()}
+    units = {name: _sample_unit(spec, samples) for name, spec in found.fields.items()}
     target = profile.fields[path]
-    problems = check_formulas({"": found.formula}, {**units, "": _filled(target, samples)}, table)
+    problems = check_formulas({"": found.formula}, {**units, "": _sample_unit(target, samples)}, table)
     return Unusable(f"formula: {problems[0].cause}") if problems else found
 
 
-def _filled(spec: FieldSpec, samples: Mapping[str, str]) -> str:
+def _sample_unit(spec: FieldSpec, samples: Mapping[str, str]) -> str:
     return Schema.sample(spec.unit, samples)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.acquisition.observation import composed_text, passage_of, quote_places
+from actors.acquisition.observation import compose_characters, passage_of, quote_places
 from actors.acquisition.result import VIA, AcquisitionResult, FilledField, amount, period_text, value_text
 from actors.acquisition.search_output import passages_of
 from actors.acquisition.values import FieldValue
@@ -38,8 +38,8 @@ def _fields(earlier: AcquisitionResult, result: AcquisitionResult) -> Iterator[t
     after = {each.path: each.value for each in result.fields}
     for path in dict.fromkeys((*after, *before)):
         old, new = before.get(path), after.get(path)
-        if _shown(old) != _shown(new):
-            yield path, f"{path}: {_shown(old) or 'no value'} -> {_shown(new) or 'no value'}{_from(new)}"
+        if _format_value(old) != _format_value(new):
+            yield path, f"{path}: {_format_value(old) or 'no value'} -> {_format_value(new) or 'no value'}{_from(new)}"
         elif old is not None and new is not None and (old.source, old.place) != (new.source, new.place):
             yield path, f"{path}: the same value stands in {new.where}, before in {old.where}"
 
@@ -48,7 +48,7 @@ def _from(value: FieldValue | None) -> str:
     return f" ({value.where})" if value is not None and value.via == "search" else ""
 
 
-def _shown(value: FieldValue | None) -> str:
+def _format_value(value: FieldValue | None) -> str:
     return "" if value is None else value_text(value)
 
 
@@ -217,7 +217,7 @@ def quoted_fields(result: AcquisitionResult) -> list[tuple[str, str]]:
     return [(each.path, each.value.where) for each in result.fields if each.value and each.value.via == "search"]
 
 
-def quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResult, path: str) -> ShownPassage | None:
+def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResult, path: str) -> ShownPassage | None:
     """Return the passage that states the value of a field; None where no recorded search brought it."""
     value = next((each.value for each in result.fields if each.path == path), None)
     if value is None or value.via != "search":
@@ -231,7 +231,7 @@ def quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResult, pa
     ]
     if (passage := passage_of(found, value.source, value.quote)) is None:
         return None
-    text = composed_text(passage.text)
+    text = compose_characters(passage.text)
     spans = quote_places(text, value.quote)
     # The same words may stand twice: those at the value's place count.
     begin, end = next(

@@ -10,12 +10,12 @@ from actors.acquisition.planner_state import LatestCalculation, Rejection
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import State, Visited
-from actors.acquisition.values import FieldValue, Spread, Values, chosen, of_period, spread
-from actors.quantities.quantity import rounded
+from actors.acquisition.values import FieldValue, Spread, Values, choose_value, of_period, spread
+from actors.quantities.quantity import format_rounded
 from actors.run.advice import advice
-from actors.run.result import RunResult, RunView, heading, message_lines, question_lines, result_fields, used
-from actors.values.format import counted
-from actors.values.lines import BLANK, Line, indented, line
+from actors.run.result import RunResult, RunView, heading, message_lines, question_lines, result_fields, usage_line
+from actors.values.format import format_count
+from actors.values.lines import BLANK, Line, indent_line, line
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class AcquisitionResult(RunResult):
 
     def facts(self) -> tuple[str, ...]:
         """Return how many fields have a value."""
-        return (f"{sum(each.value is not None for each in self.fields)} of {counted(len(self.fields), 'field')}",)
+        return (f"{sum(each.value is not None for each in self.fields)} of {format_count(len(self.fields), 'field')}",)
 
     def so_far(self) -> Sequence[Line]:
         """Return its fields, with the values that it has found."""
@@ -203,7 +203,7 @@ def filled_fields(state: State) -> tuple[FilledField, ...]:
     planner, found = state.planner, []
     for path, spec in schema_of(state).fields.items():
         values = planner.values.get(path, ())
-        value = chosen(spec, values)
+        value = choose_value(spec, values)
         found.append(
             FilledField(
                 path=path,
@@ -237,8 +237,8 @@ def amount(value: float, low: float | None, high: float | None, unit: str) -> st
     """Return a number with its range and unit, rounded for people, such as `1,200 (1,000 to 1,500) EUR/year`."""
     reach = ""
     if low is not None and high is not None and low < high:
-        reach = f" ({rounded(low)} to {rounded(high)})"
-    return f"{rounded(value)}{reach} {unit}".rstrip()
+        reach = f" ({format_rounded(low)} to {format_rounded(high)})"
+    return f"{format_rounded(value)}{reach} {unit}".rstrip()
 
 
 def value_text(value: FieldValue) -> str:
@@ -256,8 +256,8 @@ def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Li
         rows += [BLANK, line("Fields", "bold"), *(row for each in result.fields for row in field_lines(each))]
     rows += [*calculation_lines(result.calculation)]
     if result.caveats:
-        rows += [BLANK, line("Caveats", "bold"), *(indented(text, "yellow") for text in result.caveats)]
-    rows += [BLANK, used(result)]
+        rows += [BLANK, line("Caveats", "bold"), *(indent_line(text, "yellow") for text in result.caveats)]
+    rows += [BLANK, usage_line(result)]
     if result.status == "finished" or result.cause:
         rows += [line(f"Next: {step}.", "cyan") for step in _next(result, program)]
     return rows
@@ -276,22 +276,22 @@ def _next(result: AcquisitionResult, program: str) -> Iterator[str]:
 def field_lines(field: FilledField) -> Iterator[Line]:
     """Yield a field with its value, its source and quote, and the values that differ."""
     if field.value is None:
-        yield indented(f"{field.path}: no value ({_attempts(field)})", "red" if field.spec.required else "dim")
-        yield from _rejected(field)
+        yield indent_line(f"{field.path}: no value ({_attempts(field)})", "red" if field.spec.required else "dim")
+        yield from _rejected_lines(field)
         return
     sure = f", confidence {field.value.confidence:.2f}" if field.value.via == "search" else ""
     source = VIA.get(field.value.via, field.value.where)
     of_year = f", for {field.value.period}" if field.value.period else ""
-    yield indented(f"{field.path}: {value_text(field.value)}  [{source}{of_year}{sure}]")
+    yield indent_line(f"{field.path}: {value_text(field.value)}  [{source}{of_year}{sure}]")
     if field.value.via == "search":
-        yield indented(f"“{field.value.quote[:QUOTE_SHOWN]}”", "dim", columns=6)
+        yield indent_line(f"“{field.value.quote[:QUOTE_SHOWN]}”", "dim", columns=6)
     if field.disagree and field.spread is not None:
-        reach = f"{rounded(field.spread.low)} to {rounded(field.spread.high)}"
+        reach = f"{format_rounded(field.spread.low)} to {format_rounded(field.spread.high)}"
         rule = f"chosen by the rule `{field.spec.choose}`" if field.value.via == "search" else "your value counts"
         text = f"{field.spread.sources} sources disagree: {reach}; {rule}"
-        yield indented(text, "yellow", columns=6)
+        yield indent_line(text, "yellow", columns=6)
     if text := period_text(field):
-        yield indented(text, "yellow", columns=6)
+        yield indent_line(text, "yellow", columns=6)
 
 
 def period_text(field: FilledField) -> str:
@@ -302,11 +302,11 @@ def period_text(field: FilledField) -> str:
     return f"stated for {', '.join(sorted(field.periods))}; {rule}"
 
 
-def _rejected(field: FilledField) -> Iterator[Line]:
+def _rejected_lines(field: FilledField) -> Iterator[Line]:
     """Yield the values that were observed and not taken, each once, with the reason and how many times it came."""
     for each in field.rejections[:REJECTIONS_SHOWN]:
         times = f" ({each.count} times)" if each.count > 1 else ""
-        yield indented(f"not taken: {each.message}{times}", "dim", columns=6)
+        yield indent_line(f"not taken: {each.message}{times}", "dim", columns=6)
 
 
 def _attempts(field: FilledField) -> str:
@@ -321,7 +321,7 @@ def calculation_lines(calculation: LatestCalculation) -> Iterator[Line]:
     yield BLANK
     yield line("Calculation" if calculation.status == "succeeded" else "Calculation (blocked)", "bold")
     for step in calculation.steps:
-        yield indented(f"{step.label}: {amount(step.value, step.low, step.high, step.unit)}", "green")
-        yield indented(f"{step.name} = {step.formula}", "dim", columns=6)
+        yield indent_line(f"{step.label}: {amount(step.value, step.low, step.high, step.unit)}", "green")
+        yield indent_line(f"{step.name} = {step.formula}", "dim", columns=6)
     for error in calculation.errors:
-        yield indented(f"{error.result or 'precondition'}: {error.message}", "red")
+        yield indent_line(f"{error.result or 'precondition'}: {error.message}", "red")

@@ -21,14 +21,14 @@ from actors.acquisition.events import (
     Routed,
 )
 from actors.acquisition.graph import END, AcquisitionGraph
-from actors.acquisition.planner_state import apply, written
+from actors.acquisition.planner_state import apply, names_of_writes
 from actors.acquisition.profile import Profile
-from actors.acquisition.prompt import material, rendered
-from actors.acquisition.replies import ATTEMPTS, NODES, SCHEMAS, replies_for, schema_bytes, wanted
+from actors.acquisition.prompt import material, render_prompt
+from actors.acquisition.replies import ATTEMPTS, NODES, SCHEMAS, field_to_decompose, replies_for, schema_bytes
 from actors.acquisition.schema import schema_of
 from actors.acquisition.search_output import PASSAGES_MAX
 from actors.acquisition.state import State
-from actors.run.ending import Outcome, RunFinished, exhausted
+from actors.run.ending import Outcome, RunFinished, end_exhausted_run
 from actors.run.ids import step_of
 from actors.run.machine import CallPrompt, try_fields
 from actors.run.questions import ClarificationRequested, new_id
@@ -46,7 +46,7 @@ def next_call(state: State) -> AcquisitionCall | None:
     """Return the call that the run's node waits for and that was not made yet; None where it waits for none."""
     path = ""
     if state.node in NODES:
-        path = wanted(state) or ""
+        path = field_to_decompose(state) or ""
         purpose = DECOMPOSE if path else None
     else:
         purpose = _PURPOSES.get(state.node)
@@ -75,7 +75,7 @@ def prompt_of(state: State, purpose: str, path: str) -> CallPrompt:
     """Return what a call about a field sends to the model."""
     return CallPrompt(
         purpose=purpose,
-        text=rendered(state, purpose, path),
+        text=render_prompt(state, purpose, path),
         output_tokens_max=state.config.output_tokens_max,
         timeout_seconds=state.config.timeout_seconds,
         settings=state.config.model_settings,
@@ -156,7 +156,7 @@ def leave(table: Table, state: State) -> Routed | None:
     hop = None if node is None else node.gate(state)
     if node is None or hop is None:
         return None
-    foreign = written(hop.writes) - node.owns
+    foreign = names_of_writes(hop.writes) - node.owns
     assert not foreign, f"{node.name} writes {', '.join(sorted(foreign))}, which it does not own"
     after = apply(state.planner, hop.writes)
     return Routed(
@@ -215,4 +215,4 @@ def request(state: State) -> AcquisitionCall | ToolRequested | RunFinished | Non
 
 def _affordable(state: State, call: AcquisitionCall) -> AcquisitionCall | RunFinished:
     short = state.run.ledger.shortfall(call.reserve, state.run.now)
-    return call if short is None else exhausted(short)
+    return call if short is None else end_exhausted_run(short)

@@ -11,7 +11,7 @@ from functools import cached_property
 from actors.acquisition.planner_state import PlannerState
 from actors.acquisition.profile import Decomposition, FieldSpec, Profile
 from actors.acquisition.state import State
-from actors.acquisition.values import FieldValue, chosen
+from actors.acquisition.values import FieldValue, choose_value
 from actors.quantities.formula import FormulaUnreadable, parse_formula
 from actors.quantities.units import UnitTable
 
@@ -99,7 +99,7 @@ class Schema:
     def value(self, path: str) -> FieldValue | None:
         """Return the value of a field that counts; None where it has none."""
         spec = self.fields.get(path)
-        return None if spec is None else chosen(spec, self.planner.values.get(path, ()))
+        return None if spec is None else choose_value(spec, self.planner.values.get(path, ()))
 
     def text(self, path: str) -> str:
         """Return the value of a field as a text for queries and questions; empty where it has none."""

@@ -67,7 +67,7 @@ CONFIDENCE_STEPS = (0.4, 0.7)
 """From where a confidence counts as the next step: an author who is very sure counts no more than one who is sure."""
 
 
-def chosen(spec: FieldSpec, values: Values) -> FieldValue | None:
+def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
     """Return the value that counts: the user's latest, else one from sources by the field's rules, else the default."""
     if not values:
         return None
@@ -149,7 +149,7 @@ def bounds_of(value: FieldValue, values: Values) -> tuple[float, float]:
 _NOT_THE_VALUE = {"quote": "", "place": "", "confidence": 1.0, "low": None, "high": None}
 
 
-def merged(values: Values, more: Sequence[FieldValue]) -> Values:
+def merge_values(values: Values, more: Sequence[FieldValue]) -> Values:
     """Return values with others added; one that a source has stated already is not added again."""
     kept = list(values)
     for value in more:

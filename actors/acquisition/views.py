@@ -23,7 +23,7 @@ from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.traced import Marked, Traced, Tracing
 from actors.run.views import AskedFor, RunDocument, ShownPassage, Tree, Views
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
-from actors.values.format import counted
+from actors.values.format import format_count
 from actors.values.lines import LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -126,7 +126,7 @@ def record_text(event: AcquisitionEvent, state: State) -> str:
     """Return what happened, in one line that is not yet sanitised, from the state after it."""
     match event:
         case AcquisitionStarted():
-            return f"run {event.run} started, {counted(event.limits.calls, 'call')} at most"
+            return f"run {event.run} started, {format_count(event.limits.calls, 'call')} at most"
         case Routed():
             return f"{event.node} => {event.to} ({event.outcome}, {event.decision_origin}): {event.reason}"
         case ValueTold():
@@ -192,17 +192,17 @@ def _sources(result: AcquisitionResult) -> Sequence[tuple[str, str]]:
 
 
 def _passage(written: Sequence[Record[Any]], result: AcquisitionResult, path: str) -> ShownPassage | None:
-    from actors.acquisition.report import quoted_passage  # noqa: PLC0415 -- as above
+    from actors.acquisition.report import find_quoted_passage  # noqa: PLC0415 -- as above
 
-    return quoted_passage(written, result, path)
+    return find_quoted_passage(written, result, path)
 
 
-def _asked(state: State) -> AskedFor:
+def _describe_request(state: State) -> AskedFor:
     return AskedFor(state.goal, (("profile", state.config.profile.name),))
 
 
 VIEWS: Views[State, AcquisitionEvent] = Views(
-    asked=_asked,
+    asked=_describe_request,
     result=result_of,
     result_lines=outcome_lines,
     tree=path_tree,

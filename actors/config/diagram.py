@@ -29,9 +29,9 @@ def mermaid(workflow: Workflow) -> str:
 def dot(workflow: Workflow) -> str:
     """Return a Graphviz digraph; lines end in a newline."""
     title = f"{workflow.name}, search: {workflow.search}" if _has_branches(workflow) else workflow.name
-    lines = ["digraph workflow {", "    rankdir=LR;", f"    label={_dot_string(title)};", "    node [shape=box];"]
+    lines = ["digraph workflow {", "    rankdir=LR;", f"    label={_quote_dot(title)};", "    node [shape=box];"]
     for step in workflow.order():
-        text = "\\n".join(_dot_string(line)[1:-1] for line in _label(workflow, step))
+        text = "\\n".join(_quote_dot(line)[1:-1] for line in _label(workflow, step))
         shape = " shape=oval" if step in workflow.leaves() else ""
         lines.append(f'    "{step}" [label="{text}"{shape}];')
     lines += [f'    "{upper}" -> "{lower}";' for upper, lower in _edges(workflow)]
@@ -95,7 +95,7 @@ def _mermaid_text(text: str) -> str:
     return " ".join(text.replace("\0", "#").split())
 
 
-def _dot_string(text: str) -> str:
+def _quote_dot(text: str) -> str:
     """Return a text as a quoted DOT string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{" ".join(escaped.split())}"'

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from actors.files.retired import retired
+from actors.files.retired import describe_retired
 from actors.files.suggestions import closest, nearest
 from runtime.core.errors import UsageProblem
 from runtime.core.names import RUN_ID
@@ -120,11 +120,11 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
         raise UsageProblem("names no model", place=place, hint=GRAMMAR)
     if len(text) > NAME_MAX and not text.startswith(("scripted:", "recorded:")):
         raise UsageProblem(f"the name is longer than {NAME_MAX} characters", place=place, hint=GRAMMAR)
-    if gone := retired(text.partition(":")[0], "model"):
+    if gone := describe_retired(text.partition(":")[0], "model"):
         raise UsageProblem(f"there is no model {text!r}", place=place, hint=gone)
     prefix, colon, rest = text.partition(":")
     if prefix in _PREFIXES:
-        return _prefixed(prefix, rest, place)
+        return _read_prefixed(prefix, rest, place)
     if prefix == "openai" and rest:
         hint = f"write {rest}; OPENAI_BASE_URL names the server"
         raise UsageProblem("there is no prefix `openai:` for the models of a server", place=place, hint=hint)
@@ -165,7 +165,7 @@ def provider_name(model: str | None) -> ProviderName:
     return spec.provider if isinstance(spec, Named) else "openai"
 
 
-def shown_model(model: str) -> str:
+def describe_model(model: str) -> str:
     """Return a model as pages name it. Which file or run its replies come from is the server's own business."""
     try:
         spec = parse_model_spec(model)
@@ -179,7 +179,7 @@ def near_built_in(name: str) -> str:
     return _BUILT_IN.get(closest(name.lower(), _BUILT_IN, cutoff=0.75), "")
 
 
-def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
+def _read_prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
     provider = next((name for name in PROVIDERS if name == prefix), None)
     if provider is not None:
         if not rest or not rest.isprintable() or " " in rest:
@@ -201,7 +201,7 @@ def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
             raise UsageProblem("`replay:` names no run", place=place, hint="name one, such as replay:k7m2x9qa")
         return ReplaySpec(run, lenient)
     if prefix == "recorded":
-        return _recording(rest, place)
+        return _read_recording(rest, place)
     if prefix == "planner":
         if _ENGINE.fullmatch(rest) is None:
             raise UsageProblem("`planner:` takes the name of an engine", place=place, hint="such as planner:pyperplan")
@@ -214,7 +214,7 @@ def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
     return SimulatedSpec(matched["profile"], int(matched["seed"] or 0))
 
 
-def _recording(rest: str, place: str) -> RecordingSpec:
+def _read_recording(rest: str, place: str) -> RecordingSpec:
     path, record, missing = rest.partition("?record=")
     lenient = not record and path.endswith("?lenient")
     path = path.removesuffix("?lenient") if lenient else path

@@ -62,7 +62,7 @@ def guard_with_name(name: str, guard: AnyGuard) -> AnyGuard:
     def judge(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
         with attribute_errors(f"guard {name}"):
             answer = guard(artifact, context)
-        return _await_verdict(name, answer) if isinstance(answer, Awaitable) else _checked_verdict(name, answer)
+        return _await_verdict(name, answer) if isinstance(answer, Awaitable) else _check_verdict(name, answer)
 
     return judge
 
@@ -70,10 +70,10 @@ def guard_with_name(name: str, guard: AnyGuard) -> AnyGuard:
 async def _await_verdict(name: str, awaitable: Awaitable[object]) -> Verdict:
     with attribute_errors(f"guard {name}"):
         answer = await awaitable
-    return _checked_verdict(name, answer)
+    return _check_verdict(name, answer)
 
 
-def _checked_verdict(name: str, answer: object) -> Verdict:
+def _check_verdict(name: str, answer: object) -> Verdict:
     if isinstance(answer, Verdict):
         return answer
     raise PlugInFailed(f"guard {name} returned {type(answer).__name__}, not a Verdict")
@@ -102,7 +102,7 @@ def guard_for(workflow: Workflow, step: str, factories: Mapping[str, GuardFactor
     Raises:
         GuardRefused: a guard refuses its settings.
     """
-    members = {name: _made(workflow, step, name, factories) for name in guards_of(workflow, step)}
+    members = {name: _make_guard(workflow, step, name, factories) for name in guards_of(workflow, step)}
     guard = workflow.effective_guard(step)
     if isinstance(guard, str):
         return members[guard]
@@ -110,7 +110,7 @@ def guard_for(workflow: Workflow, step: str, factories: Mapping[str, GuardFactor
     return composite(guard.kind, automatic, absent=len(members) - len(automatic))
 
 
-def _made(workflow: Workflow, step: str, name: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
+def _make_guard(workflow: Workflow, step: str, name: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
     settings, ours = _settings(workflow, step, name, factories[name]), factories[name] is BUILT_IN.get(name)
     try:
         guard = factories[name](settings)

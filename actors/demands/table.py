@@ -24,11 +24,11 @@ from actors.demands.user_texts import (
     open_value,
     words_of,
 )
-from actors.plans.coverage import CheckedRequirement, RequirementStanding, TokenChanges, checked
+from actors.plans.coverage import CheckedRequirement, RequirementStanding, TokenChanges, check_requirements
 from actors.plans.nominal import orphans
 from actors.plans.plan import Plan
-from actors.values.format import counted, shortened
-from actors.values.lines import Line, Style, html_of, indented, line, markdown_of
+from actors.values.format import format_count, shorten
+from actors.values.lines import Line, Style, html_of, indent_line, line, markdown_of
 from actors.values.question_form import one_line
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource
 
@@ -93,7 +93,7 @@ class DemandTable:
     """Sentences about the parts of the texts that were not read; what they demand is in no row."""
 
     def __repr__(self) -> str:
-        return f"<DemandTable: {counted(len(self.rows), 'demand')}, {len(self.in_no_step)} in no step>"
+        return f"<DemandTable: {format_count(len(self.rows), 'demand')}, {len(self.in_no_step)} in no step>"
 
     def _repr_html_(self) -> str:
         return html_of(table_lines(self))
@@ -131,9 +131,9 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
     """
     demands = demands_of(user)
     judged = _Judged(plan, paths_compared_by)
-    standing_for = _matched(user, demands, plan.requirements)
+    standing_for = _match_requirements(user, demands, plan.requirements)
     rows = [judged.row(each, standing_for.get(each.demand.id, ())) for each in demands.holding]
-    assumed = _assumed(user, demands, plan.requirements)
+    assumed = _assumptions_by_id(user, demands, plan.requirements)
     matched = {item.id for items in standing_for.values() for item in items}
     alone = [item for item in plan.requirements if item.id not in matched]
     read = [_bare(text) for _, text in user.texts] if alone and not demands.unread else []
@@ -148,7 +148,7 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
     return DemandTable(tuple(marked), demands.unread)
 
 
-def _assumed(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
+def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
     """Return what is assumed of a demand or a requirement, by its id, where nobody has said what is meant."""
     found = {
         item.id: one_line(item.text)
@@ -162,7 +162,9 @@ def _assumed(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -
     return found
 
 
-def _matched(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> Mapping[str, list[Requirement]]:
+def _match_requirements(
+    user: UserTexts, demands: Demands, stated: Sequence[Requirement]
+) -> Mapping[str, list[Requirement]]:
     """Return, by the id of a demand, the requirements that stand for it.
 
     Pairs are taken by how well their quotes agree: first each requirement and each demand once, then the requirements
@@ -215,7 +217,7 @@ class _Judged:
 
     def __init__(self, plan: Plan, paths_compared_by: str) -> None:
         self._paths = paths_compared_by
-        self._checked = {each.requirement.id: each for each in checked(plan)}
+        self._checked = {each.requirement.id: each for each in check_requirements(plan)}
         self._changes = TokenChanges.of(plan)
         self._guards = {step.step_id: step.guard for step in plan.steps}
         idle = {step.step_id for step in orphans(plan)}
@@ -304,7 +306,7 @@ _OPEN = {DemandStanding.IN_NO_STEP: "in no step", DemandStanding.DECLARED: "not 
 
 def row_text(row: TableRow) -> str:
     """Return a row as one line of text."""
-    quote = shortened(row.quote, QUOTE_MAX)
+    quote = shorten(row.quote, QUOTE_MAX)
     return f"{standing_text(row)}: {quote}{f' (assumed: {row.assumed})' if row.assumed else ''}"
 
 
@@ -332,10 +334,10 @@ def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
             if left < 0:
                 hidden += 1
                 continue
-        lines.append(indented(row_text(row), _STYLES[row.standing]))
+        lines.append(indent_line(row_text(row), _STYLES[row.standing]))
     if hidden:
-        lines.append(indented(f"{counted(hidden, 'demand')} more, in a step, checked or declared", "dim"))
-    return [*lines, *(indented(text, "yellow") for text in table.unread)]
+        lines.append(indent_line(f"{format_count(hidden, 'demand')} more, in a step, checked or declared", "dim"))
+    return [*lines, *(indent_line(text, "yellow") for text in table.unread)]
 
 
 ESCALATIONS_MAX = 8
@@ -392,7 +394,7 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
         words += f", but {', '.join(proof.irreversible[:ESCALATIONS_MAX])} cannot be undone"
     assumed = 0 if table is None else sum(bool(row.assumed) for row in table.rows)
     if assumed:
-        words += f"; what {counted(assumed, 'demand')} {'means' if assumed == 1 else 'mean'} is assumed"
+        words += f"; what {format_count(assumed, 'demand')} {'means' if assumed == 1 else 'mean'} is assumed"
     reason = _reason(table, reads_text=reads_text)
     if reason:
         return Conclusion(False, f"Consistent, but {reason} ({words})")
@@ -405,7 +407,7 @@ def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
     """Return why a plan is no more than consistent; empty where nothing is against more."""
     missing = 0 if table is None else len(table.in_no_step)
     if missing:
-        return f"{counted(missing, 'demand')} {'is' if missing == 1 else 'are'} in no step"
+        return f"{format_count(missing, 'demand')} {'is' if missing == 1 else 'are'} in no step"
     if table is not None and POLICY in table.unread:
         return "the text is a policy or a manual, whose rules nobody has compared with the plan"
     if table is not None and table.unread:

@@ -134,7 +134,7 @@ def demands_of(user: UserTexts) -> Demands:
                 break
             latest.pop(demand.id, None)
             latest[demand.id] = StatedDemand(demand, number)
-    lost = [words_of(quote)[:_WORDS_COMPARED] for quote in _quotes_lost(user.clarified)]
+    lost = [words_of(quote)[:_WORDS_COMPARED] for quote in _lost_quotes(user.clarified)]
     holding: list[StatedDemand] = []
     dropped: list[StatedDemand] = []
     for said in latest.values():
@@ -144,7 +144,7 @@ def demands_of(user: UserTexts) -> Demands:
     return Demands(tuple(holding), tuple(dropped), tuple(dict.fromkeys(unread)))
 
 
-def _quotes_lost(clarified: Iterable[Clarified]) -> Iterator[str]:
+def _lost_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
     """Yield the quotes that do not hold, as the user has answered the question about a conflict."""
     for closed in clarified:
         if closed.question.count(HOLDS) == 1 and closed.answer:

@@ -191,7 +191,7 @@ _CLAUSE = late(r"\b(?:if|when|that|which|who|where|until|before|after)\b.*")
 _SMALL_PART = late(r"[(,;]")
 
 
-def spelled(small: str) -> str:
+def expand_contractions(small: str) -> str:
     """Return a sentence with "is not" for "isn't", so that patterns need one form of it."""
     return small.replace("'ve got", " have").replace("isn't", "is not").replace("aren't", "are not")
 
@@ -209,7 +209,7 @@ class Force(IntEnum):
 @lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
 def force_of(small: str) -> Force:
     """Return how surely a sentence asks for something by its own words."""
-    small = spelled(small)
+    small = expand_contractions(small)
     if QUESTION.search(small):
         asked = small.startswith(("why", "how", "what", "when", "which", "where", "should"))
         return Force.STRICT if not asked and _POLITE.search(small) and not _NOT_ASKED.search(small) else Force.NONE
@@ -398,7 +398,7 @@ _KEEPS = late(
 
 def requirement_kind(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
     """Return the kind of a demand by its words; `default` where they show none but that something is asked for."""
-    small = _REASON.sub("", spelled(small))
+    small = _REASON.sub("", expand_contractions(small))
     if _NEEDLESS.search(small) or _ONLY.match(small):
         return RequirementKind.SCOPE
     if _KEEPS.search(small):

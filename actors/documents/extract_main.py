@@ -37,7 +37,7 @@ def main(wanted: str) -> None:
         _write({"problem": f"{NOT_CONFINED}: {error}"})
         return
     try:
-        content = _read()
+        content = _read_input()
         result: dict[str, Any] = {"parts": parts_of(wanted, content, missing)}
         if len(content) > DOCUMENT_BYTES_MAX:
             result = {"problem": f"it has more than {DOCUMENT_BYTES_MAX // 2**20} MiB"}
@@ -57,7 +57,7 @@ def _cause(error: Exception) -> str:
     return f"it is damaged, or of another format ({type(error).__name__}{': ' if said else ''}{said})"
 
 
-def _read() -> bytes:
+def _read_input() -> bytes:
     content = bytearray()
     while len(content) <= DOCUMENT_BYTES_MAX and (piece := os.read(0, 1024 * 1024)):
         content += piece

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from actors.documents.html_text import html_lines
-from actors.documents.tables import COLUMNS_MAX, Row, placed_rows, split_tables
+from actors.documents.tables import COLUMNS_MAX, Row, place_rows, split_tables
 from actors.documents.text_document import FILE_BYTES_MAX, Document, text_document
 from actors.quantities.decimal_marks import decimal_mark, language_of
 
@@ -80,7 +80,7 @@ class Extracted:
     """What is left out, and why, one line each."""
 
 
-def extracted(name: str, output: bytes) -> Extracted:
+def read_extracted(name: str, output: bytes) -> Extracted:
     """Return the documents of a file from the output of the process that has read it."""
     try:
         read = _Output.model_validate_json(output)
@@ -195,7 +195,7 @@ def _table_lines(table: _Table, *, comma: bool) -> Iterator[_Line]:
         rows.append((number, cells))
     tables = split_tables(rows) if table.kind == "sheet" else [rows]
     for each in tables:
-        for placed in placed_rows(each, merged=table.merged):
+        for placed in place_rows(each, merged=table.merged):
             places = table.rows[placed.line].places
             marks = tuple((at, places[column]) for at, column in placed.cells if column < len(places))
             yield _Line(placed.text, marks)

@@ -49,7 +49,7 @@ def prepare() -> None:
 def read(content: bytes) -> Mapping[str, Any]:
     """Return the blocks of a document. Raises `DocumentRefused` for one with a password."""
     try:
-        return _read(content)
+        return _read_pages(content)
     except PdfminerException as error:  # Its one argument is the error of the library below it.
         inner = error.args[0] if error.args else error
         if isinstance(inner, PDFPasswordIncorrect):
@@ -57,7 +57,7 @@ def read(content: bytes) -> Mapping[str, Any]:
         raise inner if isinstance(inner, Exception) else error from None
 
 
-def _read(content: bytes) -> Mapping[str, Any]:
+def _read_pages(content: bytes) -> Mapping[str, Any]:
     document = pdfplumber.open(io.BytesIO(content), laparams=_LAYOUT)
     pages: list[PageContent] = []
     notices: list[str] = []
@@ -148,7 +148,7 @@ def _blocks(page: PageContent) -> Iterator[dict[str, Any]]:
     for box in page.boxes:
         inside = [each for each in lines if _holds(box, each)]
         lines = [each for each in lines if each not in inside] if inside else lines
-        if text := _joined([each["text"] for each in inside]):
+        if text := _join_lines([each["text"] for each in inside]):
             top = min(each["top"] for each in inside)
             rest.append((top, {"kind": "text", "place": place_of(page.number, _around(inside)), "text": text}))
     # The boxes keep the order of the layout; each table stands before the first box that begins below it.
@@ -183,7 +183,7 @@ def _around(lines: Sequence[Mapping[str, Any]]) -> tuple[float, float, float, fl
     )
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     """Return the lines of a paragraph as one; a word that is divided between two lines is put together."""
     text = ""
     for line in (" ".join(each.split()) for each in lines):

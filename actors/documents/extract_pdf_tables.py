@@ -94,10 +94,10 @@ def find_tables(page: Page, number: int) -> list[FoundTable]:
     """Return the ruled tables of a page, also those with one row: that may be the rest of a table."""
     above, below = _open_ends(page)
     tables = page.find_tables({"explicit_horizontal_lines": [*above, *below]} if above or below else {})
-    found = [_found(each, number, above, below) for each in tables if _has_columns(each)]
+    found = [_find_table(each, number, above, below) for each in tables if _has_columns(each)]
     if any(_is_unruled(each) for each in found):
         tables = page.find_tables()
-        found = [_found(each, number, (), ()) for each in tables if _has_columns(each)]
+        found = [_find_table(each, number, (), ()) for each in tables if _has_columns(each)]
     return found
 
 
@@ -125,10 +125,10 @@ def _open_ends(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     height = float(page.height)
     above = [each for each in upright if each["top"] <= first + NEAR] if first <= height * MARGIN else []
     below = [each for each in upright if each["bottom"] >= last - NEAR] if last >= height * (1 - MARGIN) else []
-    return _closing(above, first, level), _closing(below, last, level)
+    return _closing_lines(above, first, level), _closing_lines(below, last, level)
 
 
-def _closing(
+def _closing_lines(
     upright: Sequence[Mapping[str, Any]], at: float, level: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the line that would close the upright lines at a height; none where one is there, or nothing to close."""
@@ -139,7 +139,7 @@ def _closing(
     return [{"object_type": "line", "x0": x0, "x1": x1, "top": at, "bottom": at, "width": x1 - x0, "height": 0}]
 
 
-def _found(
+def _find_table(
     table: Table, number: int, above: Iterable[Mapping[str, Any]], below: Iterable[Mapping[str, Any]]
 ) -> FoundTable:
     rows: list[FoundRow] = []
@@ -235,7 +235,7 @@ def _add_rows(whole: FoundTable, below: FoundTable, *, cut: bool) -> None:
             break
         rows = rows[1:]
     if rows and len(whole.rows) > 1 and _is_divided(whole.rows[-1], rows[0], cut=cut):
-        whole.rows[-1] = _joined_row(whole.rows[-1], rows[0])
+        whole.rows[-1] = _join_rows(whole.rows[-1], rows[0])
         rows = rows[1:]
     whole.rows += rows
     whole.doubtful += below.doubtful
@@ -255,7 +255,7 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
     return cut or (halves and (begins.islower() if begins else not any(above.cells[1:])))
 
 
-def _joined_row(above: FoundRow, below: FoundRow) -> FoundRow:
+def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
     """Return one row; the place of a cell is that of the part with its number, or both where that is not clear."""
     cells, places = [], []
     for one, other, first, second in zip(above.cells, below.cells, above.places, below.places, strict=True):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from actors.documents.extract_archive import FORMATS
 from actors.documents.extract_main import DOCUMENT_BYTES_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_MAX, SECONDS_MAX
-from actors.documents.extract_output import Extracted, extracted
+from actors.documents.extract_output import Extracted, read_extracted
 
 WALL_SECONDS_MAX = 90.0
 """Seconds for one document by the clock: more than its processor time, for the machine may be busy."""
@@ -37,13 +37,13 @@ def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted
     try:
         if os.fstat(descriptor).st_size > DOCUMENT_BYTES_MAX:
             return Extracted((), (f"{name}: left out: it has more than {DOCUMENT_BYTES_MAX // 2**20} MiB",))
-        output, problem = _run(wanted, descriptor)
+        output, problem = _run_process(wanted, descriptor)
     finally:
         os.close(descriptor)
-    return Extracted((), (f"{name}: left out: {problem}",)) if problem else extracted(name, output)
+    return Extracted((), (f"{name}: left out: {problem}",)) if problem else read_extracted(name, output)
 
 
-def _run(wanted: str, document: int) -> tuple[bytes, str]:
+def _run_process(wanted: str, document: int) -> tuple[bytes, str]:
     """Return the output of the process and an empty text, or no output and the cause of the failure."""
     process = subprocess.Popen(  # noqa: S603 - this interpreter, and a file of this package
         [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), wanted],

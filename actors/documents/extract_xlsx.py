@@ -97,7 +97,7 @@ def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any]
         texts: list[str] = []
         numbers: list[int] = []
         for position, cell in enumerate(row, 1):
-            text = "" if hidden or position in unseen else repeated.get((number, position)) or _shown(cell)
+            text = "" if hidden or position in unseen else repeated.get((number, position)) or _cell_text(cell)
             if text and isinstance(cell.value, int | float) and not isinstance(cell.value, bool):
                 numbers.append(len(texts))
             # A formula whose value was never stored is in the other copy of the sheet only.
@@ -141,7 +141,7 @@ def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int]
         covered += len(rows) * len(across)
         if covered > CELLS_MAX:
             break
-        repeated |= {(row, column): _shown(cell) for row in rows for column in across}
+        repeated |= {(row, column): _cell_text(cell) for row in rows for column in across}
     return repeated
 
 
@@ -190,7 +190,7 @@ def _is_title(sheet: Any, merged: Any) -> bool:
     )
 
 
-def _shown(cell: Any) -> str:
+def _cell_text(cell: Any) -> str:
     value = cell.value
     if value is None or isinstance(value, bool):
         return "" if value is None else str(value)

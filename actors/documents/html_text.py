@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from actors.documents.raised_digits import RAISED
-from actors.documents.tables import named_rows
+from actors.documents.tables import name_rows
 
 _RAW = frozenset({"script", "style", "template", "noscript", "svg"})
 _BLOCK_ROWS = (
@@ -135,7 +135,7 @@ class _Lines:
         for first, behind, merged in self._tables:
             found += self.lines[place:first]
             rows = [(self.lines[at][0], self._rows[at]) for at in range(first, behind) if at in self._rows]
-            found += named_rows(rows, merged=merged)
+            found += name_rows(rows, merged=merged)
             place = behind
         return found + self.lines[place:]
 

@@ -100,11 +100,11 @@ def open_index(folder: Path) -> DocumentIndex:
         OSError: the folder cannot be read.
     """
     listing = list_folder(folder)
-    return _built(folder, listing.files, listing.notices)
+    return _build_index(folder, listing.files, listing.notices)
 
 
 @lru_cache(maxsize=4)
-def _built(folder: Path, files: tuple[FileStamp, ...], notices: tuple[str, ...]) -> DocumentIndex:
+def _build_index(folder: Path, files: tuple[FileStamp, ...], notices: tuple[str, ...]) -> DocumentIndex:
     told = list(notices)
     passages: list[Passage] = []
     count = 0

@@ -42,7 +42,7 @@ async def mcp_search_call(
     search: McpSearch, query: str, limit: int, outside: Mapping[str, str], home: Path
 ) -> AsyncIterator[PreparedCall]:
     """Yield the call of a search; `outside` is the driver's environment, with the token where one is needed."""
-    from actors.tools.mcp_calls import opened_call  # noqa: PLC0415 - most runs ask no server
+    from actors.tools.mcp_calls import open_call  # noqa: PLC0415 - most runs ask no server
     from actors.tools.specs import McpSpec  # noqa: PLC0415 - as above
 
     spec = McpSpec(
@@ -60,7 +60,7 @@ async def mcp_search_call(
         output_bytes=OUTPUT_BYTES_MAX,
     )
     values = {"query": query[:QUERY_CHARACTERS_MAX], "limit": limit}
-    async with opened_call(spec, values, outside, home) as call:
+    async with open_call(spec, values, outside, home) as call:
         yield _McpSearchCall(call, f"mcp:{search.url or search.command[0]}", limit)
 
 
@@ -112,11 +112,11 @@ def _passage(result: object, server: str) -> Passage | None:
         result = {"text": result}
     if not isinstance(result, dict):
         return None
-    text = storable(_named(result, _TEXTS))[:PASSAGE_CHARACTERS_MAX]
+    text = storable(_document_name(result, _TEXTS))[:PASSAGE_CHARACTERS_MAX]
     if not text.strip():
         return None
-    source = storable(_named(result, _SOURCES) or server)[:NAME_CHARACTERS_MAX]
-    title, place = (storable(_named(result, names)) for names in (_TITLES, _PLACES))
+    source = storable(_document_name(result, _SOURCES) or server)[:NAME_CHARACTERS_MAX]
+    title, place = (storable(_document_name(result, names)) for names in (_TITLES, _PLACES))
     language = language_of(text)
     return Passage(
         source,
@@ -128,7 +128,7 @@ def _passage(result: object, server: str) -> Passage | None:
     )
 
 
-def _named(result: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def _document_name(result: Mapping[str, Any], names: tuple[str, ...]) -> str:
     for name in names:
         value = result.get(name)
         if isinstance(value, str) and value.strip():

@@ -41,12 +41,12 @@ class PlacedRow(NamedTuple):
     """Where each cell begins in the text, and the number of its column, from 0."""
 
 
-def named_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[tuple[int, str]]:
-    """Return the rows of one table as lines, as `placed_rows` does, without the places of the cells."""
-    return [(row.line, row.text) for row in placed_rows(rows, caption, merged=merged)]
+def name_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[tuple[int, str]]:
+    """Return the rows of one table as lines, as `place_rows` does, without the places of the cells."""
+    return [(row.line, row.text) for row in place_rows(rows, caption, merged=merged)]
 
 
-def placed_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[PlacedRow]:
+def place_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[PlacedRow]:
     """Return the rows of one table as lines.
 
     The first rows whose cells are all words name the columns, each with its unit or its group. `caption` is a line over
@@ -54,18 +54,18 @@ def placed_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False)
     """
     wide = [row for row in rows if sum(map(bool, row[1])) > 1]
     if merged:
-        return [_unnamed(line, cells, f"{MERGED}{_BETWEEN}") for line, cells in rows if any(cells)]
+        return [_place_without_names(line, cells, f"{MERGED}{_BETWEEN}") for line, cells in rows if any(cells)]
     lines: list[PlacedRow] = []
     begins = next((position for position, row in enumerate(rows) if row in wide), len(rows))
     for line, cells in rows[:begins]:  # A title over the table.
         if any(cells):
-            lines.append(_unnamed(line, cells))
+            lines.append(_place_without_names(line, cells))
             caption = f"{caption} {_plain(cells)}".strip()
     heads = _headers(rows[begins:])
     names = _names([cells for _, cells in rows[begins : begins + heads]])
-    lines += [_unnamed(line, cells) for line, cells in rows[begins : begins + heads]]
+    lines += [_place_without_names(line, cells) for line, cells in rows[begins : begins + heads]]
     before = f"({caption[:CAPTION_MAX].replace('|', '/')}) | " if says_a_unit(caption) else ""
-    lines += [_named(line, before, names, cells) for line, cells in rows[begins + heads :] if any(cells)]
+    lines += [_name_cells(line, before, names, cells) for line, cells in rows[begins + heads :] if any(cells)]
     return lines
 
 
@@ -114,18 +114,18 @@ def _names(headers: Sequence[Sequence[str]]) -> list[str]:
     return ["" if gaps and position else name for position, name in enumerate(columns)]
 
 
-def _named(line: int, before: str, names: Sequence[str], cells: Sequence[str]) -> PlacedRow:
+def _name_cells(line: int, before: str, names: Sequence[str], cells: Sequence[str]) -> PlacedRow:
     """Return a row whose cells have the names of their columns; empty cells are left out."""
     padded = [*names, *[""] * (len(cells) - len(names))]
     named = [f"{name.replace('|', '/')}: {cell}" if name else cell for name, cell in zip(padded, cells, strict=False)]
-    return _placed(line, before, [(column, text) for column, text in enumerate(named) if cells[column]])
+    return _place_cells(line, before, [(column, text) for column, text in enumerate(named) if cells[column]])
 
 
-def _unnamed(line: int, cells: Sequence[str], before: str = "") -> PlacedRow:
-    return _placed(line, before, list(enumerate(cells)))
+def _place_without_names(line: int, cells: Sequence[str], before: str = "") -> PlacedRow:
+    return _place_cells(line, before, list(enumerate(cells)))
 
 
-def _placed(line: int, before: str, cells: Sequence[tuple[int, str]]) -> PlacedRow:
+def _place_cells(line: int, before: str, cells: Sequence[tuple[int, str]]) -> PlacedRow:
     at, places = len(before), []
     for column, text in cells:
         places.append((at, column))
@@ -148,7 +148,7 @@ def markdown_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
         if end - place > 2 and _RULE.fullmatch(lines[place + 1][1].strip()):
             rows = [(number, _cells(line)) for number, line in lines[place:end] if not _RULE.fullmatch(line.strip())]
             above = next((line for _, line in reversed(found[-2:]) if line.strip()), "")
-            found += named_rows(rows, "" if "|" in above or len(above) > CAPTION_MAX else above.strip("# *:"))
+            found += name_rows(rows, "" if "|" in above or len(above) > CAPTION_MAX else above.strip("# *:"))
         else:
             found += lines[place:end]
         if end == place:
@@ -173,7 +173,7 @@ def table_lines(text: str) -> list[tuple[int, str]]:
     The first rows name the columns. An empty line begins another table where words or few cells follow it. A row with
     more or fewer cells than names is kept as far as it goes.
     """
-    return [line for table in split_tables(_rows(text)) for line in named_rows(table)]
+    return [line for table in split_tables(_rows(text)) for line in name_rows(table)]
 
 
 def split_tables(rows: Sequence[Row]) -> Iterator[list[Row]]:

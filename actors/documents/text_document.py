@@ -45,7 +45,7 @@ def text_document(name: str, content: bytes, *, cut: bool = False) -> tuple[Docu
     The notice says why there is no document, or names an encoding other than UTF-8; else it is empty. `cut` is true if
     the file has more bytes than these.
     """
-    text, encoding = _decoded(content, cut=cut)
+    text, encoding = _decode_text(content, cut=cut)
     if text is None:
         return None, f"{name}: left out, since it is not text"
     return _document(name, text), f"{name}: not UTF-8, so it is read as {encoding}" if encoding else ""
@@ -66,7 +66,7 @@ def _document(name: str, text: str) -> Document:
     return Document(name, title[:200], tuple(lines), decimal_mark(plain, language), language.partition("-")[0].lower())
 
 
-def _decoded(content: bytes, *, cut: bool) -> tuple[str | None, str]:
+def _decode_text(content: bytes, *, cut: bool) -> tuple[str | None, str]:
     """Return the text of a file, None if it is not text, and the name of its encoding if that is not UTF-8."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = content.decode("utf-16", "replace")

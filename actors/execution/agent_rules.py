@@ -11,13 +11,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from actors.execution import faults
-from actors.execution.attempts import CHECKS, failed
+from actors.execution.attempts import CHECKS, fail_phase
 from actors.execution.forbidden import changed_paths, outside_scope, too_many_files
 from actors.execution.state import Attempt, AttemptPhase, State
 from actors.prompting.render import render
 from actors.run.tools import ToolFinished
 from actors.tools.agent_work import AgentWork
-from actors.tools.snapshot_texts import snapshot_taken
+from actors.tools.snapshot_texts import read_snapshot
 from actors.tools.uses import AgentTerms, ToolUse, canonical
 from actors.values.artifacts import Context
 from actors.values.findings import Finding
@@ -61,17 +61,17 @@ def with_commit(state: State, before: Attempt, after: Attempt, event: ToolFinish
         return after
     try:
         if before.phase is AttemptPhase.BASE:
-            taken = snapshot_taken(event.output)
+            taken = read_snapshot(event.output)
             if taken.ref:
                 return replace(after, base=taken.id)
             why = taken.notice or "the workspace is not the top folder of a git repository"
-            return failed(before, faults.permanent(before, "workspace:snapshot", why))
+            return fail_phase(before, faults.permanent(before, "workspace:snapshot", why))
         if before.phase is AttemptPhase.DIFF:
             work = AgentWork.model_validate_json(event.output)
             findings = _against_requirements(state, before, work.files)
-            return failed(before, *findings) if findings else replace(after, work=work.commit)
+            return fail_phase(before, *findings) if findings else replace(after, work=work.commit)
     except ValidationError:
-        return failed(before, faults.permanent(before, "worktree:diff", "its output cannot be read"))
+        return fail_phase(before, faults.permanent(before, "worktree:diff", "its output cannot be read"))
     return after
 
 

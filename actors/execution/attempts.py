@@ -125,7 +125,7 @@ def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> Pe
     return use if isinstance(use, PersonUse) else None
 
 
-def opened(attempt: Attempt, request: ToolRequested | None = None) -> Attempt:
+def open_phase(attempt: Attempt, request: ToolRequested | None = None) -> Attempt:
     """Return the attempt after the request of its phase was made."""
     if request is None:
         return replace(attempt, begun=True, open=True)
@@ -133,13 +133,13 @@ def opened(attempt: Attempt, request: ToolRequested | None = None) -> Attempt:
     return replace(attempt, begun=True, open=True, unsure=False, tries=request.try_number, acted=acted)
 
 
-def passed(attempt: Attempt) -> Attempt:
+def pass_phase(attempt: Attempt) -> Attempt:
     """Return the attempt after its phase has succeeded."""
     todo = attempt.todo[1:]
     return replace(attempt, todo=todo, open=False, unsure=False, tries=0, result="" if todo else "passed")
 
 
-def failed(attempt: Attempt, *findings: Finding) -> Attempt:
+def fail_phase(attempt: Attempt, *findings: Finding) -> Attempt:
     """Return the attempt after its phase has failed."""
     return replace(attempt, open=False, unsure=False, result="failed", findings=findings)
 
@@ -181,20 +181,20 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
     is_certain = use.repeatable or event.not_made or use.agent is not None
     match event.outcome:
         case ToolOutcome.SUCCEEDED if use.expect == "failure":
-            return failed(attempt, faults.should_have_failed(attempt, use.tool, event))
+            return fail_phase(attempt, faults.should_have_failed(attempt, use.tool, event))
         case ToolOutcome.FAILED if use.expect == "failure":
-            return passed(attempt)
+            return pass_phase(attempt)
         case ToolOutcome.SUCCEEDED:
-            after = passed(attempt)
+            after = pass_phase(attempt)
             return replace(after, read=event.output) if attempt.phase is AttemptPhase.READ else after
         case ToolOutcome.FAILED:
-            return failed(attempt, faults.rejected(attempt, use.tool, event))
+            return fail_phase(attempt, faults.result_rejected(attempt, use.tool, event))
         case ToolOutcome.PERMANENT:
-            return failed(attempt, faults.permanent(attempt, use.tool, event.reason))
+            return fail_phase(attempt, faults.permanent(attempt, use.tool, event.reason))
         case ToolOutcome.TRANSIENT if is_certain:
-            return failed(attempt, faults.transient(attempt, use.tool, event.reason))
+            return fail_phase(attempt, faults.transient(attempt, use.tool, event.reason))
         case ToolOutcome.BROKEN if is_certain:
-            return failed(attempt, faults.broken(attempt, use.tool, event))
+            return fail_phase(attempt, faults.tool_broken(attempt, use.tool, event))
         case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN:  # It may have done its work.
             return replace(attempt, open=False, unsure=True)
         case ToolOutcome.UNKNOWN if event.question_id is not None:
@@ -216,19 +216,19 @@ def after_output(attempt: Attempt, step: Step, use: ToolUse, output: str, values
     chosen = [item for item in step.outcomes if item.name == outcome]
     if step.outcomes and not chosen:
         known = ", ".join(item.name for item in step.outcomes)
-        return failed(attempt, faults.not_read(attempt, use.tool, f"is none of {known}", output))
+        return fail_phase(attempt, faults.not_read(attempt, use.tool, f"is none of {known}", output))
     added = step.effects.union(*(item.effects for item in chosen))
     found = find_values(use.values, added, output)
     if found.problem:
-        return failed(attempt, faults.not_read(attempt, use.tool, found.problem, output))
+        return fail_phase(attempt, faults.not_read(attempt, use.tool, found.problem, output))
     return replace(attempt, outcome=outcome, values=found.values)
 
 
 def after_file(attempt: Attempt, event: FileReplied) -> Attempt:
     """Return the attempt after a model has replied with a file. A reply whose end is missing is never written."""
     if event.ended_early:
-        return failed(attempt, faults.cut(attempt, event.finish_reason))
-    return replace(passed(attempt), text=file_in(event.content))
+        return fail_phase(attempt, faults.file_cut(attempt, event.finish_reason))
+    return replace(pass_phase(attempt), text=file_in(event.content))
 
 
 Answer = ClarificationAnswered | ClarificationDeclined | ClarificationExpired
@@ -238,14 +238,18 @@ def after_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
     """Return the attempt after its question was closed."""
     answer = event.answer if isinstance(event, ClarificationAnswered) else ""
     if question.node == attempt.question_node:
-        return _told_outcome(attempt, answer)
+        return _record_told_outcome(attempt, answer)
     match attempt.phase:
         case AttemptPhase.APPROVE:
-            return passed(attempt) if answer == "yes" else failed(attempt, faults.not_approved(attempt, answer))
+            return pass_phase(attempt) if answer == "yes" else fail_phase(attempt, faults.not_approved(attempt, answer))
         case AttemptPhase.ACT:
-            return passed(attempt) if answer == DONE else failed(attempt, faults.not_done(attempt, answer))
+            return pass_phase(attempt) if answer == DONE else fail_phase(attempt, faults.not_done(attempt, answer))
         case AttemptPhase.CHECK:
-            return passed(attempt) if answer == CHECK_PASSES else failed(attempt, faults.not_accepted(attempt, answer))
+            return (
+                pass_phase(attempt)
+                if answer == CHECK_PASSES
+                else fail_phase(attempt, faults.not_accepted(attempt, answer))
+            )
         case (
             AttemptPhase.PRE_CHECK
             | AttemptPhase.BASE
@@ -263,13 +267,13 @@ def after_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
             assert_never(attempt.phase)
 
 
-def _told_outcome(attempt: Attempt, answer: str) -> Attempt:
+def _record_told_outcome(attempt: Attempt, answer: str) -> Attempt:
     """Return the attempt after a person was asked what an interrupted call of a tool has done."""
     match answer:
         case str() if answer == SUCCEEDED:
-            return passed(attempt)
+            return pass_phase(attempt)
         case str() if answer == FAILED:
-            return failed(attempt, faults.reported(attempt))
+            return fail_phase(attempt, faults.failure_reported(attempt))
         case str() if answer == NOT_RUN:
             return replace(attempt, open=False, unsure=False)
         case _:

@@ -48,7 +48,7 @@ Common = Callable[[State, RunState[ExecutionCall], CommonEvent], State]
 """What `RunMachine.common` is."""
 
 
-def applied(common: Common, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
+def apply_event(common: Common, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
     """Return the state after an event; `run` is the common part after it.
 
     `common` is `RunMachine.common`, for the events that change nothing else of an execution.
@@ -60,35 +60,37 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
     after = changed(state, run=run)
     match event:
         case ToolRequested() if owner_of(event.node) is Owner.UNDO:
-            return evolve_undo.requested(after, event)
+            return evolve_undo.record_request(after, event)
         case ToolReissued() if owner_of(event.again.node) is Owner.UNDO:
-            return evolve_undo.requested(after, event.again)
+            return evolve_undo.record_request(after, event.again)
         case ToolRequested() | FileRequested():
-            return evolve_steps.requested(after, event.node, event if isinstance(event, ToolRequested) else None)
+            return evolve_steps.record_request(after, event.node, event if isinstance(event, ToolRequested) else None)
         case ToolFinished():
             return _with_end_of_call(state, after, event)
         case ToolReissued():
-            return evolve_undo.reissued(evolve_steps.requested(after, event.again.node, event.again), event.again)
+            return evolve_undo.record_reissue(
+                evolve_steps.record_request(after, event.again.node, event.again), event.again
+            )
         case StepSettled():
-            return evolve_steps.settled(after, event)
+            return evolve_steps.settle_step(after, event)
         case AttemptDecided():
-            return evolve_steps.decided(after, event)
+            return evolve_steps.apply_decision(after, event)
         case FileReplied():
-            return evolve_steps.replied(after, event)
+            return evolve_steps.record_reply(after, event)
         case ReplanRequested():
-            return evolve_troubles.replan_requested(after, event)
+            return evolve_troubles.record_replan_request(after, event)
         case ReplanReplied():
-            return evolve_troubles.replan_replied(after, event)
+            return evolve_troubles.record_replan_reply(after, event)
         case ProofRequested() | ProofReached():
             return evolve_troubles.proof(after, event)
         case TroubleDecided():
-            return evolve_troubles.decided(after, event)
+            return evolve_troubles.apply_decision(after, event)
         case UndoDecided():
-            return evolve_undo.decided(after, event)
+            return evolve_undo.begin_undo(after, event)
         case EffectSettled():
-            return evolve_undo.effect_settled(after, event)
+            return evolve_undo.settle_effect(after, event)
         case PlanRevised():
-            return evolve_troubles.revised(after, event)
+            return evolve_troubles.adopt_plan(after, event)
         case ClarificationRequested():
             return _with_question(after, event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationExpired():
@@ -98,14 +100,16 @@ def applied(common: Common, state: State, run: RunState[ExecutionCall], event: E
             return _with_answer(after, question.request, event)
         case WaitEnded() if is_rest(event.request_id):
             wait = state.run.waits[event.request_id]
-            return evolve_undo.rested(after) if owner_of(wait.node) is Owner.UNDO else evolve_steps.rested(after, wait)
+            return (
+                evolve_undo.end_rest(after) if owner_of(wait.node) is Owner.UNDO else evolve_steps.end_rest(after, wait)
+            )
         case WaitEnded():
             return after
         case Forked():
             config = read_config(event.pinned) if event.pinned else state.config
-            return evolve_undo.made_before_fork(changed(after, config=config), *state.effects)
+            return evolve_undo.mark_calls_before_fork(changed(after, config=config), *state.effects)
         case RunResumed() if state.run.undone(at_once=event.at_once):
-            return evolve_troubles.reopened(after)
+            return evolve_troubles.reopen_run(after)
         case ExecutionStarted():
             return state
         case _:
@@ -116,22 +120,22 @@ def _with_end_of_call(before: State, after: State, event: ToolFinished) -> State
     """Return the state after a call of a tool has ended; `before` has the call among those that are open."""
     opened = before.run.tools.get(event.request_id)
     if opened is not None and owner_of(opened.request.node) is Owner.UNDO:
-        after = evolve_undo.tool_ended(after, event, opened.request)
+        after = evolve_undo.record_tool_end(after, event, opened.request)
     else:
-        after = evolve_steps.tool_ended(after, event)
+        after = evolve_steps.record_tool_end(after, event)
     # Where a person says how a call of the run ended that this one was forked from, that run has made it.
-    return evolve_undo.made_before_fork(after, opened.request.node) if opened and opened.forked else after
+    return evolve_undo.mark_calls_before_fork(after, opened.request.node) if opened and opened.forked else after
 
 
 def _with_question(state: State, event: ClarificationRequested) -> State:
     """Return the state after a question was asked."""
     match owner_of(event.node):
         case Owner.STEP:
-            return evolve_steps.asked(state, event)
+            return evolve_steps.record_question(state, event)
         case Owner.TROUBLE | Owner.PLANNER:
-            return evolve_troubles.asked(state, event)
+            return evolve_troubles.record_question(state, event)
         case Owner.UNDO:
-            return evolve_undo.asked(state, event)
+            return evolve_undo.record_question(state, event)
         case Owner.OTHER:
             return state
         case unknown:
@@ -142,18 +146,18 @@ def _with_answer(state: State, question: ClarificationRequested, event: Answer) 
     """Return the state after an open question was closed."""
     match owner_of(question.node):
         case Owner.STEP:
-            return evolve_steps.answered(state, question, event)
+            return evolve_steps.record_answer(state, question, event)
         case Owner.TROUBLE | Owner.PLANNER:
-            return evolve_troubles.answered(state, event)
+            return evolve_troubles.record_answer(state, event)
         case Owner.UNDO:
-            return evolve_undo.answered(state, event)
+            return evolve_undo.record_answer(state, event)
         case Owner.OTHER:
             return state
         case unknown:
             assert_never(unknown)
 
 
-def started(event: ExecutionStarted) -> State:
+def start_state(event: ExecutionStarted) -> State:
     """Return the state after the first event."""
     config = read_config(event.pinned)
     plan = ready_plan(config.plan)
@@ -169,4 +173,4 @@ def started(event: ExecutionStarted) -> State:
         replans_left=config.replans_max,
         questions_left=config.questions_max,
     )
-    return evolve_steps.constrained(state, constraints_of(plan.json))
+    return evolve_steps.set_constraints(state, constraints_of(plan.json))

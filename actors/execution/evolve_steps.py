@@ -11,15 +11,15 @@ from actors.execution.attempts import (
     after_file,
     after_output,
     after_tool,
-    failed,
+    fail_phase,
     next_attempt,
-    opened,
+    open_phase,
     phases_of,
     tool_use,
 )
 from actors.execution.events import AttemptDecided, FileReplied, StepOutcome, StepSettled, TroubleCause
 from actors.execution.forbidden import broken_tokens, forbidden_uses, missed_deadlines
-from actors.execution.goals import blocked_by, goals_of, statuses
+from actors.execution.goals import blocked_goals, goals_of, statuses
 from actors.execution.ids import WORKSPACE_END, WORKSPACE_START, parse_node, tool_node
 from actors.execution.state import Attempt, AttemptPhase, State, StepResult, Trouble
 from actors.plans.constraints import Constraints
@@ -45,7 +45,7 @@ FEEDBACK_WINDOW = 5
 """The number of a step's latest rejections that the prompt of a model shows."""
 
 
-def constrained(state: State, constraints: Constraints) -> State:
+def set_constraints(state: State, constraints: Constraints) -> State:
     """Return the state under new constraints; attempts at steps that they forbid have failed.
 
     An attempt whose request is open is brought to the end of that request, and no further.
@@ -55,15 +55,15 @@ def constrained(state: State, constraints: Constraints) -> State:
         index for index, step in enumerate(steps) if forbidden_uses(constraints.requirements, step, tools)
     )
     state = changed(state, constraints=constraints, barred=barred)
-    return changed(state, active={name: _unless_barred(state, attempt) for name, attempt in state.active.items()})
+    return changed(state, active={name: _end_if_barred(state, attempt) for name, attempt in state.active.items()})
 
 
-def _unless_barred(state: State, attempt: Attempt) -> Attempt:
+def _end_if_barred(state: State, attempt: Attempt) -> Attempt:
     """Return an attempt, or its end where its step may not go on."""
     if state.plan.index[attempt.step] not in state.barred or attempt.open or attempt.unsure or attempt.result:
         return attempt
     findings = forbidden_uses(state.constraints.requirements, state.plan.by_id[attempt.step], state.config.tools)
-    return replace(failed(attempt, *findings), skipped=True)
+    return replace(fail_phase(attempt, *findings), skipped=True)
 
 
 def with_attempt(state: State, attempt: Attempt) -> State:
@@ -71,7 +71,7 @@ def with_attempt(state: State, attempt: Attempt) -> State:
     return changed(state, active={**state.active, attempt.name: attempt})
 
 
-def begun(state: State, step: str, rest_seconds: float = 0.0) -> State:
+def begin_visit(state: State, step: str, rest_seconds: float = 0.0) -> State:
     """Return the state after a visit of a step has begun."""
     plan, name = state.plan, state.plan.names[step]
     visit, starts = state.visits.get(name, 0) + 1, state.starts + 1
@@ -100,30 +100,30 @@ def _with_visit(state: State, node: str) -> State:
     # Another node is that of a question about a call's outcome, which the rules of every run ask.
     if parsed.name not in state.plan.by_name:
         return state
-    return begun(state, state.plan.by_name[parsed.name])
+    return begin_visit(state, state.plan.by_name[parsed.name])
 
 
-def requested(state: State, node: str, request: ToolRequested | None = None) -> State:
+def record_request(state: State, node: str, request: ToolRequested | None = None) -> State:
     """Return the state after the request of a phase was made; `request` is that of a tool's call."""
     state = _with_visit(state, node)
     attempt = state.active.get(node.partition("/")[0])
     if attempt is None or attempt.at_work != node:
         return state
     used = state.used if attempt.begun else state.used + 1
-    attempt = evolve_undo.called(state, opened(attempt, request), request)
+    attempt = evolve_undo.record_call(state, open_phase(attempt, request), request)
     return changed(with_attempt(state, attempt), used=used, calls=max(state.calls, attempt.call))
 
 
-def asked(state: State, event: ClarificationRequested) -> State:
+def record_question(state: State, event: ClarificationRequested) -> State:
     """Return the state after a question was asked that is a phase of an attempt, or is about one."""
-    state = requested(state, event.node)
+    state = record_request(state, event.node)
     attempt = state.active.get(event.node.partition("/")[0])
     if attempt is not None and event.node == attempt.question_node:
         return with_attempt(state, replace(attempt, open=True))
     return state
 
 
-def tool_ended(state: State, event: ToolFinished) -> State:
+def record_tool_end(state: State, event: ToolFinished) -> State:
     """Return the state after a call of a tool has ended."""
     node = tool_node(event.request_id)
     if node == WORKSPACE_START:
@@ -169,13 +169,13 @@ def _with_output(state: State, before: Attempt, after: Attempt, output: str) -> 
     return found if found.result else replace(after, outcome=found.outcome, values=found.values)
 
 
-def replied(state: State, event: FileReplied) -> State:
+def record_reply(state: State, event: FileReplied) -> State:
     """Return the state after a model has replied with a file."""
     attempt = state.attempt_at(event.node)
     return state if attempt is None else _after_phase(state, after_file(attempt, event))
 
 
-def answered(state: State, question: ClarificationRequested, event: Answer) -> State:
+def record_answer(state: State, question: ClarificationRequested, event: Answer) -> State:
     """Return the state after a question was closed about an attempt, which may be over."""
     attempt = state.active.get(question.node.partition("/")[0])
     if attempt is None or not attempt.open or question.node not in (attempt.at_work, attempt.question_node):
@@ -185,7 +185,7 @@ def answered(state: State, question: ClarificationRequested, event: Answer) -> S
     return _with_result(state, attempt, after, complete, may_have_run=after.result == "unknown")
 
 
-def rested(state: State, wait: WaitRequested) -> State:
+def end_rest(state: State, wait: WaitRequested) -> State:
     """Return the state after a back-off is over."""
     if wait.node is None:
         return state
@@ -197,7 +197,7 @@ def rested(state: State, wait: WaitRequested) -> State:
 
 def _after_phase(state: State, attempt: Attempt) -> State:
     """Return the state with an attempt after a phase; a failed one leaves feedback for the model that writes next."""
-    attempt = _unless_barred(state, attempt)
+    attempt = _end_if_barred(state, attempt)
     state = with_attempt(state, attempt)
     if attempt.result != "failed":
         return state
@@ -209,7 +209,7 @@ def _after_phase(state: State, attempt: Attempt) -> State:
     return changed(state, feedback={**state.feedback, attempt.name: window})
 
 
-def decided(state: State, event: AttemptDecided) -> State:
+def apply_decision(state: State, event: AttemptDecided) -> State:
     """Return the state after the policy has decided about a failed attempt."""
     attempt = state.active[event.node.partition("/")[0]]
     if not event.again:
@@ -218,7 +218,7 @@ def decided(state: State, event: AttemptDecided) -> State:
     return with_attempt(state, next_attempt(attempt, phases, event.delay_seconds))
 
 
-def settled(state: State, event: StepSettled) -> State:
+def settle_step(state: State, event: StepSettled) -> State:
     """Return the state after a visit of a step has ended."""
     plan, index = state.plan, state.plan.index[event.step]
     program, before = plan.program, state.now
@@ -254,7 +254,7 @@ def settled(state: State, event: StepSettled) -> State:
         trace=trace,
     )
     if not event.node:  # A person has settled it by hand, where the plan did not go on.
-        return evolve_undo.settled_by_hand(changed(state, trouble=None), event)
+        return evolve_undo.settle_by_hand(changed(state, trouble=None), event)
     return _in_trouble(state, before, event)
 
 
@@ -323,7 +323,7 @@ def _lost_goals(state: State) -> list[Finding]:
     if len(goals) < 2:
         return []
     status_of = statuses(goals, state.plan.program, state.now, state.tokens)
-    return faults.prerequisite_failed(blocked_by(goals, status_of))
+    return faults.prerequisite_failed(blocked_goals(goals, status_of))
 
 
 def with_configuration(state: State, now: Configuration) -> State:

@@ -18,7 +18,7 @@ from actors.execution.events import (
     TroubleCause,
     TroubleDecided,
 )
-from actors.execution.evolve_steps import begun, constrained, with_configuration
+from actors.execution.evolve_steps import begin_visit, set_constraints, with_configuration
 from actors.execution.goals import goals_of, past_goals, statuses
 from actors.execution.state import Attempt, DecidedEnd, Replan, Revision, SettledFailure, State, Trouble
 from actors.execution.trouble_rules import reason, signature_of
@@ -40,13 +40,13 @@ REJECTIONS_MAX = 20
 """The findings about a rejected plan that the next planning run is told."""
 
 
-def decided(state: State, event: TroubleDecided) -> State:
+def apply_decision(state: State, event: TroubleDecided) -> State:
     """Return the state after a decision about a trouble."""
     new = event.cause is TroubleCause.REQUIREMENTS_CHANGED and event.question_id is None
     if new:
         count = len(state.run.texts_of("requirement"))
         state = changed(_anew(state), told=count, history=(), trouble=None, replan=None, ending=None)
-        state = constrained(state, state.constraints.joined(Constraints(tuple(requirements_in(event.constraints)))))
+        state = set_constraints(state, state.constraints.joined(Constraints(tuple(requirements_in(event.constraints)))))
     state = _without_revocable(state)
     if event.question_id is None:
         state = changed(state, history=(*state.history, SettledFailure(event.step, signature_of(event.findings))))
@@ -58,7 +58,7 @@ def decided(state: State, event: TroubleDecided) -> State:
         return changed(state, trouble=to_ask, questions=number, questions_left=state.questions_left - 1)
     match event.level:
         case BacktrackLevel.LOCAL_RETRY:
-            return _visited_again(changed(state, trouble=None, trace=()), event)
+            return _visit_again(changed(state, trouble=None, trace=()), event)
         case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
             number = state.replans + 1
             replan = Replan(event.level, trouble, number)
@@ -70,7 +70,7 @@ def decided(state: State, event: TroubleDecided) -> State:
             assert_never(event.level)
 
 
-def _visited_again(state: State, event: TroubleDecided) -> State:
+def _visit_again(state: State, event: TroubleDecided) -> State:
     """Return the state in which a step is pending again, with fresh attempts, after its back-off.
 
     A visit that a person wants does not count against the plan's total.
@@ -83,7 +83,7 @@ def _visited_again(state: State, event: TroubleDecided) -> State:
     now = Configuration(state.now.pending | 1 << index, state.now.tokens)
     state = with_configuration(state, now)
     if event.delay_seconds and index in state.ready:
-        return begun(state, event.step, event.delay_seconds)
+        return begin_visit(state, event.step, event.delay_seconds)
     return state
 
 
@@ -95,7 +95,7 @@ def _without_revocable(state: State) -> State:
     nodes |= _calls_of_replans(state) if replan is None or replan.node else set()
     if not nodes:
         return state
-    state = evolve_undo.withdrawn(state, revocable)
+    state = evolve_undo.withdraw_attempts(state, revocable)
     names = {attempt.name for attempt in revocable}
     active = {name: attempt for name, attempt in state.active.items() if name not in names}
     return changed(state, run=without_work(state.run, nodes), active=active)
@@ -111,7 +111,7 @@ def _calls_of_replans(state: State) -> set[str]:
     return {request.node for request in requests if isinstance(request, ReplanRequested)}
 
 
-def asked(state: State, event: ClarificationRequested) -> State:
+def record_question(state: State, event: ClarificationRequested) -> State:
     """Return the state after a question was asked about the trouble."""
     trouble = state.trouble
     if trouble is None or trouble.question:
@@ -119,7 +119,7 @@ def asked(state: State, event: ClarificationRequested) -> State:
     return changed(state, trouble=replace(trouble, question=event.question_id))
 
 
-def answered(state: State, event: Answer) -> State:
+def record_answer(state: State, event: Answer) -> State:
     """Return the state after a question was closed about a trouble."""
     trouble = state.trouble
     if trouble is None or trouble.question != event.question_id:
@@ -128,14 +128,14 @@ def answered(state: State, event: Answer) -> State:
     return changed(state, trouble=replace(trouble, answer=answer))
 
 
-def replan_requested(state: State, event: ReplanRequested) -> State:
+def record_replan_request(state: State, event: ReplanRequested) -> State:
     """Return the state after a planning run was asked for a new plan."""
     assert state.replan is not None, "a planning run is asked for a replan"
     nodes = state.replan_nodes if event.node in state.replan_nodes else (*state.replan_nodes, event.node)
     return changed(state, replan=replace(state.replan, node=event.node), replan_nodes=nodes)
 
 
-def replan_replied(state: State, event: ReplanReplied) -> State:
+def record_replan_reply(state: State, event: ReplanReplied) -> State:
     """Return the state after the planning run has ended: with a plan, with a question, or without either."""
     replan = state.replan
     if replan is None or replan.node != event.node:
@@ -143,15 +143,15 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
     reply = read_replan(event.content)
     match reply:
         case NewPlan():
-            value = _kept(state, replan, reply.plan)
+            value = _keep_constraints(state, replan, reply.plan)
             plan, findings = read_plan(dict(value))
             if plan is None:
-                return _rejected(state, replan, "it cannot be read", findings)
+                return _reject_plan(state, replan, "it cannot be read", findings)
             value = state.config.tools.with_undo(value)
             plan = read_plan(dict(value))[0] or plan
             unbound = state.config.tools.unbound(plan, state.values.keys())
             if unbound:
-                return _rejected(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
+                return _reject_plan(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
             return changed(state, replan=replace(replan, plan=json.dumps(value, sort_keys=True)))
         case NeedsAnswer():
             finding = faults.planner_asks(reply.question.inquiry)
@@ -161,12 +161,12 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
             return changed(state, replan=None, trouble=trouble)
         case NoPlan():
             why = f"{reply.outcome}: {reply.why}" if reply.outcome else reply.why
-            return _failed(state, replan, reply.outcome, why)
+            return _fail_replan(state, replan, reply.outcome, why)
         case _:
             assert_never(reply)
 
 
-def _kept(state: State, replan: Replan, plan: Mapping[str, Any]) -> Mapping[str, Any]:
+def _keep_constraints(state: State, replan: Replan, plan: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a new plan with the constraints that hold for every plan; a partial replan keeps the goal's text too."""
     value, goal = with_constraints(plan, state.constraints), state.plan.plan.goal
     if replan.level is BacktrackLevel.PARTIAL_REPLAN and goal and value.get("goal") != goal:
@@ -174,7 +174,7 @@ def _kept(state: State, replan: Replan, plan: Mapping[str, Any]) -> Mapping[str,
     return value
 
 
-def _failed(state: State, replan: Replan, outcome: str, why: str) -> State:
+def _fail_replan(state: State, replan: Replan, outcome: str, why: str) -> State:
     """Return the state after the planning run has found no plan."""
     before = replan.trouble
     findings = (faults.replan_failed(why), *before.findings)
@@ -184,7 +184,7 @@ def _failed(state: State, replan: Replan, outcome: str, why: str) -> State:
     return changed(state, replan=None, trouble=trouble)
 
 
-def _rejected(state: State, replan: Replan, why: str, findings: tuple[Finding, ...] = ()) -> State:
+def _reject_plan(state: State, replan: Replan, why: str, findings: tuple[Finding, ...] = ()) -> State:
     """Return the state after a new plan was found that may not be executed: the next planning run is told why."""
     before = replan.trouble
     rejection = faults.plan_rejected(f"{why}: {reason(findings)}" if findings else why)
@@ -207,10 +207,10 @@ def proof(state: State, event: ProofRequested | ProofReached) -> State:
         return changed(state, replan=replace(replan, proving=True))
     if event.verdict.passed:
         return changed(state, replan=replace(replan, proving=False, verdict=event.verdict))
-    return _rejected(state, replan, "it does not pass the proof", event.verdict.errors)
+    return _reject_plan(state, replan, "it does not pass the proof", event.verdict.errors)
 
 
-def revised(state: State, event: PlanRevised) -> State:
+def adopt_plan(state: State, event: PlanRevised) -> State:
     """Return the state in which a new plan is executed. Goals, history and what was settled survive."""
     tokens, plan = state.tokens, ready_plan(event.plan)
     program = plan.program
@@ -239,10 +239,10 @@ def revised(state: State, event: PlanRevised) -> State:
         earlier=(*state.earlier, over),
         replan=None,
     )
-    return constrained(after, state.constraints.joined(constraints_of(plan.json)))
+    return set_constraints(after, state.constraints.joined(constraints_of(plan.json)))
 
 
-def reopened(state: State) -> State:
+def reopen_run(state: State) -> State:
     """Return the state after the end of the run was undone: it may replan, ask and attempt anew."""
     return changed(_anew(state), ending=None, used=0 if state.plan.program.repeats else state.used)
 

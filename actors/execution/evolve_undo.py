@@ -33,7 +33,7 @@ _WORDS: Mapping[ToolOutcome, str] = {
 """How a call of an undo tool ended, as a part of the reason why a person is asked."""
 
 
-def called(state: State, attempt: Attempt, request: ToolRequested | None) -> Attempt:
+def record_call(state: State, attempt: Attempt, request: ToolRequested | None) -> Attempt:
     """Return an attempt after a request of its phase, with the number and the arguments of a call that has effects."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     if attempt.phase is None or not acts(use, attempt.phase):
@@ -44,7 +44,7 @@ def called(state: State, attempt: Attempt, request: ToolRequested | None) -> Att
     return replace(attempt, call=state.calls + 1, arguments=arguments)
 
 
-def reissued(state: State, request: ToolRequested) -> State:
+def record_reissue(state: State, request: ToolRequested) -> State:
     """Return the state after a call was made again: one that is repeatable may have done its work before a crash."""
     attempt = state.attempt_at(request.node)
     if attempt is None or not request.repeatable:
@@ -76,7 +76,7 @@ def with_effect_of(
     return changed(state, effects=with_effect(effects, effect))
 
 
-def withdrawn(state: State, attempts: Iterable[Attempt]) -> State:
+def withdraw_attempts(state: State, attempts: Iterable[Attempt]) -> State:
     """Return the state after attempts were dropped: of a call that is not over, nobody knows what it did."""
     for attempt in attempts:
         use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
@@ -102,13 +102,13 @@ def effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, cert
     )
 
 
-def made_before_fork(state: State, *nodes: str) -> State:
+def mark_calls_before_fork(state: State, *nodes: str) -> State:
     """Return the state in which calls, by their nodes, are those of the run that this one was forked from."""
     made = {node: replace(state.effects[node], before_fork=True) for node in nodes if node in state.effects}
     return changed(state, effects={**state.effects, **made}) if made else state
 
 
-def settled_by_hand(state: State, event: StepSettled) -> State:
+def settle_by_hand(state: State, event: StepSettled) -> State:
     """Return the state after a person has said that a step is done, with an uncertain effect of it to undo."""
     step, name = state.plan.by_id[event.step], state.plan.names[event.step]
     visit = f"{name}/r{state.revision}.v{state.visits.get(name, 0)}."
@@ -120,14 +120,14 @@ def settled_by_hand(state: State, event: StepSettled) -> State:
     return changed(state, calls=number, effects=with_effect(state.effects, effect))
 
 
-def decided(state: State, event: UndoDecided) -> State:
+def begin_undo(state: State, event: UndoDecided) -> State:
     """Return the state after it was decided to undo everything: nothing else begins, and nothing else goes on.
 
     A call that is not repeatable runs to its end, and what it did is undone too. An end of the run is undone when it is
     driven next.
     """
     stopped = [attempt for attempt in state.active.values() if not _runs_on(state, attempt)]
-    state = withdrawn(state, stopped)
+    state = withdraw_attempts(state, stopped)
     nodes = {node for attempt in stopped for node in (attempt.at_work, attempt.node)} | set(state.replan_nodes)
     run = without_work(state.run, nodes)
     run = changed(run, reopening=run.reopening or run.finished is not None)
@@ -148,7 +148,7 @@ def _runs_on(state: State, attempt: Attempt) -> bool:
     return any(request.node == attempt.at_work and not request.repeatable for request in open_tools)
 
 
-def requested(state: State, request: ToolRequested) -> State:
+def record_request(state: State, request: ToolRequested) -> State:
     """Return the state after a call of an undo tool was requested."""
     if state.undoing is None:
         return state
@@ -159,7 +159,7 @@ def requested(state: State, request: ToolRequested) -> State:
     return changed(state, undoing=undoing, undo_calls=calls_by_node)
 
 
-def tool_ended(state: State, event: ToolFinished, request: ToolRequested) -> State:
+def record_tool_end(state: State, event: ToolFinished, request: ToolRequested) -> State:
     """Return the state after a call of an undo tool has ended."""
     undoing, effect = state.undoing, to_undo(state.effects, state.ends)
     if undoing is None or effect is None or request.node != undo_node(effect.number):
@@ -179,14 +179,14 @@ def tool_ended(state: State, event: ToolFinished, request: ToolRequested) -> Sta
     return changed(state, undoing=undoing)
 
 
-def asked(state: State, event: ClarificationRequested) -> State:
+def record_question(state: State, event: ClarificationRequested) -> State:
     """Return the state after a question was asked about the undoing of an effect."""
     if state.undoing is None:
         return state
     return changed(state, undoing=replace(state.undoing, question=event.question_id))
 
 
-def answered(state: State, event: Answer) -> State:
+def record_answer(state: State, event: Answer) -> State:
     """Return the state after a question was closed about the undoing of an effect."""
     undoing = state.undoing
     if undoing is None or undoing.question != event.question_id:
@@ -198,12 +198,12 @@ def answered(state: State, event: Answer) -> State:
     return changed(state, undoing=replace(undoing, question="", asks="", end=end, end_question=event.question_id))
 
 
-def rested(state: State) -> State:
+def end_rest(state: State) -> State:
     """Return the state after the back-off before a call of an undo tool is over."""
     return state if state.undoing is None else changed(state, undoing=replace(state.undoing, rest_seconds=0.0))
 
 
-def effect_settled(state: State, event: EffectSettled) -> State:
+def settle_effect(state: State, event: EffectSettled) -> State:
     """Return the state after the end of an effect was recorded; the next effect is undone then."""
     assert state.undoing is not None, "an effect is settled while everything is undone"
     return changed(state, ends={**state.ends, event.node: event.end}, undoing=Undoing(state.undoing.why))

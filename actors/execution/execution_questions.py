@@ -14,8 +14,8 @@ from actors.run.questions import ClarificationRequested, new_id, outcome_questio
 from actors.tools.uses import PersonUse, use_text
 from actors.values.answers import YES_NO
 from actors.values.findings import Finding
-from actors.values.format import counted, shortened
-from actors.values.question_form import AskedForm, Inquiry, asked_form, block, one_line, with_frame
+from actors.values.format import format_count, shorten
+from actors.values.question_form import AskedForm, Inquiry, block, make_form, one_line, with_frame
 
 TRY_AGAIN = "try the step again"
 """The answer by which the step has a further visit."""
@@ -78,11 +78,11 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     about = f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
     lines = [each.message for each in _reasons(trouble)]
     if trouble.cause in (TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED):
-        lines.append(f"{counted(state.replans, 'attempt')} to plan anew so far.")
+        lines.append(f"{format_count(state.replans, 'attempt')} to plan anew so far.")
     if state.config.author_lacks:
         lines.append(f"No new plan can be made: {state.config.author_lacks}.")
     listed = options(trouble, again=again, plan=plan, by_hand=by_hand, undo=can_undo(state.effects, state.ends))
-    return asked_form(
+    return make_form(
         f"What follows, as {_what(trouble)}?",
         about=about,
         shown="\n".join(lines),
@@ -167,10 +167,10 @@ _NAME_MAX = 200
 def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     """Return the question whether a step may run."""
     uses = [use for use in state.plan.uses(state.config.tools, attempt.step) if not isinstance(use, PersonUse)]
-    calls = "\n".join(f"- {shortened(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}" for use in uses)
+    calls = "\n".join(f"- {shorten(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}" for use in uses)
     again = f", attempt {attempt.number}" if attempt.number > 1 else ""
     calls += _undo_text(state, attempt)
-    form = asked_form(
+    form = make_form(
         f"May {_step(state, attempt)} run{again}?",
         about=f"It does what is shown below, and nothing of it before the answer. {_waits(attempt)}",
         shown=f"What it does:\n{calls}",
@@ -190,25 +190,25 @@ def _undo_text(state: State, attempt: Attempt) -> str:
     use = state.config.tools.undos.get(undo)
     if use is None:
         return ""
-    return f"\n- What undoes it: {shortened(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}"
+    return f"\n- What undoes it: {shorten(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}"
 
 
 def ask_person(state: State, attempt: Attempt, person: PersonUse) -> ClarificationRequested:
     """Return the question to a person who does a step, or who checks what it has done."""
     if attempt.phase is AttemptPhase.ACT:
-        form = asked_form(
+        form = make_form(
             f"Have you done {_step(state, attempt)}, as the instructions below say?",
             about=f"The plan gives this step to a person. {_waits(attempt)}",
-            shown=shortened(person.instructions, QUESTION_TEXT_MAX),
+            shown=shorten(person.instructions, QUESTION_TEXT_MAX),
             choices={DONE: "The step goes on to its check, or is done.", NOT_DONE: "The attempt counts as failed."},
             otherwise="the attempt counts as failed.",
         )
         return _question(state, attempt, form, "a person does it")
-    shown = shortened(person.instructions, QUESTION_TEXT_MAX)
+    shown = shorten(person.instructions, QUESTION_TEXT_MAX)
     if attempt.work:
         diff = f"git diff {attempt.base[:16]} {attempt.work[:16]}"
         shown += f"\n\nThe work is not merged yet. In the workspace, `{diff}` shows it."
-    form = asked_form(
+    form = make_form(
         f"Does the result of {_step(state, attempt)} pass, checked as the instructions below say?",
         about=f"The plan gives this check to a person. {_waits(attempt)}",
         shown=shown,

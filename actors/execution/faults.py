@@ -27,10 +27,10 @@ _WORDS = {
 }
 
 
-def rejected(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
+def result_rejected(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding that a tool reports a failure: its result is rejected, and the tool itself is in order."""
     how = f": {event.reason}" if event.reason else ""
-    return _said(attempt, f"{_what(attempt, tool)} failed{how}", event)
+    return _result_finding(attempt, f"{_what(attempt, tool)} failed{how}", event)
 
 
 def not_read(attempt: Attempt, tool: str, problem: str, output: str) -> Finding:
@@ -42,10 +42,10 @@ def not_read(attempt: Attempt, tool: str, problem: str, output: str) -> Finding:
 
 def should_have_failed(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding that a tool succeeded where a failure was expected: its result is rejected."""
-    return _said(attempt, f"{_what(attempt, tool)} passed, and should have failed", event)
+    return _result_finding(attempt, f"{_what(attempt, tool)} passed, and should have failed", event)
 
 
-def _said(attempt: Attempt, text: str, event: ToolFinished) -> Finding:
+def _result_finding(attempt: Attempt, text: str, event: ToolFinished) -> Finding:
     """Return a finding of the result of an attempt's phase, with the end of the tool's output."""
     match attempt.phase:
         case AttemptPhase.CHECK:
@@ -73,7 +73,7 @@ def transient(attempt: Attempt, tool: str, reason: str) -> Finding:
     return _finding(attempt, Code.TOOL_TRANSIENT, f"{_what(attempt, tool)} did not get to its end: {reason}", _TOOL)
 
 
-def broken(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
+def tool_broken(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding of a tool that broke off by itself: whether that may pass is not known."""
     output = _end_of(event.output.strip())
     text = f"{_what(attempt, tool)} broke off: {event.reason}"
@@ -86,12 +86,12 @@ def unknown(attempt: Attempt, tool: str, reason: str) -> Finding:
     return _finding(attempt, Code.UNKNOWN_OUTCOME, f"{what} may have done its work: {reason}")
 
 
-def reported(attempt: Attempt) -> Finding:
+def failure_reported(attempt: Attempt) -> Finding:
     """Return the finding of a tool of which a person has said that it failed."""
     return _finding(attempt, Code.STEP_FAILED, "a person has reported that the tool ran and failed")
 
 
-def cut(attempt: Attempt, finish_reason: str) -> Finding:
+def file_cut(attempt: Attempt, finish_reason: str) -> Finding:
     """Return the finding of a model's file whose end is missing."""
     if finish_reason == "content_filter":
         return _finding(attempt, Code.FILTERED, "a content filter stopped the reply before the end of the file")

@@ -8,14 +8,14 @@ from functools import partial
 from actors.demands.reader import read_demands
 from actors.guards.port import Guard, unread_verdict
 from actors.plans.constraints import FORBIDS, KEPT_KINDS
-from actors.plans.coverage import folded_name
+from actors.plans.coverage import fold_name
 from actors.plans.formatting import printable
 from actors.plans.plan import UNDO_WORDS, Plan, Step
 from actors.plans.reader import read_draft
-from actors.tools.snapshot_texts import touched
+from actors.tools.snapshot_texts import touched_paths
 from actors.tools.uses import PersonUse, ToolSet, ToolUse
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import Code, Finding, ReasonTag, Verdict, limited
+from actors.values.findings import Code, Finding, ReasonTag, Verdict, limit_findings
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
 from runtime.core.total_readers import total
 
@@ -26,7 +26,7 @@ FILES = frozenset({"files", "changed files", "files changed"})
 DAY_SECONDS = 86_400.0
 
 
-def keeping_to_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
+def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
     """Return a guard that also rejects a plan that does what one of its own requirements forbids.
 
     Without tools the names of the plan alone are compared; so they are where a name of it is not bound.
@@ -37,10 +37,10 @@ def keeping_to_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
         verdict = proves(artifact, context)
         plan = read_draft(artifact.parsed)[0] if verdict.passed else None
         bound = None if plan is None or tools is None or tools.unbound_names(plan) else tools
-        violations = () if plan is None else tuple(broken_by_plan(plan, bound))
+        violations = () if plan is None else tuple(check_plan(plan, bound))
         if not violations:
             return verdict
-        update = {"passed": False, "score": 0.99, "findings": tuple(limited([*violations, *verdict.findings]))}
+        update = {"passed": False, "score": 0.99, "findings": tuple(limit_findings([*violations, *verdict.findings]))}
         return verdict.model_copy(update=update)
 
     return guard
@@ -54,12 +54,10 @@ def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolS
     forbidding = [each for each in requirements if each.kind == RequirementKind.MUST_AVOID and each.tools]
     if not forbidding:
         return ()
-    used_names = {folded_name(name): name for name in _used(step, tools)}
+    used_names = {fold_name(name): name for name in _names_used(step, tools)}
     findings = []
     for requirement in forbidding:
-        name = next(
-            (used_names[folded_name(tool)] for tool in requirement.tools if folded_name(tool) in used_names), None
-        )
+        name = next((used_names[fold_name(tool)] for tool in requirement.tools if fold_name(tool) in used_names), None)
         if name is not None:
             what = f"the step {printable(step.step_id, 100)!r} uses {printable(name, 100)!r}"
             findings.append(_finding(requirement, what, step.step_id))
@@ -68,13 +66,11 @@ def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolS
 
 def is_forbidden(requirements: Iterable[Requirement], tool: str) -> bool:
     """Return whether a requirement forbids a tool by its name."""
-    names = {
-        folded_name(name) for each in requirements if each.kind == RequirementKind.MUST_AVOID for name in each.tools
-    }
-    return folded_name(tool) in names
+    names = {fold_name(name) for each in requirements if each.kind == RequirementKind.MUST_AVOID for name in each.tools}
+    return fold_name(tool) in names
 
 
-def _used(step: Step, tools: ToolSet | None) -> Iterator[str]:
+def _names_used(step: Step, tools: ToolSet | None) -> Iterator[str]:
     """Yield the names of a step's generator and guard, and of what they stand for."""
     if step.guard:
         yield step.guard
@@ -96,7 +92,7 @@ def protected_paths(requirements: Iterable[Requirement]) -> tuple[str, ...]:
     return tuple(path for each in requirements if each.kind in FORBIDS for path in each.paths)
 
 
-def broken_by_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
+def check_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
     """Yield what the steps of a plan do against its requirements, by their tools and by what their success changes."""
     forbidding = [item for item in plan.requirements if item.kind in FORBIDS and (item.tools or item.tokens)]
     for step in plan.steps if forbidding else ():
@@ -114,18 +110,17 @@ def broken_by_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
 def changed_paths(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
     """Return a finding for each requirement whose paths a step has changed."""
     findings = []
-    for requirement in _forbidding(requirements):
-        paths = touched(changed, requirement.paths)
+    for requirement in _forbidding_requirements(requirements):
+        paths = touched_paths(changed, requirement.paths)
         if paths:
-            findings.append(_finding(requirement, f"{_shown(paths)} changed", step))
+            findings.append(_finding(requirement, f"{_list_paths(paths)} changed", step))
     return tuple(findings)
 
 
-def changed_by_check(check: str, changed: Sequence[str], step: str) -> Finding:
+def check_change_finding(check: str, changed: Sequence[str], step: str) -> Finding:
     """Return the finding of a check that has changed files: it only looks at a result."""
-    message = (
-        f"the check {printable(check, 100)!r} of the step {printable(step, 100)!r} changed files: {_shown(changed)}"
-    )
+    names = f"the check {printable(check, 100)!r} of the step {printable(step, 100)!r}"
+    message = f"{names} changed files: {_list_paths(changed)}"
     return Finding(code=Code.CHECK_CHANGES, message=message, where=step, tags=(ReasonTag.REQUIREMENT_VIOLATION,))
 
 
@@ -134,15 +129,15 @@ def outside_scope(requirements: Iterable[Requirement], changed: Collection[str],
     scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
     if not scopes:
         return ()
-    inside = set(touched(changed, [path for item in scopes for path in item.paths]))
+    inside = set(touched_paths(changed, [path for item in scopes for path in item.paths]))
     paths = sorted(path for path in changed if path not in inside)
-    return (_finding(scopes[0], f"{_shown(paths)} changed outside of it", step),) if paths else ()
+    return (_finding(scopes[0], f"{_list_paths(paths)} changed outside of it", step),) if paths else ()
 
 
 def files_limit(requirement: Requirement) -> int | None:
     """Return how many files a budget allows to change; None for any other requirement."""
     limit = requirement.limit
-    if requirement.kind != RequirementKind.BUDGET or limit is None or folded_name(limit.name) not in FILES:
+    if requirement.kind != RequirementKind.BUDGET or limit is None or fold_name(limit.name) not in FILES:
         return None
     value = limit.value.strip()
     return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else None
@@ -204,7 +199,7 @@ def _is_compared(item: Requirement, *, snapshots: bool) -> bool:
             return True
 
 
-def _shown(paths: Sequence[str]) -> str:
+def _list_paths(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
     return f"{', '.join(printable(path, 100) for path in paths[:PATHS_SHOWN])}{more}"
 
@@ -212,7 +207,7 @@ def _shown(paths: Sequence[str]) -> str:
 def broken_tokens(requirements: Iterable[Requirement], tokens: Collection[str], step: str) -> tuple[Finding, ...]:
     """Return a finding for each requirement whose tokens must not hold and do, or must hold and do not."""
     findings = []
-    for requirement in _forbidding(requirements):
+    for requirement in _forbidding_requirements(requirements):
         wrong = [token for token in requirement.tokens if (token in tokens) == (requirement.kind == "must_avoid")]
         if wrong:
             verb = "holds" if requirement.kind == "must_avoid" else "does not hold"
@@ -220,7 +215,7 @@ def broken_tokens(requirements: Iterable[Requirement], tokens: Collection[str], 
     return tuple(findings)
 
 
-def _forbidding(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
+def _forbidding_requirements(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
     return (requirement for requirement in requirements if requirement.kind in FORBIDS)
 
 
@@ -238,7 +233,7 @@ _PATH = re.compile(r"(?<![\w/.:@-])(?:[\w.-]+/[\w./-]*\w/?|[\w-]*\w\.[A-Za-z]\w{
 _CHANGES = re.compile(r"\b(?:chang|touch|modif|edit|alter|delet|remov|overwrit|renam|mov|rewrit)\w*", re.IGNORECASE)
 
 
-def constraints_told(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requirement, ...]:
+def told_constraints(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requirement, ...]:
     """Return what the user's texts forbid or limit, as far as the program can read them.
 
     A tool of `tools` is forbidden where a prohibition names it literally, and a path is protected where the text names
@@ -263,9 +258,9 @@ def constraints_told(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requir
 
 
 def _tools_in(quote: str, names: Iterable[str]) -> Iterator[str]:
-    text = folded_name(quote)
+    text = fold_name(quote)
     for name in names:
-        if re.search(rf"(?<![\w-]){re.escape(folded_name(name))}(?![\w-])", text):
+        if re.search(rf"(?<![\w-]){re.escape(fold_name(name))}(?![\w-])", text):
             yield name
 
 
@@ -274,7 +269,7 @@ def _paths_in(quote: str, kind: str, tools: Iterable[str]) -> Iterator[str]:
     if kind not in FORBIDS or (kind == RequirementKind.MUST_AVOID and not _CHANGES.search(quote)):
         return
     quoted = _QUOTED.findall(quote)
-    names = {folded_name(name) for name in tools}
+    names = {fold_name(name) for name in tools}
     for path in dict.fromkeys((*quoted, *_PATH.findall(_QUOTED.sub(" ", quote)))):
-        if not any(sign.isspace() for sign in path) and folded_name(path) not in names:
+        if not any(sign.isspace() for sign in path) and fold_name(path) not in names:
             yield path

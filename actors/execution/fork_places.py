@@ -14,7 +14,7 @@ from actors.execution.state import AttemptPhase, State
 from actors.run.fork_event import ForkWorkspace
 from actors.run.questions import ClarificationRequested
 from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
-from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, snapshot_taken
+from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, read_snapshot
 from actors.tools.uses import WORKSPACE_READ
 
 _LOOKING = (WORKSPACE_SNAPSHOT, WORKSPACE_READ)
@@ -27,7 +27,7 @@ def fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorks
     asked, shown = dict[str, int](), dict[int, str]()
     for event, state in history:
         folder = state.config.workspace
-        if _changing(state):
+        if _may_change_files(state):
             stretch += 1
         match event:
             case ToolRequested(tool=tool) if tool == WORKSPACE_SNAPSHOT:
@@ -35,16 +35,16 @@ def fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorks
             case ToolReissued(again=again) if again.tool == WORKSPACE_SNAPSHOT:
                 asked[again.request_id] = stretch
             case ToolFinished() if asked.pop(event.request_id, None) == stretch:
-                taken = _taken(event)
-                if taken and not _changing(state):
+                taken = _snapshot_id(event)
+                if taken and not _may_change_files(state):
                     shown.setdefault(stretch, taken)
             case _:
                 pass
-        places.append(-1 if _changing(state) else stretch)
+        places.append(-1 if _may_change_files(state) else stretch)
     return ForkWorkspace(folder, [shown.get(each, "") for each in places])
 
 
-def _changing(state: State) -> bool:
+def _may_change_files(state: State) -> bool:
     """Tell whether a tool is at work that may change files, or a person does a step."""
     tools = any(each.request.tool not in _LOOKING for each in state.run.tools.values())
     return tools or any(_by_hand(each.request) for each in state.run.questions.values() if each.open)
@@ -56,11 +56,11 @@ def _by_hand(event: ClarificationRequested) -> bool:
     return node is not None and node.phase == AttemptPhase.ACT
 
 
-def _taken(event: ToolFinished) -> str:
+def _snapshot_id(event: ToolFinished) -> str:
     if event.outcome is not ToolOutcome.SUCCEEDED:
         return ""
     try:
-        return snapshot_taken(event.output).id
+        return read_snapshot(event.output).id
     except ValidationError:
         return ""
 

@@ -109,7 +109,7 @@ def _same(goal: Goal) -> tuple[str, str, frozenset[str]]:
     return (goal.id, goal.text, goal.tokens) if goal.id == WHOLE_GOAL else (goal.id, "", frozenset())
 
 
-def blocked_by(goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]) -> tuple[tuple[Goal, Goal], ...]:
+def blocked_goals(goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]) -> tuple[tuple[Goal, Goal], ...]:
     """Return the pairs of a goal that is blocked and a failed goal that it depends on."""
     by_id = {goal.id: goal for goal in goals}
     return tuple(

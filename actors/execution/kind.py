@@ -43,7 +43,7 @@ def _model(state: State) -> str | None:
     return state.config.model or None
 
 
-def _made_from(state: State) -> str:
+def _run_of_plan(state: State) -> str:
     return state.plan_of
 
 
@@ -68,7 +68,7 @@ EXECUTION: Kind[State, ExecutionEvent] = Kind(
     prepare=_prepare,
     model=_model,
     children=_children,
-    made_from=_made_from,
+    made_from=_run_of_plan,
     purpose=_purpose,
     undo_problem=undo_rules.problem,
     log_fields=log_fields,

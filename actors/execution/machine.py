@@ -17,20 +17,20 @@ from actors.execution.events import (
     ReplanRequested,
     UndoDecided,
 )
-from actors.execution.evolve import applied, started
+from actors.execution.evolve import apply_event, start_state
 from actors.execution.ids import proof_node
 from actors.execution.replan_rules import replan_brief
 from actors.execution.state import ExecutionState, State
 from actors.handlers.briefs import JudgementBrief
 from actors.run.calls import CallRequested, ReplyFields
-from actors.run.ending import RunFinished, exhausted
+from actors.run.ending import RunFinished, end_exhausted_run
 from actors.run.inbox import MailRefused, body_of
 from actors.run.machine import MODEL, CallPrompt, RunMachine
 from actors.run.messages import Judged
 from actors.run.rules import AFTER_FAULT, EXPIRE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.state import NotStarted, RunState
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import bounded
+from actors.values.findings import bound_verdict
 from runtime.core.ledger import Limit
 from runtime.core.machine import Work
 from runtime.core.messages import Mailed
@@ -70,11 +70,11 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
 
     def begin(self, event: ExecutionStarted) -> State:
         """Return the state after the first event."""
-        return started(event)
+        return start_state(event)
 
     def apply(self, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
         """Return the state after an event."""
-        return applied(self.common, state, run, event)
+        return apply_event(self.common, state, run, event)
 
     def next_try(self, state: State, request: ExecutionCall) -> ExecutionCall | None:
         """Return the request for the next try of a call; None where its attempt or replan is gone."""
@@ -84,7 +84,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         """Make the next try of a failed call after its pause; end the run where nothing can be paid or is open."""
         next_call = None if state.run.saving else self.further_try(state)
         if isinstance(next_call, Limit):
-            return None if step_rules.is_working(state) else exhausted(next_call)
+            return None if step_rules.is_working(state) else end_exhausted_run(next_call)
         return next_call
 
     def prompt(self, state: State, request: ExecutionCall) -> CallPrompt | None:
@@ -122,7 +122,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
 
     def told(self, state: State, message: Mailed) -> UndoDecided | MailRefused | None:
         """Return the event of a message that asks to undo everything."""
-        return undo_rules.told(state, body_of(message.body), message)
+        return undo_rules.accept_undo_message(state, body_of(message.body), message)
 
     def judgements(self, state: State) -> Mapping[str, ProofRequested]:
         """Return the open request for a proof of a new plan."""
@@ -140,7 +140,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
             at=message.at,
             mono=message.mono,
             elapsed=message.elapsed,
-            verdict=bounded(message.verdict),
+            verdict=bound_verdict(message.verdict),
         )
 
     def brief(self, state: ExecutionState, work: Work) -> Any:

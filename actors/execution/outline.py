@@ -12,8 +12,8 @@ from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO, Step
 from actors.plans.plan_text import GO_BACK, failure_text, field_line, one_of, plan_title, step_title
 from actors.plans.semantics import after_success, may_overlap, ready_steps
 from actors.tools.uses import use_text
-from actors.values.format import counted, shortened
-from actors.values.lines import BLANK, Line, StyledSpan, indented, line
+from actors.values.format import format_count, shorten
+from actors.values.lines import BLANK, Line, StyledSpan, indent_line, line
 
 TEXT_MAX = 100
 """Characters of a command or an instruction that the outline shows."""
@@ -96,16 +96,16 @@ def outline_of(config: ExecutionConfig) -> Outline:
     later, turns = contingent_steps(plan.plan), _turns(plan)
     # A step that no nominal run reaches, as one of a policy may be, stands at the end.
     ordered = sorted(plan.program.steps, key=lambda step: (step.step_id in later, turns.get(step.step_id, 10**9)))
-    return Outline(config, tuple(_outlined(config, plan, step, turns.get(step.step_id, 0)) for step in ordered))
+    return Outline(config, tuple(_outline_step(config, plan, step, turns.get(step.step_id, 0)) for step in ordered))
 
 
-def _outlined(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: int) -> OutlinedStep:
+def _outline_step(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: int) -> OutlinedStep:
     check = config.tools.guard_use(step)
     return OutlinedStep(
         step=step,
         turn=turn,
-        executes=shortened(use_text(config.tools.generator_use(step), config.tools), TEXT_MAX),
-        checks="" if check is None else shortened(use_text(check, config.tools), TEXT_MAX),
+        executes=shorten(use_text(config.tools.generator_use(step), config.tools), TEXT_MAX),
+        checks="" if check is None else shorten(use_text(check, config.tools), TEXT_MAX),
         approved=config.needs_approval(step.step_id, plan),
     )
 
@@ -157,8 +157,8 @@ def outline_lines(outline: Outline) -> Iterator[Line]:
     config, plan = outline.config, outline.plan.plan
     yield plan_title(plan)
     table = demands_of(config, plan)
-    yield indented(conclusion_of(config, plan, config.assurance, table).text)
-    yield indented(f"workspace {config.workspace}, tools {config.tools.source or 'none'}, model {config.model}")
+    yield indent_line(conclusion_of(config, plan, config.assurance, table).text)
+    yield indent_line(f"workspace {config.workspace}, tools {config.tools.source or 'none'}, model {config.model}")
     later = False
     for step in outline.steps:
         if not step.turn and not later:
@@ -188,5 +188,5 @@ def _step_lines(entry: OutlinedStep, outline: Outline) -> Iterator[Line]:
     if not entry.turn or outline.plan.plan.has_outcomes:
         yield field_line("when", ", ".join(sorted(step.preconditions)), 6)
     left = f", with {', '.join(sorted(step.failure_effects))}" if step.failure_effects else ""
-    tries = f"{counted(step.retry_budget, 'attempt')}; {failure_text(step, _ON_FAILURE)}{left}"
+    tries = f"{format_count(step.retry_budget, 'attempt')}; {failure_text(step, _ON_FAILURE)}{left}"
     yield field_line("tries", tries, 6)

@@ -19,7 +19,7 @@ from actors.run.kind import Setup
 from actors.tools.uses import ToolSet, is_agent
 from actors.tools.worktrees import check_git
 from actors.values.findings import Finding, Verdict
-from actors.values.format import counted, title_of
+from actors.values.format import format_count, title_of
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
 
@@ -114,8 +114,8 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
     Raises `UsageProblem` for a plan that cannot be read, that names what no tool implements, or that its guard rejects,
     and for a workspace that is no folder. Nothing has run then.
     """
-    text = _checked(request)
-    verdict = _proved(request, text)
+    text = _check_plan(request)
+    verdict = _prove_plan(request, text)
     others = {} if request.planning is None else request.planning.step_prices
     setup.check_price(limited=request.limits.micro_usd is not None, others=others)
     prompts, _ = load_prompts(setup.root / "prompts/execution.yaml", setup.root / "prompts/planning.yaml")
@@ -156,7 +156,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
     return PreparedExecution(config, verdict, title or title_of(name), request.limits, request.plan_of, warnings)
 
 
-def _checked(request: ExecutionInput) -> str:
+def _check_plan(request: ExecutionInput) -> str:
     """Return the plan as it is pinned, once it can be read and all its names are bound."""
     plan, findings = read_plan(dict(request.plan))
     if plan is None:
@@ -176,18 +176,18 @@ def _checked(request: ExecutionInput) -> str:
         check_git(request.workspace, agents[0])
     text = json.dumps(request.tools.with_undo(request.plan), sort_keys=True)
     if len(text) > PLAN_BYTES_MAX:
-        cause = f"the plan has {counted(len(text), 'byte')}, and may have {PLAN_BYTES_MAX:,}"
+        cause = f"the plan has {format_count(len(text), 'byte')}, and may have {PLAN_BYTES_MAX:,}"
         raise UsageProblem(cause, place="PLAN", hint="leave out what is no part of the plan")
     return text
 
 
-def _proved(request: ExecutionInput, text: str) -> Verdict:
+def _prove_plan(request: ExecutionInput, text: str) -> Verdict:
     if request.level not in LEVELS:
         raise UsageProblem(f"{request.level!r} proves no plan", place="level", hint=f"one of {', '.join(LEVELS)}")
     verdict = prove(guard_of(request.level, request.tools, request.assurance, request.r_max), text)
     if not verdict.passed:
         first, more = verdict.errors[0], len(verdict.errors) - 1
-        others = f" (and {counted(more, 'more finding')})" if more else ""
+        others = f" (and {format_count(more, 'more finding')})" if more else ""
         cause = f"the plan is not proved: {_line(first)}{others}"
         raise UsageProblem(cause, place="PLAN", hint="`replan check` shows all findings")
     return verdict

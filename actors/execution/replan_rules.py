@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.execution.config import ExecutionConfig
 from actors.execution.events import PlanRevised, ProofRequested, ReplanRequested
-from actors.execution.forbidden import keeping_to_requirements
+from actors.execution.forbidden import guard_requirements
 from actors.execution.goals import GoalStatus, goals_of, statuses
 from actors.execution.ids import Owner, owner_of, proof_node
 from actors.execution.requests import replan_request
@@ -18,7 +18,7 @@ from actors.planning.replanning import replan_brief as child_brief
 from actors.plans.constraints import requirements_json, with_constraints
 from actors.plans.plan import plan_to_json
 from actors.policy.table import BacktrackLevel
-from actors.run.ending import RunFinished, exhausted
+from actors.run.ending import RunFinished, end_exhausted_run
 from actors.run.questions import Status
 from actors.tools.uses import ToolSet
 from actors.values.artifacts import Artifact, Context
@@ -38,7 +38,7 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
     if not replan.node:
         request = replan_request(state, replan)
         if isinstance(request, Limit):
-            return None if is_working(state) else exhausted(request)
+            return None if is_working(state) else end_exhausted_run(request)
         return request
     if not replan.plan or replan.proving:
         return None
@@ -156,7 +156,7 @@ def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
     A plan that does what one of its own requirements forbids does not pass; all its names are bound.
     """
     proves = LEVELS[level]({"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max})
-    return keeping_to_requirements(proves, tools)
+    return guard_requirements(proves, tools)
 
 
 def plan_guard(config: ExecutionConfig) -> Guard:

@@ -9,7 +9,7 @@ from actors.planning.config import RunConfig
 from actors.prompting.render import Rendered, render
 from actors.run.calls import CallRequested, child_share
 from actors.run.machine import CallPrompt, try_fields
-from actors.tools.file_texts import files_read
+from actors.tools.file_texts import read_file_output
 from actors.tools.uses import ModelUse
 from actors.values.artifacts import Context
 from actors.values.given import Attachment
@@ -18,7 +18,7 @@ from runtime.core.ledger import Limit
 _MISSING = "(this file does not exist yet)"
 
 
-def rendered_file(state: State, attempt: Attempt) -> Rendered:
+def render_file_prompt(state: State, attempt: Attempt) -> Rendered:
     """Return the prompt for the file that an attempt writes."""
     return render(state.config.writer, file_context(state, attempt))
 
@@ -28,7 +28,7 @@ def file_context(state: State, attempt: Attempt) -> Context:
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     assert isinstance(use, ModelUse), "only a model writes a file"
     step, run = state.plan.by_id[attempt.step], state.run
-    files = files_read(attempt.read) if attempt.read else {}
+    files = read_file_output(attempt.read) if attempt.read else {}
     parts = [f"File: {use.file}", use.instructions, f"Step of the plan: {step.name or step.step_id}"]
     if step.description and step.description != step.name:
         parts.append(step.description)
@@ -89,7 +89,7 @@ def file_prompt(state: State, attempt: Attempt) -> CallPrompt:
     config = state.config
     return CallPrompt(
         attempt.step,
-        rendered_file(state, attempt),
+        render_file_prompt(state, attempt),
         config.output_tokens_max,
         config.timeout_seconds,
         settings=config.model_settings,

@@ -15,7 +15,7 @@ from actors.execution.events import StepOutcome
 from actors.execution.forbidden import not_comparable
 from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
 from actors.execution.state import AttemptPhase, Revision, State
-from actors.execution.undo import ShownEffect, effect_text, shown_effects
+from actors.execution.undo import ShownEffect, effect_text, effect_views
 from actors.plans.constraints import with_constraints
 from actors.plans.contingency import contingent_steps
 from actors.plans.formatting import printable
@@ -24,7 +24,7 @@ from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.tools.uses import ToolUse
 from actors.values.findings import Finding
-from actors.values.format import counted
+from actors.values.format import format_count
 from actors.values.requirements import Requirement, requirement_to_json
 
 RunPhase = Literal["planning", "executing", "validating", "replanning", "asking", "undoing"]
@@ -135,7 +135,7 @@ class ShownRevision:
         }
 
 
-def shown_goals(state: State) -> tuple[ShownGoal, ...]:
+def goal_views(state: State) -> tuple[ShownGoal, ...]:
     """Return the goals of the current plan with their statuses, and those of earlier revisions that it has no more."""
     goals = goals_of(state.plan.plan)
     status_of = statuses(goals, state.plan.program, state.now, state.tokens)
@@ -146,12 +146,14 @@ def shown_goals(state: State) -> tuple[ShownGoal, ...]:
     )
 
 
-def shown_steps(state: State) -> tuple[ShownStep, ...]:
+def step_views(state: State) -> tuple[ShownStep, ...]:
     """Return the steps of the current plan, in the order of its dependencies."""
     later, over = contingent_steps(state.plan.plan), state.run.finished is not None
     outcomes = outcomes_in(state.trace)
     steps = [
-        replace(_shown(state, step.step_id, step.step_id in later, over=over), outcome=outcomes.get(step.step_id, ""))
+        replace(
+            _step_view(state, step.step_id, step.step_id in later, over=over), outcome=outcomes.get(step.step_id, "")
+        )
         for step in state.plan.program.steps
     ]
     order = {step: number for number, step in enumerate(state.results)}
@@ -166,7 +168,7 @@ def _turn(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
     return (1 if shown_step.status in (StepStatus.RUNNING, StepStatus.WAITING) else 2), 0
 
 
-def _shown(state: State, step: str, contingent: bool, *, over: bool) -> ShownStep:
+def _step_view(state: State, step: str, contingent: bool, *, over: bool) -> ShownStep:
     plan, name = state.plan.by_id[step], state.plan.names[step]
     attempt, result = state.active.get(name), state.results.get(step)
     pending = state.now.pending >> state.plan.index[step] & 1
@@ -215,10 +217,10 @@ def outcomes_in(trace: Iterable[str]) -> dict[str, str]:
     return {step: outcome for step, outcome in last.items() if outcome}
 
 
-def shown_revisions(state: State) -> tuple[ShownRevision, ...]:
+def revision_views(state: State) -> tuple[ShownRevision, ...]:
     """Return all revisions, the current one last."""
     earlier = [_earlier(revision) for revision in state.earlier]
-    now = ShownRevision(state.revision, state.plan.plan.plan_id, state.trace, "", "", shown_steps(state))
+    now = ShownRevision(state.revision, state.plan.plan.plan_id, state.trace, "", "", step_views(state))
     return (*earlier, now)
 
 
@@ -436,7 +438,7 @@ class ExecutionResult(RunResult):
 
     def facts(self) -> tuple[str, ...]:
         """Return how many goals are achieved."""
-        return (f"{len(self.achieved)} of {counted(len(self.goals), 'goal')}",)
+        return (f"{len(self.achieved)} of {format_count(len(self.goals), 'goal')}",)
 
     def remarks(self) -> Sequence[str]:
         """Return a line for each requirement that a step has violated."""
@@ -444,7 +446,7 @@ class ExecutionResult(RunResult):
         lines += [f"violated: {finding.message}" for finding in self.violations]
         lines += [f"not checked: {item.kind}: {printable(item.text, 200)}" for item in self.not_checked]
         if self.not_compared:
-            lines.append(f"not checked: which files changed, after {counted(self.not_compared, 'step')}")
+            lines.append(f"not checked: which files changed, after {format_count(self.not_compared, 'step')}")
         return lines
 
     def details(self) -> Mapping[str, Any]:
@@ -476,16 +478,16 @@ def result_of(view: RunView) -> ExecutionResult:
         revision=state.revision,
         assurance=state.assurance,
         phase=run_phase(state),
-        goals=shown_goals(state),
-        steps=shown_steps(state),
-        revisions=shown_revisions(state),
+        goals=goal_views(state),
+        steps=step_views(state),
+        revisions=revision_views(state),
         holds=tuple(sorted(state.tokens)),
         missing=tuple(sorted(state.plan.plan.goal_state - state.tokens)),
         violations=state.violations,
         not_checked=not_comparable(state.constraints.requirements, snapshots=state.config.snapshots),
         snapshots=(state.first_snapshot, state.snapshot) if state.snapshot and state.first_snapshot else None,
         not_compared=state.not_compared,
-        undo=shown_effects(state.effects, state.ends) if state.undoing is not None else (),
+        undo=effect_views(state.effects, state.ends) if state.undoing is not None else (),
         plan_json=state.plan.json,
         workspace=state.config.workspace,
         plan_of=state.plan_of,

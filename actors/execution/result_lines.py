@@ -8,10 +8,10 @@ from actors.execution.undo import effect_text
 from actors.plans.formatting import printable
 from actors.plans.plan_text import field_line
 from actors.run.advice import advice
-from actors.run.result import heading, message_lines, question_lines, used
+from actors.run.result import heading, message_lines, question_lines, usage_line
 from actors.values.flow import Checklist, ChecklistItem, NodeState
-from actors.values.format import counted
-from actors.values.lines import BLANK, Line, Style, StyledSpan, indented, line
+from actors.values.format import format_count
+from actors.values.lines import BLANK, Line, Style, StyledSpan, indent_line, line
 
 _MARKS: dict[StepStatus, tuple[str, Style]] = {
     StepStatus.PENDING: ("·", "dim"),
@@ -42,7 +42,7 @@ def _lines(result: ExecutionResult, program: str, *, full: bool) -> list[Line]:
     lines = [*heading(result, "Finished"), *question_lines(result, program)]
     for revision in result.revisions[:-1]:
         lines += [BLANK, *_revision(revision, full=full)]
-    lines += [BLANK, *_current(result), *message_lines(result), BLANK, used(result)]
+    lines += [BLANK, *_current(result), *message_lines(result), BLANK, usage_line(result)]
     return [*lines, *_next(result, program)]
 
 
@@ -54,29 +54,29 @@ def _current(result: ExecutionResult) -> Iterator[Line]:
         yield from step_lines(step)
     yield BLANK
     for goal in result.goals:
-        yield indented(f"goal {goal.status}: {goal.text}")
+        yield indent_line(f"goal {goal.status}: {goal.text}")
     for effect in result.undo:
         style: Style = "dim" if effect.status in ("undone", "by_hand", "not_done") else "yellow"
-        yield indented(f"{effect.step} (call {effect.call}): {effect_text(effect)}", style)
+        yield indent_line(f"{effect.step} (call {effect.call}): {effect_text(effect)}", style)
     yield _tokens("holds", result.holds)
     if result.missing:
         yield _tokens("lacks", result.missing)
     for finding in result.violations:
-        yield indented(f"violated: {finding.message}", "red")
+        yield indent_line(f"violated: {finding.message}", "red")
     for item in result.not_checked:
-        yield indented(f"not checked: {item.kind}: {printable(item.text, 200)}", "dim")
+        yield indent_line(f"not checked: {item.kind}: {printable(item.text, 200)}", "dim")
 
 
 def _revision(revision: ShownRevision, *, full: bool) -> Iterator[Line]:
     yield line(f"Plan {revision.plan_id}, revision {revision.number}", "bold")
     if not full:
         done = sum(1 for step in revision.steps if step.status is StepStatus.SUCCEEDED)
-        yield indented(f"{counted(done, 'step')} succeeded", "dim")
+        yield indent_line(f"{format_count(done, 'step')} succeeded", "dim")
     for step in revision.steps:
         if full or step.status in (StepStatus.FAILED, StepStatus.UNKNOWN):
             yield from step_lines(step)
     level = revision.level.replace("_", " ")
-    yield indented(f"then a {level}: {revision.ended_by}", "yellow")
+    yield indent_line(f"then a {level}: {revision.ended_by}", "yellow")
 
 
 def step_lines(step: ShownStep) -> Iterator[Line]:
@@ -91,7 +91,7 @@ def step_lines(step: ShownStep) -> Iterator[Line]:
     yield text
     if step.status in (StepStatus.FAILED, StepStatus.UNKNOWN, StepStatus.RUNNING, StepStatus.WAITING):
         for finding in step.findings[:FINDINGS_MAX]:
-            yield indented(f"{finding.code}: {finding.message.splitlines()[0]}", "red", columns=5)
+            yield indent_line(f"{finding.code}: {finding.message.splitlines()[0]}", "red", columns=5)
 
 
 def step_facts(step: ShownStep) -> Iterator[str]:
@@ -109,9 +109,9 @@ def step_facts(step: ShownStep) -> Iterator[str]:
     if step.phase:
         yield step.phase
     if step.attempts > 1 or (step.attempts and step.status is not StepStatus.SUCCEEDED):
-        yield f"{counted(step.attempts, 'attempt')} of {step.retry_budget}"
+        yield f"{format_count(step.attempts, 'attempt')} of {step.retry_budget}"
     if step.visits > 1:
-        yield counted(step.visits, "visit")
+        yield format_count(step.visits, "visit")
     if step.seconds is not None and step.seconds >= 0.05:
         yield f"{step.seconds:.1f} s"
 
@@ -173,7 +173,7 @@ def _step(step: ShownStep) -> ChecklistItem:
     findings = () if step.status is StepStatus.SUCCEEDED else step.findings
     rows = [f"{each.code}: {each.message}" for each in findings[:FINDINGS_MAX]]
     if len(findings) > FINDINGS_MAX:
-        rows.append(f"and {counted(len(findings) - FINDINGS_MAX, 'more finding')}")
+        rows.append(f"and {format_count(len(findings) - FINDINGS_MAX, 'more finding')}")
     return ChecklistItem(step.step, step.name, _STEPS[step.status], status, facts, tuple(rows))
 
 

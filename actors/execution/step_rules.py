@@ -13,7 +13,7 @@ from actors.execution.trouble_rules import choose
 from actors.execution.workspace_rules import first_snapshot
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO
 from actors.policy.table import BacktrackLevel
-from actors.run.ending import Outcome, RunFinished, exhausted
+from actors.run.ending import Outcome, RunFinished, end_exhausted_run
 from actors.run.ids import rest_id
 from actors.run.questions import ClarificationRequested, ClarificationWithdrawn
 from actors.run.tools import ToolRequested
@@ -36,18 +36,20 @@ def settle(state: State) -> AttemptDecided | StepSettled | None:
     for attempt in state.active.values():
         match attempt.result:
             case "passed":
-                return _settled(state, attempt, StepOutcome.OK)
+                return _settle_step(state, attempt, StepOutcome.OK)
             case "failed":
                 if not (attempt.skipped or state.draining or _is_last(state, attempt)):
-                    return _decided(state, attempt)
+                    return _decide_attempt(state, attempt)
                 if undecided and _is_handed_over(state, attempt):
                     continue
-                event = _settled_failure(state, attempt)
+                event = _settle_failure(state, attempt)
                 if not event.handed_over:
                     return event
                 waiting = waiting or event
             case "unknown":
-                event = _settled(state, attempt, StepOutcome.UNKNOWN, attempt.findings, handed_over=not state.draining)
+                event = _settle_step(
+                    state, attempt, StepOutcome.UNKNOWN, attempt.findings, handed_over=not state.draining
+                )
                 waiting = waiting or event
             case _:
                 pass
@@ -62,7 +64,7 @@ def awaits_handover(state: State) -> bool:
         if attempt.result == "unknown":
             return True
         if attempt.result == "failed" and (attempt.skipped or _is_last(state, attempt)):
-            return _settled_failure(state, attempt).handed_over
+            return _settle_failure(state, attempt).handed_over
     return False
 
 
@@ -71,7 +73,7 @@ def _is_last(state: State, attempt: Attempt) -> bool:
     return attempt.number >= state.plan.by_id[attempt.step].retry_budget
 
 
-def _settled(
+def _settle_step(
     state: State,
     attempt: Attempt,
     outcome: StepOutcome,
@@ -90,14 +92,14 @@ def _settled(
     )
 
 
-def _settled_failure(state: State, attempt: Attempt) -> StepSettled:
+def _settle_failure(state: State, attempt: Attempt) -> StepSettled:
     findings = attempt.findings
     if state.draining:
-        return _settled(state, attempt, StepOutcome.FAIL, findings)
+        return _settle_step(state, attempt, StepOutcome.FAIL, findings)
     is_violation = any(finding.code == Code.VIOLATED for finding in findings)
     if state.plan.by_id[attempt.step].on_failure == NEVER and not is_violation:
         findings = (*findings, faults.assumption_broken(attempt.step))
-    return _settled(state, attempt, StepOutcome.FAIL, findings, handed_over=_is_handed_over(state, attempt))
+    return _settle_step(state, attempt, StepOutcome.FAIL, findings, handed_over=_is_handed_over(state, attempt))
 
 
 def _is_handed_over(state: State, attempt: Attempt) -> bool:
@@ -113,7 +115,7 @@ def _is_handed_over(state: State, attempt: Attempt) -> bool:
             return not covers(state, state.plan.index[attempt.step])
 
 
-def _decided(state: State, attempt: Attempt) -> AttemptDecided:
+def _decide_attempt(state: State, attempt: Attempt) -> AttemptDecided:
     """Return what the policy says about a failed attempt. One that a person has refused is not tried again."""
     choice = choose(state.config.policy, attempt.findings)
     is_refused = attempt.findings[0].code == Code.NOT_APPROVED
@@ -188,7 +190,7 @@ def request(state: State) -> StepRequest | RunFinished | None:
         short = next_request
     elif next_request is not None:
         return next_request
-    return None if short is None or is_working(state) else exhausted(short)
+    return None if short is None or is_working(state) else end_exhausted_run(short)
 
 
 def is_working(state: State) -> bool:
@@ -204,7 +206,7 @@ def _begin(state: State) -> StepRequest | RunFinished | Limit | None:
     if index is None:
         return None
     if is_spent(state):
-        return None if state.active else _spent(state)
+        return None if state.active else _end_spent_run(state)
     step = state.plan.program.steps[index].step_id
     name = state.plan.names[step]
     attempt = Attempt(
@@ -218,7 +220,7 @@ def _begin(state: State) -> StepRequest | RunFinished | Limit | None:
     return _next(state, attempt)
 
 
-def _spent(state: State) -> RunFinished:
+def _end_spent_run(state: State) -> RunFinished:
     total = state.plan.plan.total_retry_budget
     why = f"the {total} attempts of the plan's total_retry_budget are used up"
     return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
@@ -231,7 +233,7 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
         return None
     if not attempt.begun and is_spent(state):  # A failure that waits to be handed over is not at work either.
         at_work = any(other.begun and not other.result for other in state.active.values())
-        return None if at_work else _spent(state)
+        return None if at_work else _end_spent_run(state)
     if attempt.unsure:
         return ask_outcome(state, attempt)
     use = tool_use(state.config, state.plan, attempt, state.snapshot or "")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from actors.execution import faults, undo_rules
 from actors.execution.events import GOALS_FAILED, StepOutcome, StepSettled, TroubleCause, TroubleDecided, UndoDecided
 from actors.execution.execution_questions import BY_HAND, LEVELS, UNDO_ALL, question_of
-from actors.execution.forbidden import PATHS_SHOWN, constraints_told, forbidden_uses
+from actors.execution.forbidden import PATHS_SHOWN, forbidden_uses, told_constraints
 from actors.execution.ids import trouble_node
 from actors.execution.schedule import covers_again, missing_goal
 from actors.execution.state import SettledFailure, State, Trouble
@@ -99,7 +99,7 @@ def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
     requirements = state.run.texts_of("requirement")
     if len(requirements) > state.told:  # Whatever is decided or asked, the user has said something else since.
         finding = faults.requirements_changed(requirements[state.told :])
-        constraints = constraints_told(requirements[state.told :], state.config.tools.names)
+        constraints = told_constraints(requirements[state.told :], state.config.tools.names)
         event = _by_table(state, Trouble(TroubleCause.REQUIREMENTS_CHANGED, "", (finding,)))
         return event.model_copy(update={"constraints": requirements_json(constraints)}) if constraints else event
     if state.replan is not None or state.ending is not None:
@@ -108,7 +108,7 @@ def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
     if trouble is None:
         return None
     if trouble.number:
-        return None if trouble.answer is None else _answered(trouble, trouble.answer)
+        return None if trouble.answer is None else _apply_answer(trouble, trouble.answer)
     return _by_table(state, trouble)
 
 
@@ -159,10 +159,10 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
         asks, rule = False, NOTHING_LEFT
         level = BacktrackLevel.PARTIAL_REPLAN if asks_consent else BacktrackLevel.GIVE_UP
     delay = choice.delay_seconds(in_a_row - 1) if level is BacktrackLevel.LOCAL_RETRY else 0.0
-    return _decided(trouble, level, rule, choice.finding.code, asks=asks, delay_seconds=delay)
+    return _decide_trouble(trouble, level, rule, choice.finding.code, asks=asks, delay_seconds=delay)
 
 
-def _answered(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled | UndoDecided:
+def _apply_answer(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled | UndoDecided:
     """Return what a person's answer decides; without one nothing is left."""
     if answer == UNDO_ALL:
         question, found = trouble.question, trouble.findings
@@ -174,10 +174,10 @@ def _answered(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled | U
     else:
         level = LEVELS.get(answer, BacktrackLevel.GIVE_UP)
     code = trouble.findings[0].code
-    return _decided(trouble, level, USER, code, question_id=trouble.question)
+    return _decide_trouble(trouble, level, USER, code, question_id=trouble.question)
 
 
-def _decided(
+def _decide_trouble(
     trouble: Trouble,
     level: BacktrackLevel,
     rule: str,

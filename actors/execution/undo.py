@@ -123,7 +123,7 @@ def _status(effect: CallEffect, end: EffectEnd | None) -> str:
     return str(end or (IRREVERSIBLE if effect.undo == IRREVERSIBLE else "open"))
 
 
-def shown_effects(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> tuple[ShownEffect, ...]:
+def effect_views(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> tuple[ShownEffect, ...]:
     """Return what was done and is more than nothing, in the order in which it is undone: the last call first."""
     listed = (each for each in reversed(effects.values()) if each.undo != NOTHING)
     return tuple(ShownEffect(each.step, each.number, each.undo, _status(each, ends.get(each.node))) for each in listed)
@@ -146,7 +146,7 @@ def effect_text(effect: ShownEffect) -> str:
     return f"{_WORDS[effect.status]}{by}"
 
 
-def counted_ends(shown: Iterable[ShownEffect]) -> str:
+def count_ends(shown: Iterable[ShownEffect]) -> str:
     """Return how many effects came to which end, as a clause; empty where there are none."""
     statuses = [each.status for each in shown]
     return ", ".join(f"{statuses.count(status)} {word}" for status, word in _WORDS.items() if status in statuses)

@@ -6,8 +6,8 @@ from actors.execution.forbidden import is_forbidden
 from actors.execution.state import State
 from actors.execution.undo import CallEffect, EffectEnd
 from actors.tools.uses import PersonUse, use_text
-from actors.values.format import shortened
-from actors.values.question_form import AskedForm, asked_form, one_line
+from actors.values.format import shorten
+from actors.values.question_form import AskedForm, make_form, one_line
 
 CALL = "undo it"
 """The answer by which the undo tool is called."""
@@ -50,11 +50,11 @@ def undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -
         options.append(NOT_DONE)
     shown = [f"Why you are asked: {asks}."]
     if isinstance(use, PersonUse):
-        shown.append(f"What undoes it: {shortened(use.instructions, _TEXT_MAX)}")
+        shown.append(f"What undoes it: {shorten(use.instructions, _TEXT_MAX)}")
     elif use is not None:
-        shown.append(f"What undoes it: {shortened(use_text(use, state.config.tools), _TEXT_MAX)}")
-    shown.append(f"The call that is undone had the arguments {shortened(effect.arguments, _TEXT_MAX)}.")
-    return asked_form(
+        shown.append(f"What undoes it: {shorten(use_text(use, state.config.tools), _TEXT_MAX)}")
+    shown.append(f"The call that is undone had the arguments {shorten(effect.arguments, _TEXT_MAX)}.")
+    return make_form(
         f"How is the step '{one_line(effect.step, 200)}' (call {effect.number}) undone?",
         about="Everything that the run has done is undone, the last call first; earlier calls wait for the answer.",
         shown="\n".join(shown),

@@ -7,7 +7,7 @@ from actors.execution.events import EffectSettled, UndoDecided
 from actors.execution.forbidden import is_forbidden
 from actors.execution.ids import undo_node, undo_question_node
 from actors.execution.state import State
-from actors.execution.undo import CallEffect, Undoing, can_undo, counted_ends, shown_effects, to_undo
+from actors.execution.undo import CallEffect, Undoing, can_undo, count_ends, effect_views, to_undo
 from actors.execution.undo_questions import undo_question
 from actors.run import rules
 from actors.run.ending import UNDONE, RunFinished
@@ -37,7 +37,7 @@ def problem(state: State) -> str:
     return ""
 
 
-def told(state: State, body: Mapping[str, Any], message: Mailed) -> UndoDecided | MailRefused | None:
+def accept_undo_message(state: State, body: Mapping[str, Any], message: Mailed) -> UndoDecided | MailRefused | None:
     """Return the event of a message that asks to undo everything; None for any other message."""
     if body.get("kind") != "undo":
         return None
@@ -60,7 +60,7 @@ def finish(state: State) -> RunFinished | None:
     undoing = state.undoing
     if undoing is None or state.active or state.run.tools or to_undo(state.effects, state.ends) is not None:
         return None
-    came_to = counted_ends(shown_effects(state.effects, state.ends))
+    came_to = count_ends(effect_views(state.effects, state.ends))
     return RunFinished(outcome=UNDONE, why=f"{undoing.why}; {came_to or 'nothing was done'}")
 
 

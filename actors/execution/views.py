@@ -24,7 +24,7 @@ from actors.execution.events import (
 )
 from actors.execution.ids import attempt_node, parse_node, tool_node
 from actors.execution.machine import ExecutionMachine
-from actors.execution.result import ExecutionResult, result_of, shown_revisions
+from actors.execution.result import ExecutionResult, result_of, revision_views
 from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of, result_lines, step_lines, step_states
 from actors.execution.state import AttemptPhase, State
 from actors.execution.undo import ShownEffect, effect_text
@@ -36,10 +36,10 @@ from actors.run.records import node_of_event
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested, ToolStarted
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
 from actors.run.views import AskedFor, RunDocument, Tree, Views
-from actors.tools.agent_work import AgentWork, shown_paths
+from actors.tools.agent_work import AgentWork, list_paths
 from actors.values.findings import Finding
 from actors.values.flow import Flow
-from actors.values.format import counted, money, shortened
+from actors.values.format import format_count, money, shorten
 from actors.values.lines import LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -61,9 +61,9 @@ def record_text(event: ExecutionEvent, state: State) -> str:
     """Return what happened, in one line that is not yet sanitised."""
     match event:
         case ExecutionStarted():
-            return f"execution started, {counted(len(state.plan.plan.steps), 'step')}"
+            return f"execution started, {format_count(len(state.plan.plan.steps), 'step')}"
         case StepSettled():
-            return _settled_text(event)
+            return _step_end_text(event)
         case AttemptDecided():
             after = f" after {event.delay_seconds:g} s" if event.delay_seconds else ""
             what = f"is tried again{after}" if event.again else "is given up, and its other attempts are skipped"
@@ -90,7 +90,7 @@ def record_text(event: ExecutionEvent, state: State) -> str:
             return f"everything that was done is undone ({event.by}): {event.why}"
         case ToolRequested() if (given := _agent_arguments(event)) is not None:
             most = money(event.micro_usd_max / MICRO)
-            prompt = counted(len(given["prompt"]), "character")
+            prompt = format_count(len(given["prompt"]), "character")
             place = f"a worktree of {given['base'][:16]}"
             return f"{event.request_id} calls {event.tool} in {place} with a prompt of {prompt}, for {most} at most"
         case ToolFinished() if (work := _work(event)) is not None:
@@ -109,14 +109,14 @@ def news_text(event: ExecutionEvent, state: State) -> str:
     if isinstance(event, ReplanReplied):
         return ""
     if isinstance(event, ToolFinished):
-        return _finished_text(event)
+        return _tool_end_text(event)
     if isinstance(event, FileRequested):
         parsed = parse_node(event.node)
         return f"{parsed.name}: a model is asked for the file" if parsed is not None else ""
     return records.news_text(event, state, record_text)
 
 
-def _finished_text(event: ToolFinished) -> str:
+def _tool_end_text(event: ToolFinished) -> str:
     """Return the line about a call of a tool; none for a file that was read or written, and for a check that passed."""
     parsed = parse_node(tool_node(event.request_id))
     succeeded = event.outcome is ToolOutcome.SUCCEEDED
@@ -125,7 +125,7 @@ def _finished_text(event: ToolFinished) -> str:
     if parsed is None or (succeeded and parsed.phase != AttemptPhase.ACT):
         return ""
     result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
-    output = shortened(result, OUTPUT_MAX)
+    output = shorten(result, OUTPUT_MAX)
     what = "check" if parsed.phase in (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE) else "attempt"
     cost = f" ({records.cost_text(event.cost)})" if event.cost is not None else ""
     return f"{parsed.name}: {what} {parsed.number} {event.outcome}{cost}{f': {output}' if output else ''}"
@@ -156,10 +156,10 @@ def _work(event: ToolFinished) -> AgentWork | None:
 
 def _files_of(work: AgentWork) -> str:
     """Return how many files an agent has changed, and the first of them."""
-    return counted(len(work.files), "file") + (f": {shown_paths(work.files)}" if work.files else "")
+    return format_count(len(work.files), "file") + (f": {list_paths(work.files)}" if work.files else "")
 
 
-def _settled_text(event: StepSettled) -> str:
+def _step_end_text(event: StepSettled) -> str:
     hand = " by hand" if not event.node else ""
     late = ", after a replan was decided" if event.late else ""
     over = ", and the plan hands that over" if event.handed_over else ""
@@ -221,7 +221,7 @@ def _facts(event: ExecutionEvent) -> Sequence[Traced]:
             return ()
 
 
-def _attempts_ended(event: ExecutionEvent, attempts: Sequence[str]) -> Collection[str]:
+def _ended_attempts(event: ExecutionEvent, attempts: Sequence[str]) -> Collection[str]:
     match event:
         case AttemptDecided() | StepSettled():
             return (event.node,)
@@ -236,7 +236,7 @@ def _tree(
 ) -> Tree:
     """Return the revisions of the plan, each with its steps."""
     del written, interrupted
-    revisions = shown_revisions(state)
+    revisions = revision_views(state)
     shown = revisions[-1:] if brief else revisions
     trees = tuple(
         LineTree(
@@ -274,12 +274,12 @@ def _document(view: str, _: State, result: ExecutionResult, program: str) -> Run
     return plan_document(view, result, result.plan_json, note, program)
 
 
-def _asked(state: State) -> AskedFor:
+def _describe_request(state: State) -> AskedFor:
     return AskedFor(state.config.problem, (("approval", str(state.config.approval)),))
 
 
 VIEWS: Views[State, ExecutionEvent] = Views(
-    asked=_asked,
+    asked=_describe_request,
     result=result_of,
     result_lines=result_lines,
     brief_lines=brief_lines,
@@ -292,6 +292,6 @@ VIEWS: Views[State, ExecutionEvent] = Views(
     news_text=news_text,
     prompt=partial(rebuilt_prompt, ExecutionMachine()),
     documents={view: partial(_document, view) for view in ("plan", "mermaid", "markdown", "github-checklist")},
-    tracing=Tracing(_attempt_of, _facts, _attempts_ended),
+    tracing=Tracing(_attempt_of, _facts, _ended_attempts),
 )
 """How executions are shown to people and as JSON."""

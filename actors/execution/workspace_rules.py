@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from actors.execution.attempts import failed, passed
+from actors.execution.attempts import fail_phase, pass_phase
 from actors.execution.forbidden import (
-    changed_by_check,
     changed_paths,
+    check_change_finding,
     files_limit,
     outside_scope,
     protected_paths,
@@ -16,7 +16,7 @@ from actors.execution.forbidden import (
 from actors.execution.ids import WORKSPACE_END, WORKSPACE_START
 from actors.execution.state import Attempt, AttemptPhase, State
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
-from actors.tools.snapshot_texts import WorkspaceSnapshot, snapshot_taken, snapshot_use, touched
+from actors.tools.snapshot_texts import WorkspaceSnapshot, read_snapshot, snapshot_use, touched_paths
 from actors.tools.uses import ToolUse
 from runtime.core.copies import changed
 
@@ -26,7 +26,7 @@ def first_snapshot(state: State) -> ToolRequested | None:
     run = state.run
     if not state.config.snapshots or state.snapshot is not None or run.tools or run.parked or run.renewing:
         return None
-    return _requested(WORKSPACE_START, snapshot_use("start"))
+    return _request_workspace_tool(WORKSPACE_START, snapshot_use("start"))
 
 
 def last_snapshot(state: State) -> ToolRequested | None:
@@ -36,10 +36,10 @@ def last_snapshot(state: State) -> ToolRequested | None:
     """
     if not state.first_snapshot or state.damaged is not None or not protected_paths(state.constraints.requirements):
         return None
-    return _requested(WORKSPACE_END, snapshot_use("end", state.first_snapshot))
+    return _request_workspace_tool(WORKSPACE_END, snapshot_use("end", state.first_snapshot))
 
 
-def _requested(node: str, use: ToolUse) -> ToolRequested:
+def _request_workspace_tool(node: str, use: ToolUse) -> ToolRequested:
     return ToolRequested(
         node=node,
         tool=use.tool,
@@ -53,7 +53,7 @@ def after_first(state: State, event: ToolFinished) -> State:
     """Return the state after the workspace was recorded before the first step."""
     if event.outcome is ToolOutcome.UNKNOWN:  # The run ended before; it is taken once the run goes on.
         return state
-    taken = _taken(event)
+    taken = _read_snapshot(event)
     return changed(state, snapshot=taken.id, first_snapshot=taken.id, not_compared=0 if taken.id else 1)
 
 
@@ -64,10 +64,10 @@ def after_last(state: State, event: ToolFinished) -> State:
     """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state
-    taken, protected = _taken(event), protected_paths(state.constraints.requirements)
+    taken, protected = _read_snapshot(event), protected_paths(state.constraints.requirements)
     if taken.changed is None or taken.more:
         state = changed(state, not_compared=state.not_compared + 1)
-    return changed(state, damaged=touched(taken.changed or (), protected))
+    return changed(state, damaged=touched_paths(taken.changed or (), protected))
 
 
 def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:
@@ -78,7 +78,7 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
     """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state, replace(attempt, open=False)
-    taken = _taken(event)
+    taken = _read_snapshot(event)
     if taken.changed is None:
         state = changed(state, not_compared=state.not_compared + 1)
     state = changed(state, snapshot=taken.id or state.snapshot)
@@ -93,19 +93,21 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
     # While another step is at work, nobody knows which of them has changed the paths.
     if attempt.phase is AttemptPhase.COMPARE and paths and len(state.active) == 1:
         check = state.plan.by_id[attempt.step].guard
-        by_check = changed_by_check(check, paths, attempt.step)
+        by_check = check_change_finding(check, paths, attempt.step)
         if not findings:
-            return changed(state, violations=(*state.violations, by_check)), passed(attempt)
+            return changed(state, violations=(*state.violations, by_check)), pass_phase(attempt)
         findings = (*findings, by_check)
     if not findings:
-        return state, passed(attempt)
-    return changed(state, violations=(*state.violations, *findings)), replace(failed(attempt, *findings), skipped=True)
+        return state, pass_phase(attempt)
+    return changed(state, violations=(*state.violations, *findings)), replace(
+        fail_phase(attempt, *findings), skipped=True
+    )
 
 
-def _taken(event: ToolFinished) -> WorkspaceSnapshot:
+def _read_snapshot(event: ToolFinished) -> WorkspaceSnapshot:
     if event.outcome is ToolOutcome.SUCCEEDED:
         try:
-            return snapshot_taken(event.output)
+            return read_snapshot(event.output)
         except ValidationError:
             pass
     return WorkspaceSnapshot(id="", notice=event.reason)

@@ -53,7 +53,7 @@ An option is written as `COMMAND --OPTION`, such as `run --strict`; a command wi
 """
 
 
-def retired(name: str, written: Written | None = None) -> str:
+def describe_retired(name: str, written: Written | None = None) -> str:
     """Return "it is gone: ..." for a retired name, and an empty text for any other; by default, written anywhere."""
     for place, names in RETIRED.items():
         if written in {None, place} and name in names:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from actors.files.retired import Written, retired
+from actors.files.retired import Written, describe_retired
 
 _NAMES_MAX = 20
 """Names that a hint lists when none is near."""
@@ -13,7 +13,7 @@ def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Wr
 
     With `written`, a name that is retired there gets what does its job now.
     """
-    if written and (gone := retired(name, written)):
+    if written and (gone := describe_retired(name, written)):
         return gone
     names = sorted(known)
     listed = f"{kind}: {', '.join(names[:_NAMES_MAX])}" if names else ""

@@ -80,7 +80,7 @@ def parse_document(text: str, source: str) -> ParsedFile:
         # JSON allows tabs between tokens and never inside a string; YAML does not allow them as indentation.
         text = text.replace("\t", " ")
     try:
-        root = _composed(text)
+        root = _compose_tree(text)
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         cause = f"not YAML: {error.problem or error.context}"
@@ -100,7 +100,7 @@ def parse_document(text: str, source: str) -> ParsedFile:
     return ParsedFile(source, value, builder.lines)
 
 
-def _composed(text: str) -> yaml.Node | None:
+def _compose_tree(text: str) -> yaml.Node | None:
     """Return the tree of nodes of a YAML text; None for an empty one.
 
     libyaml's parser is six times as fast as PyYAML's own. The latter reads what the former refuses (surrogate pairs, as

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.guards.fields import PROBLEM_TYPES, SEVERITIES, Fields, check_settings, shown
+from actors.guards.fields import PROBLEM_TYPES, SEVERITIES, Fields, check_settings, quote_text
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
@@ -37,5 +37,5 @@ def make(config: Mapping[str, Any]) -> Guard:
 def _check_language(name: str) -> list[Finding]:
     if name == name.lower() and name == name.strip() and len(name) <= LANGUAGE_LENGTH_MAX:
         return []
-    message = f"language {shown(name)} must be a lower-case name such as 'python', or 'unknown'"
+    message = f"language {quote_text(name)} must be a lower-case name such as 'python', or 'unknown'"
     return [Finding(code=Code.CHOICE, message=message, where="language")]

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from actors.guards.fields import folded
+from actors.guards.fields import fold_space
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import Code, Finding, Verdict, limited
+from actors.values.findings import Code, Finding, Verdict, limit_findings
 from runtime.models.replies import Parsed, Unreadable
 
 
@@ -27,7 +27,7 @@ def object_of(artifact: Artifact) -> tuple[dict[str, Any] | None, list[Finding]]
     return value.value, []
 
 
-def nothing_to_compare(guard: str, what: str) -> Verdict:
+def warn_nothing_to_compare(guard: str, what: str) -> Verdict:
     """Return the verdict of a guard whose step does not require what it compares with: a warning."""
     message = f"{guard} compared nothing: no {what} is among the results that this step requires"
     return verdict_of(guard, [Finding(code=Code.NOTHING_TO_COMPARE, message=message, severity="warning")])
@@ -39,12 +39,14 @@ def verdict_of(
     """Return the verdict: passed if no finding is an error. The score is the share of the `checks` without an error."""
     errors = {finding.where for finding in findings if finding.severity == "error"}
     score = 1.0 if not errors else max(0.0, min(0.99, 1 - len(errors) / max(1, checks)))
-    return Verdict(guard=guard, passed=not errors, score=score, findings=tuple(limited(findings)), facts=facts or {})
+    return Verdict(
+        guard=guard, passed=not errors, score=score, findings=tuple(limit_findings(findings)), facts=facts or {}
+    )
 
 
 def same_name(name: str) -> str:
     """Return a name with white space and case folded: two spellings of it are equal."""
-    return folded(name).casefold()
+    return fold_space(name).casefold()
 
 
 def bare_name(name: str) -> str:
@@ -52,7 +54,7 @@ def bare_name(name: str) -> str:
     return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
-def unless_given(findings: Iterable[Finding], context: Context, code: Code) -> list[Finding]:
+def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> list[Finding]:
     """Return the findings; in a run that was given facts, those with the code are warnings.
 
     Such a run goes on with an execution: its start and its goal are not the author's, and a part of the work is done.
@@ -64,5 +66,5 @@ def unless_given(findings: Iterable[Finding], context: Context, code: Code) -> l
 
 def was_asked(context: Context, question: str) -> bool:
     """Return whether a question was put to the user before, answered or not, so that it is not asked again."""
-    sought = folded(question)
-    return any(sought in folded(closed.question) for closed in context.clarifications)
+    sought = fold_space(question)
+    return any(sought in fold_space(closed.question) for closed in context.clarifications)

@@ -33,7 +33,7 @@ def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> A
             parts.append(result)
             if _is_last(kind, result):
                 break
-        return combined(kind, parts, len(members) + absent)
+        return combine_verdicts(kind, parts, len(members) + absent)
 
     return guard
 
@@ -57,7 +57,7 @@ class _AwaitableVerdict:
             self.parts.append(result if isinstance(result, Verdict) else (yield from result.__await__()))
             if _is_last(self.kind, self.parts[-1]):
                 break
-        return combined(self.kind, self.parts, self.members)
+        return combine_verdicts(self.kind, self.parts, self.members)
 
 
 def _is_last(kind: Kind, verdict: Verdict) -> bool:
@@ -65,7 +65,7 @@ def _is_last(kind: Kind, verdict: Verdict) -> bool:
     return kind == "first_failure" and not verdict.passed
 
 
-def combined(kind: Kind, parts: Sequence[Verdict], members: int) -> Verdict:
+def combine_verdicts(kind: Kind, parts: Sequence[Verdict], members: int) -> Verdict:
     """Return the parts combined into one verdict; `members` is the number of all members, called or not.
 
     If a part is fatal, the result is fatal and rejects.

@@ -13,11 +13,11 @@ from actors.demands.user_texts import user_texts_in
 from actors.guards.comparison import dependency, object_of, verdict_of
 from actors.guards.fields import check_settings
 from actors.guards.port import Guard
-from actors.guards.requirements_covered import with_stated
+from actors.guards.requirements_covered import add_stated_requirements
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from actors.values.format import counted, shortened
+from actors.values.format import format_count, shorten
 from actors.values.requirements import RequirementKind
 
 NAME = "demands_planned"
@@ -41,24 +41,24 @@ def make(config: Mapping[str, Any]) -> Guard:
         if context.given is not None and context.given.initial_state is not None:
             # The plan goes on with an execution, which has done a part of the work and has a table of its own.
             return verdict_of(NAME, ())
-        table = demand_table(user_texts_in(context), with_stated(plan, dependency(context, "recon")))
-        return verdict_of(NAME, list(_missing(table)), len(table.rows))
+        table = demand_table(user_texts_in(context), add_stated_requirements(plan, dependency(context, "recon")))
+        return verdict_of(NAME, list(_missing_demands(table)), len(table.rows))
 
     return guard
 
 
-def _missing(table: DemandTable) -> Iterator[Finding]:
+def _missing_demands(table: DemandTable) -> Iterator[Finding]:
     """Yield an error for each demand in no step, `FINDINGS_MAX` at most, and one that counts the others."""
     missing = table.in_no_step
     for row in missing[:FINDINGS_MAX]:
-        quote = shortened(row.quote, QUOTE_MAX)
+        quote = shorten(row.quote, QUOTE_MAX)
         unstated = row.requirement is None
         message = f'the text demands "{quote}", which is in no step; {_todo(row)}'
         tag = ReasonTag.MISSING_EVIDENCE if unstated else ReasonTag.REQUIREMENT_VIOLATION
         yield Finding(code=Code.DEMAND_IN_NO_STEP, message=message, where=row.id, tags=(tag,))
     more = len(missing) - FINDINGS_MAX
     if more > 0:
-        message = f"{counted(more, 'demand')} more of the text {'is' if more == 1 else 'are'} in no step"
+        message = f"{format_count(more, 'demand')} more of the text {'is' if more == 1 else 'are'} in no step"
         yield Finding(code=Code.DEMAND_IN_NO_STEP, message=message, where="requirements")
 
 

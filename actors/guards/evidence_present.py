@@ -10,8 +10,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from actors.guards.comparison import dependency, nothing_to_compare, object_of, same_name, unless_given, verdict_of
-from actors.guards.fields import ITEMS_MAX, check_settings, shown
+from actors.guards.comparison import (
+    dependency,
+    object_of,
+    same_name,
+    verdict_of,
+    warn_if_given,
+    warn_nothing_to_compare,
+)
+from actors.guards.fields import ITEMS_MAX, check_settings, quote_text
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
@@ -46,14 +53,14 @@ def make(config: Mapping[str, Any]) -> Guard:
         value, unreadable = object_of(artifact)
         if value is None:
             return verdict_of(NAME, unreadable)
-        claimed = list(_claimed(value))[:NAMES_MAX]
+        claimed = list(_claimed_names(value))[:NAMES_MAX]
         if not claimed:
             return verdict_of(NAME, ())
         recon = dependency(context, "recon")
         if recon is None:
-            return nothing_to_compare(NAME, "recon")
-        missing = _missing(claimed, recon)
-        findings = unless_given(missing, context, Code.EVIDENCE_MISSING) if "steps" in value else list(missing)
+            return warn_nothing_to_compare(NAME, "recon")
+        missing = _missing_evidence(claimed, recon)
+        findings = warn_if_given(missing, context, Code.EVIDENCE_MISSING) if "steps" in value else list(missing)
         return verdict_of(NAME, findings, len(claimed))
 
     return guard
@@ -67,7 +74,7 @@ def names_in(text: str) -> Iterator[str]:
             yield name
 
 
-def _claimed(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _claimed_names(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the names that an artifact takes for given, each with its place."""
     if "steps" not in value:
         for index, item in enumerate(evidence_in(value)):
@@ -77,11 +84,11 @@ def _claimed(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     tokens = _texts(value.get("initial_state"))
     names = [(f"initial_state[{index}]", name) for index, token in enumerate(tokens) for name in names_in(token)]
     if names:
-        made = set(_made(value))
+        made = set(_made_names(value))
         yield from ((where, name) for where, name in names if same_name(name) not in made)
 
 
-def _made(value: Mapping[str, Any]) -> Iterator[str]:
+def _made_names(value: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names in what the plan's steps make."""
     steps = value.get("steps")
     for step in steps if isinstance(steps, list) else ():
@@ -91,7 +98,7 @@ def _made(value: Mapping[str, Any]) -> Iterator[str]:
                     yield from map(same_name, names_in(token))
 
 
-def _missing(claimed: Iterable[tuple[str, str]], recon: Mapping[str, Any]) -> Iterator[Finding]:
+def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, Any]) -> Iterator[Finding]:
     text = same_name("\n".join(_items(list(recon.values()))))[:RECON_CHARACTERS_MAX]
     found: dict[str, bool] = {}
     for where, name in claimed:
@@ -100,8 +107,8 @@ def _missing(claimed: Iterable[tuple[str, str]], recon: Mapping[str, Any]) -> It
             found[sought] = _stands_in(sought, text)
         if not found[sought]:
             message = (
-                f"{shown(name)} is taken for given, and recon does not have it; rely on what recon has, or leave it "
-                "out where it is to be created"
+                f"{quote_text(name)} is taken for given, and recon does not have it; rely on what recon has, or leave "
+                "it out where it is to be created"
             )
             tags = (ReasonTag.MISSING_EVIDENCE,)
             yield Finding(code=Code.EVIDENCE_MISSING, message=message, where=where, tags=tags, tokens=(name,))

@@ -6,9 +6,9 @@ from typing import Any
 from actors.files.suggestions import near
 from actors.plans.schema import REQUIREMENT
 from actors.values.artifacts import Artifact
-from actors.values.findings import Code, Finding, Verdict, limited
-from actors.values.format import shortened
-from actors.values.open_questions import NOT_UNDERSTOOD, QUESTIONS_SCHEMA, not_understood_in, questions_of
+from actors.values.findings import Code, Finding, Verdict, limit_findings
+from actors.values.format import shorten
+from actors.values.open_questions import NOT_UNDERSTOOD, QUESTIONS_SCHEMA, find_misunderstandings, questions_of
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import Unreadable
 
@@ -20,7 +20,7 @@ KEYS_MAX = 1_000
 """The most keys of an artifact that are read."""
 
 
-def folded(text: str) -> str:
+def fold_space(text: str) -> str:
     """Return the text with each run of white space replaced by one blank, and none at the ends."""
     return " ".join(text.split())
 
@@ -94,7 +94,7 @@ class Fields:
         if not isinstance(value, str):
             self._fail(Code.TYPE, key, f"{key} must be a text, not {type_name(value)}")
         elif value not in allowed:
-            self._fail(Code.CHOICE, key, f"{key} {shown(value)} must be one of: {', '.join(sorted(allowed))}")
+            self._fail(Code.CHOICE, key, f"{key} {quote_text(value)} must be one of: {', '.join(sorted(allowed))}")
         else:
             self.check(())
 
@@ -164,7 +164,7 @@ class Fields:
         The score is the share of the checks that passed.
         """
         if self.values is not None:
-            not_understood = list(not_understood_in(self.values))
+            not_understood = list(find_misunderstandings(self.values))
             if any(finding.severity == "error" for finding in not_understood):
                 # The author has given up, so it says nothing about the artifact's fields.
                 return Verdict(guard=self._guard, findings=tuple(not_understood))
@@ -177,7 +177,7 @@ class Fields:
             self._findings += [
                 Finding(
                     code=Code.UNKNOWN,
-                    message=f"{shown(key)} is not a field of this artifact",
+                    message=f"{quote_text(key)} is not a field of this artifact",
                     where=key,
                     severity="warning",
                 )
@@ -185,7 +185,7 @@ class Fields:
             ]
         score = self._passed / self._checks
         passed = self._passed == self._checks
-        return Verdict(guard=self._guard, passed=passed, score=score, findings=tuple(limited(self._findings)))
+        return Verdict(guard=self._guard, passed=passed, score=score, findings=tuple(limit_findings(self._findings)))
 
     def _absent(self, key: str) -> bool:
         self._known.add(key)
@@ -222,9 +222,9 @@ def type_name(value: Any) -> str:
             return "an object"
 
 
-def shown(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return the text as a message shows it: quoted, and cut if it is long."""
-    return repr(shortened(text, SHOWN_MAX))
+    return repr(shorten(text, SHOWN_MAX))
 
 
 def _finding(code: Code, where: str, message: str) -> Finding:
@@ -267,15 +267,15 @@ def _choice(values: Collection[str]) -> dict[str, Any]:
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return _closed({**properties, "open_questions": QUESTIONS_SCHEMA})
+    return _closed_schema({**properties, "open_questions": QUESTIONS_SCHEMA})
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+def _closed_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _list_of(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": _closed(properties)}
+    return {"type": "array", "items": _closed_schema(properties)}
 
 
 def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
@@ -316,7 +316,7 @@ RECON_SCHEMA = _object(
             {
                 **REQUIREMENT,
                 "conflicts_with": _TEXTS,
-                "limit": _closed({"name": _TEXT, "value": _TEXT}),
+                "limit": _closed_schema({"name": _TEXT, "value": _TEXT}),
                 "readings": _TEXTS,
             }
         ),

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.guards.comparison import dependency, nothing_to_compare, object_of, same_name, verdict_of
-from actors.guards.fields import check_settings, shown
+from actors.guards.comparison import dependency, object_of, same_name, verdict_of, warn_nothing_to_compare
+from actors.guards.fields import check_settings, quote_text
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
@@ -31,12 +31,12 @@ def make(config: Mapping[str, Any]) -> Guard:
         analysis = dependency(context, "analysis")
         found = None if analysis is None else analysis.get("problem_type")
         if not isinstance(found, str):
-            return nothing_to_compare(NAME, "analysis with a problem_type")
+            return warn_nothing_to_compare(NAME, "analysis with a problem_type")
         if same_name(wanted) == same_name(found):
             return verdict_of(NAME, ())
         message = (
-            f"the strategy is for a problem of the type {shown(wanted)}, and the analysis found {shown(found)}; choose "
-            "a strategy for that type"
+            f"the strategy is for a problem of the type {quote_text(wanted)}, and the analysis found "
+            f"{quote_text(found)}; choose a strategy for that type"
         )
         tags = (ReasonTag.WORKFLOW_MISMATCH,)
         return verdict_of(NAME, [Finding(code=Code.WORKFLOW_MISMATCH, message=message, where=FOR_TYPE, tags=tags)])

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.guards.comparison import dependency
-from actors.guards.fields import check_settings, folded, shown
+from actors.guards.fields import check_settings, fold_space, quote_text
 from actors.guards.port import Guard
 from actors.plans.plan import Plan, Step
 from actors.plans.reader import read_draft
@@ -57,7 +57,7 @@ def _compare(final: Any, critique: Mapping[str, Any], draft: Mapping[str, Any]) 
     if _is_same(draft, before, final, after):
         assessment = critique.get("overall_assessment")
         if assessment != "good":
-            cause = f"the critique says {shown(str(assessment))}, and the plan is the draft unchanged"
+            cause = f"the critique says {quote_text(str(assessment))}, and the plan is the draft unchanged"
             yield Finding(code=Code.CRITIQUE_IGNORED, message=f"{cause}; make the changes that the critique asks for")
         return
     if before is None or after is None:
@@ -67,11 +67,11 @@ def _compare(final: Any, critique: Mapping[str, Any], draft: Mapping[str, Any]) 
         yield Finding(code=Code.CRITIQUE_NEARLY_IGNORED, message=message, severity="warning")
     old, new = {step.step_id: step for step in before.steps}, {step.step_id: step for step in after.steps}
     for step in sorted(_words(critique, "unnecessary_steps") & old.keys() & new.keys()):
-        message = f"the critique names {shown(step)} under unnecessary_steps, and the plan still has it"
+        message = f"the critique names {quote_text(step)} under unnecessary_steps, and the plan still has it"
         yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
     for step in sorted(_words(critique, "guard_appropriateness") & old.keys() & new.keys()):
         if old[step].guard == new[step].guard:
-            message = f"the critique names {shown(step)} under guard_appropriateness, and its guard is the same"
+            message = f"the critique names {quote_text(step)} under guard_appropriateness, and its guard is the same"
             yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
 
 
@@ -84,9 +84,11 @@ def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) ->
 
 def _content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
     """Return what a plan says, white space and case folded; `words`: also what stands in it for people and models."""
-    steps = frozenset(tuple(_folded(value) for value in _without_words(step, words=words)) for step in plan.steps)
-    goals = (_folded(plan.goal) if words else "", _folded(plan.initial_state), _folded(plan.goal_state))
-    invariants = frozenset((_folded(each.when), _folded(each.must), _folded(each.must_not)) for each in plan.invariants)
+    steps = frozenset(tuple(_fold_value(value) for value in _without_words(step, words=words)) for step in plan.steps)
+    goals = (_fold_value(plan.goal) if words else "", _fold_value(plan.initial_state), _fold_value(plan.goal_state))
+    invariants = frozenset(
+        (_fold_value(each.when), _fold_value(each.must), _fold_value(each.must_not)) for each in plan.invariants
+    )
     return (*goals, plan.total_retry_budget, invariants, steps, len(plan.steps))
 
 
@@ -94,11 +96,11 @@ def _without_words(step: Step, *, words: bool) -> Step:
     return step if words else step._replace(name="", description="")
 
 
-def _folded(value: Any) -> Any:
+def _fold_value(value: Any) -> Any:
     """Return a text, or each text of a set, with white space and case folded; any other value as it is."""
     if isinstance(value, str):
-        return folded(value).casefold()
-    return frozenset(folded(item).casefold() for item in value) if isinstance(value, frozenset) else value
+        return fold_space(value).casefold()
+    return frozenset(fold_space(item).casefold() for item in value) if isinstance(value, frozenset) else value
 
 
 def _words(critique: Mapping[str, Any], key: str) -> set[str]:

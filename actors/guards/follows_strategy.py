@@ -3,10 +3,17 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.guards.comparison import dependency, nothing_to_compare, object_of, same_name, unless_given, verdict_of
-from actors.guards.fields import check_settings, shown
+from actors.guards.comparison import (
+    dependency,
+    object_of,
+    same_name,
+    verdict_of,
+    warn_if_given,
+    warn_nothing_to_compare,
+)
+from actors.guards.fields import check_settings, quote_text
 from actors.guards.port import Guard
-from actors.plans.formatting import printable, quoted_list
+from actors.plans.formatting import printable, quote_names
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
@@ -28,11 +35,11 @@ def make(config: Mapping[str, Any]) -> Guard:
             return verdict_of(NAME, unreadable)
         strategy = dependency(context, "strategy")
         if strategy is None:
-            return nothing_to_compare(NAME, "strategy")
+            return warn_nothing_to_compare(NAME, "strategy")
         key_steps = [step for step in key_steps_in(strategy) if step.id]
         if not key_steps:
             return verdict_of(NAME, ())
-        findings = unless_given(_compare(value, key_steps), context, Code.STRATEGY_NOT_FOLLOWED)
+        findings = warn_if_given(_compare(value, key_steps), context, Code.STRATEGY_NOT_FOLLOWED)
         return verdict_of(NAME, findings, len(key_steps))
 
     return guard
@@ -47,8 +54,8 @@ def _compare(value: Mapping[str, Any], key_steps: list[KeyStep]) -> Iterator[Fin
     for key_step in key_steps:
         if same_name(key_step.id) not in implemented:
             message = (
-                f"no step implements the strategy's key step '{printable(key_step.id)}' ({shown(key_step.text)}); add "
-                f"the step, or write the id under 'implements' of the step that does it"
+                f"no step implements the strategy's key step '{printable(key_step.id)}' ({quote_text(key_step.text)}); "
+                f"add the step, or write the id under 'implements' of the step that does it"
             )
             yield Finding(code=Code.STRATEGY_NOT_FOLLOWED, message=message, where=key_step.id)
     known = {same_name(key_step.id) for key_step in key_steps}
@@ -56,6 +63,6 @@ def _compare(value: Mapping[str, Any], key_steps: list[KeyStep]) -> Iterator[Fin
         unknown = [name for name in step.implements if same_name(name) not in known]
         if unknown:
             message = (
-                f"step {printable(step.step_id)}: implements names no key step of the strategy: {quoted_list(unknown)}"
+                f"step {printable(step.step_id)}: implements names no key step of the strategy: {quote_names(unknown)}"
             )
             yield Finding(code=Code.UNKNOWN_KEY_STEP, message=message, where=step.step_id, severity="warning")

@@ -23,19 +23,19 @@ def make(config: Mapping[str, Any]) -> Guard:
     def guard(artifact: Artifact, context: Context) -> Verdict:
         value = artifact.value
         if isinstance(value, Unreadable):
-            return _rejected((Finding(code=value.code, message=value.message),), 0.0)
+            return _reject_plan((Finding(code=value.code, message=value.message),), 0.0)
         texts = None if context.given is None else context.given.pddl
         if texts is None:
             message = "The run was given no problem in PDDL; start it with `replan lab pddl run`."
-            return _rejected((Finding(code=Code.NOT_UNDERSTOOD, message=message),), 0.0)
+            return _reject_plan((Finding(code=Code.NOT_UNDERSTOOD, message=message),), 0.0)
         actions, errors = actions_in(value.value)
         if errors:
-            return _rejected(errors, 0.1)
+            return _reject_plan(errors, 0.1)
         domain, problem = task_in(texts)
         try:
             judgement = judge_actions(domain, problem, actions)
         except UsageProblem as outside:
-            return _rejected((Finding(code=Code.TOO_COMPLEX, message=str(outside)),), 0.1)
+            return _reject_plan((Finding(code=Code.TOO_COMPLEX, message=str(outside)),), 0.1)
         failure, count = judgement.failure, len(actions)
         score = judgement.verdict.score if failure is None else 0.2 + 0.6 * failure.index / (count + 1)
         return judgement.verdict.model_copy(update={"guard": NAME, "score": score})
@@ -43,5 +43,5 @@ def make(config: Mapping[str, Any]) -> Guard:
     return guard
 
 
-def _rejected(findings: tuple[Finding, ...], score: float) -> Verdict:
+def _reject_plan(findings: tuple[Finding, ...], score: float) -> Verdict:
     return Verdict(guard=NAME, passed=False, score=score, findings=findings)

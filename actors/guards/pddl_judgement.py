@@ -8,10 +8,10 @@ from typing import Any
 from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.pddl.action_list import ACTIONS_MAX
 from actors.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.grounding import grounded, holds
+from actors.pddl.grounding import ground_action, holds
 from actors.pddl.repairs import Repair, repairs_for, state_after
 from actors.pddl.translation import GUARD, Translation, translate
-from actors.plans.formatting import quoted_list
+from actors.plans.formatting import quote_names
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
@@ -91,7 +91,7 @@ def _repairs(
     state = state_after(translation.actions[:index], domain, problem)
     if state is None:
         return ()
-    needed = problem.goal if failure is None else grounded(failure.action, domain).condition
+    needed = problem.goal if failure is None else ground_action(failure.action, domain).condition
     return repairs_for(needed, state, domain, problem)
 
 
@@ -135,7 +135,7 @@ def _verdict(translation: Translation, problem: PddlProblem, level: str, assuran
         verdict = Verdict(guard=guard, passed=True, score=1.0, findings=(), facts={"level": level})
         lost = [] if translation.invalid_action or level == "minimal" else _unmet_at_start(problem)
         if lost:
-            text = f"The goal needs {quoted_list(lost)}, and the plan has no action."
+            text = f"The goal needs {quote_names(lost)}, and the plan has no action."
             finding = Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=tuple(lost))
             verdict = verdict.model_copy(update={"passed": False, "score": 0.0, "findings": (finding,)})
     else:
@@ -145,7 +145,7 @@ def _verdict(translation: Translation, problem: PddlProblem, level: str, assuran
         verdict = _GUARDS[level](settings)(artifact, Context(specification=""))
         if any(finding.code in _TOO_LARGE for finding in verdict.errors):
             raise UsageProblem("the plan is too large to be judged", place="PLAN", hint="check it in parts")
-        verdict = verdict.model_copy(update={"findings": tuple(map(_reworded, verdict.findings))})
+        verdict = verdict.model_copy(update={"findings": tuple(map(_reword_finding, verdict.findings))})
     if translation.invalid_action:
         finding = Finding(code=Code.UNBOUND, where=translation.invalid_step, message=f"{translation.invalid_action}.")
         update: dict[str, Any] = {"passed": False, "score": min(verdict.score, 0.2)}
@@ -158,10 +158,10 @@ def _unmet_at_start(problem: PddlProblem) -> list[str]:
     return sorted(map(str, unmet))
 
 
-def _reworded(finding: Finding) -> Finding:
+def _reword_finding(finding: Finding) -> Finding:
     """Return the finding with a message for a sequential plan, whose order and preconditions cannot be chosen."""
     why = _WHY.get(Code(finding.code)) if finding.tokens and finding.code in set(Code) else None
     if why is None:
         return finding
     who = "The goal" if finding.where == "goal_state" else f"step {finding.where}:"
-    return finding.model_copy(update={"message": f"{who} needs {quoted_list(finding.tokens)}: {why}."})
+    return finding.model_copy(update={"message": f"{who} needs {quote_names(finding.tokens)}: {why}."})

@@ -20,7 +20,7 @@ from actors.guards.plan_settings import (
 )
 from actors.guards.port import Guard, GuardDefinition
 from actors.plans.exploration import BrokenInvariant, DeadEnd, Exploration, explore_plan
-from actors.plans.formatting import ITEMS_MAX, printable, quoted_list
+from actors.plans.formatting import ITEMS_MAX, printable, quote_names
 from actors.plans.graph import StepOrder
 from actors.plans.plan import Invariant, Plan
 from actors.plans.semantics import FAIL, OK, replay
@@ -73,7 +73,7 @@ def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soun
     for finding in dead_ends:
         yield finding if rejects else finding.model_copy(update={"severity": "warning"})
     for index, broken in sorted(exploration.broken.items(), key=itemgetter(0)):
-        yield _broken(plan.invariants[index], index, broken)
+        yield _invariant_finding(plan.invariants[index], index, broken)
     if not exploration.complete:
         if not any(finding.code == Code.TOO_COMPLEX for finding in soundness.findings):
             text = (
@@ -118,8 +118,8 @@ def _dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
             break
     for cause, end in by_cause.items():
         text = (
-            f"Dead end after {_path(end.trace)}: nothing is ready and the goal lacks {quoted_list(end.missing)}."
-            f"{_waiting(plan, end.trace)}{_advice(plan, cause)}"
+            f"Dead end after {_path(end.trace)}: nothing is ready and the goal lacks {quote_names(end.missing)}."
+            f"{_waiting_clause(plan, end.trace)}{_advice(plan, cause)}"
         )
         where = cause.rpartition(":")[0]
         yield Finding(code=Code.DEAD_END, where=where, message=text, tokens=end.missing, trace=end.trace)
@@ -148,28 +148,28 @@ def _advice(plan: Plan, cause: str) -> str:
     which = f"the outcome '{printable(name)}' of {shown}"
     if not outcome.effects:
         return f" Give {which} a token of its own in effects, and add a step that needs it and leads on to the goal."
-    return f" Add steps that need {quoted_list(outcome.effects)}, which {which} makes, and that lead on to the goal."
+    return f" Add steps that need {quote_names(outcome.effects)}, which {which} makes, and that lead on to the goal."
 
 
-def _waiting(plan: Plan, trace: Sequence[str]) -> str:
+def _waiting_clause(plan: Plan, trace: Sequence[str]) -> str:
     """Return the part of the message that names the steps which lack only tokens at the end of the trace."""
     if plan.is_policy:
         return ""
     end = replay(plan, trace)
     waiting = [
-        f"{printable(step.step_id)} waits for {quoted_list(step.preconditions - end.tokens)}"
+        f"{printable(step.step_id)} waits for {quote_names(step.preconditions - end.tokens)}"
         for step in sorted(plan.steps, key=lambda step: step.step_id)
         if step.step_id not in end.settled and step.dependencies <= end.settled
     ]
     return f" There {'; '.join(waiting[:ITEMS_MAX])}." if waiting else ""
 
 
-def _broken(invariant: Invariant, index: int, broken: BrokenInvariant) -> Finding:
+def _invariant_finding(invariant: Invariant, index: int, broken: BrokenInvariant) -> Finding:
     """Return the error that a trace breaks an invariant."""
     trace = broken.trace
-    parts = [f"{quoted_list(broken.missing)} must hold and does not"] if broken.missing else []
-    parts += [f"{quoted_list(broken.wrong)} must not hold and does"] if broken.wrong else []
-    when = f" while {quoted_list(invariant.when)} holds" if invariant.when else ""
+    parts = [f"{quote_names(broken.missing)} must hold and does not"] if broken.missing else []
+    parts += [f"{quote_names(broken.wrong)} must not hold and does"] if broken.wrong else []
+    when = f" while {quote_names(invariant.when)} holds" if invariant.when else ""
     text = (
         f"invariants[{index}] is broken {f'after {_path(trace)}' if trace else 'at the start'}: "
         f"{' and '.join(parts)}{when}. Change the order or the effects of these steps."

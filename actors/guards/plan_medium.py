@@ -16,7 +16,7 @@ from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdic
 from actors.guards.port import Guard, GuardDefinition
 from actors.plans.contingency import contingent_steps, reachable_by_failure
 from actors.plans.exploration import Exploration, explore_plan
-from actors.plans.formatting import ITEMS_MAX, id_list, printable, quoted_list
+from actors.plans.formatting import ITEMS_MAX, id_list, printable, quote_names
 from actors.plans.graph import StepOrder
 from actors.plans.nominal import NominalRun, UncertaintyCause, Unmet, orphans
 from actors.plans.plan import Plan, Step
@@ -81,7 +81,7 @@ def check_soundness(
     structure: Structure, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool = False
 ) -> Soundness:
     """Check a plan with a valid structure; `whole` explores all its traces, not only those needed here."""
-    result = Soundness(findings=[*structure.findings, *_undefined(plan)])
+    result = Soundness(findings=[*structure.findings, *_undefined_states(plan)])
     result.sound = not any(finding.severity == "error" for finding in result.findings)
     if plan.is_policy or plan.has_outcomes:
         _check_by_traces(result, plan, order, settings, whole=whole)
@@ -95,7 +95,7 @@ def check_soundness(
     return result
 
 
-def _undefined(plan: Plan) -> Iterator[Finding]:
+def _undefined_states(plan: Plan) -> Iterator[Finding]:
     """Yield an error for each state that is empty."""
     if not plan.initial_state:
         text = "initial_state is empty; list the tokens that hold before the first step."
@@ -150,7 +150,7 @@ def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
             redundant.append(step)
         if contingent and not contingent.isdisjoint(step.dependencies):
             failing.setdefault(index, [])
-            findings.append(_blocked(step, contingent))
+            findings.append(_contingent_dependency_finding(step, contingent))
     if contingent:
         failing |= _unreachable(findings, plan, order, contingent)
     at_end = run.unmet_at_end()
@@ -186,7 +186,7 @@ def _precondition(
     step: Step, cause: UncertaintyCause, unmet: list[Unmet], late: frozenset[str] = frozenset()
 ) -> Finding:
     """Return the error about preconditions that are unmet for one cause; `late` are the steps that depend on `step`."""
-    name, tokens = printable(step.step_id), quoted_list(condition.token for condition in unmet)
+    name, tokens = printable(step.step_id), quote_names(condition.token for condition in unmet)
     match cause:
         case UncertaintyCause.NOT_PRODUCED:
             text = (
@@ -217,14 +217,14 @@ def _each(unmet: list[Unmet]) -> str:
     return "; ".join(f"'{printable(condition.token)}' by {id_list(condition.steps)}" for condition in unmet[:ITEMS_MAX])
 
 
-def _not_produced(step: Step, tokens: list[str]) -> Finding:
+def _unproduced_finding(step: Step, tokens: list[str]) -> Finding:
     """Return the error that no step produces some preconditions of the step."""
     return _precondition(
         step, UncertaintyCause.NOT_PRODUCED, [Unmet(token, UncertaintyCause.NOT_PRODUCED, ()) for token in tokens]
     )
 
 
-def _blocked(step: Step, contingent: frozenset[str]) -> Finding:
+def _contingent_dependency_finding(step: Step, contingent: frozenset[str]) -> Finding:
     """Return the error that a nominal step depends on a contingent one."""
     names = id_list(sorted(contingent & step.dependencies))
     text = (
@@ -251,7 +251,7 @@ def _unreachable(
         step = order.steps[index]
         missing = step.preconditions - tokens
         if never_produced := sorted(missing - produced):
-            findings.append(_not_produced(step, never_produced))
+            findings.append(_unproduced_finding(step, never_produced))
         if lost := sorted(missing & produced):
             reported += 1
             ranks = set().union(*(makers.get(token, ()) for token in lost)) if reported <= FINDINGS_MAX else ()
@@ -290,12 +290,12 @@ def _never_runs(step: Step, lost: Sequence[str] = (), produced: AbstractSet[str]
     name = printable(step.step_id)
     text = (
         f"step {name} never runs: on no trace of successes and failures is it pending with its dependencies settled "
-        f"while {quoted_list(step.preconditions)} hold. Keep what it needs from being deleted, or remove {name}."
+        f"while {quote_names(step.preconditions)} hold. Keep what it needs from being deleted, or remove {name}."
     )
     if lost:
         near = closest(lost[0], produced) if len(lost[0]) <= NEAR_LENGTH_MAX and len(produced) <= NEAR_MAX else ""
         hint = f"did you mean '{printable(near)}'?" if near else "add it to the effects of a step or of an outcome."
-        text = f"step {name} never runs: no step, outcome or failure makes {quoted_list(lost)}; {hint}"
+        text = f"step {name} never runs: no step, outcome or failure makes {quote_names(lost)}; {hint}"
     return Finding(
         code=Code.FAILURE_UNREACHABLE, where=step.step_id, message=text, tokens=tuple(sorted(step.preconditions))
     )
@@ -313,7 +313,7 @@ def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]
 def _failure_unreachable(step: Step, lost: list[str], makers: list[str]) -> Finding:
     """Return the error that a step waits for tokens which no failure makes; `makers` are the steps that might."""
     name = printable(step.step_id)
-    text = f"step {name} waits for {quoted_list(lost)}, but no failure can bring that about" + (
+    text = f"step {name} waits for {quote_names(lost)}, but no failure can bring that about" + (
         f": set on_failure of {id_list(makers)} to continue, or remove {name}." if makers else "."
     )
     return Finding(code=Code.FAILURE_UNREACHABLE, where=step.step_id, message=text, tokens=tuple(lost))
@@ -332,7 +332,7 @@ def _goals(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
 
 def _goal(unmet: Unmet, late: list[str]) -> Finding:
     """Return the error about one goal token; `late` are the steps that make it."""
-    token = quoted_list([unmet.token])
+    token = quote_names([unmet.token])
     if unmet.cause is UncertaintyCause.DELETED:
         text = (
             f"The goal needs {token}, but {id_list(unmet.steps)} may delete it before the end. "
@@ -346,7 +346,7 @@ def _goal(unmet: Unmet, late: list[str]) -> Finding:
 
 def _orphan(step: Step) -> Finding:
     """Return the warning that a step does not contribute to the goal."""
-    makes = quoted_list(step.effects) if step.effects else "nothing"
+    makes = quote_names(step.effects) if step.effects else "nothing"
     text = (
         f"step {printable(step.step_id)} makes {makes}, which neither the goal nor a step on the way to it needs; "
         f"remove the step, or say in preconditions what it is good for."
@@ -358,7 +358,7 @@ def _orphan(step: Step) -> Finding:
 
 def _redundant(step: Step) -> Finding:
     """Return the warning that a step changes nothing."""
-    name, tokens = printable(step.step_id), quoted_list(step.effects)
+    name, tokens = printable(step.step_id), quote_names(step.effects)
     text = f"step {name} only makes {tokens}, which holds already; it may be left out."
     return Finding(
         code=Code.REDUNDANT_STEP,
@@ -381,7 +381,7 @@ def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: 
     lacking = {step.step_id: sorted(step.preconditions - produced) for step in order.steps}
     for step in order.steps:
         if lost := lacking[step.step_id]:
-            result.findings.append(_not_produced(step, lost).model_copy(update={"severity": "warning"}))
+            result.findings.append(_unproduced_finding(step, lost).model_copy(update={"severity": "warning"}))
     sought = () if plan.is_policy else tuple(step.step_id for step in plan.steps)
     until_success = not whole and plan.is_policy
     exploration = explore_plan(plan, order, settings.max_explorations, until_success=until_success)
@@ -400,7 +400,7 @@ def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: 
         return
     result.unmet = list(exploration.closest_missing)
     kind = "policy" if plan.is_policy else "plan"
-    text = f"No trace of this {kind} ends with the goal; the closest still lacks {quoted_list(result.unmet)}."
+    text = f"No trace of this {kind} ends with the goal; the closest still lacks {quote_names(result.unmet)}."
     if not result.unmet:
         text = f"No trace of this {kind} ends: some step stays ready for ever. Let each step delete what starts it."
     result.findings.append(

@@ -9,13 +9,13 @@ from typing import Any
 from actors.files.suggestions import closest
 from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdict, read_settings
 from actors.guards.port import Guard, GuardDefinition
-from actors.plans.formatting import describe_value, id_list, printable, quoted_list
+from actors.plans.formatting import describe_value, id_list, printable, quote_names
 from actors.plans.graph import StepOrder, cycles, order_of
 from actors.plans.plan import RESERVED_IDS, RESERVED_OUTCOMES, Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
-from actors.values.open_questions import not_understood_in, questions_of
+from actors.values.open_questions import find_misunderstandings, questions_of
 from runtime.models.replies import Unreadable
 
 BUDGET_MAX = 1_000_000
@@ -66,7 +66,7 @@ def check_structure(artifact: Artifact, settings: Settings) -> Structure:
     if isinstance(value, Unreadable):
         return Structure((Finding(code=value.code, message=value.message),), 0.0)
     draft, field_findings = read_draft(value.value)
-    not_understood = tuple(not_understood_in(value.value))
+    not_understood = tuple(find_misunderstandings(value.value))
     if any(finding.severity == "error" for finding in not_understood):
         return Structure(not_understood, 0.0)
     findings = [*_questions(value.value), *not_understood, *field_findings]
@@ -94,7 +94,7 @@ def _unknown_requirements(plan: Plan) -> Iterator[Finding]:
     known = {requirement.id for requirement in plan.requirements}
     for step in plan.steps:
         if not known.issuperset(step.satisfies):
-            unknown = quoted_list(sorted(step.satisfies - known))
+            unknown = quote_names(sorted(step.satisfies - known))
             text = f"step {printable(step.step_id)}: satisfies names no requirement of this plan: {unknown}."
             yield Finding(code=Code.UNKNOWN_REQUIREMENT, where=step.step_id, message=text, severity="warning")
 
@@ -110,7 +110,7 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
                 )
     repeatable = sum(step.repeatable for step in plan.steps)
     similar = sorted(name for name in known if len(name) <= NEAR_LENGTH_MAX) if len(known) <= NEAR_MAX else []
-    searched, allowed = 0, quoted_list(settings.guard_catalog, limit=30)
+    searched, allowed = 0, quote_names(settings.guard_catalog, limit=30)
     for step in sorted(plan.steps, key=attrgetter("step_id")):
         if step.step_id in RESERVED_IDS:
             yield _step_error(step.step_id, Code.RESERVED_ID, "this is a word of on_failure; choose another step_id.")
@@ -128,7 +128,7 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
         yield from _bad_outcomes(step)
         if step.repeatable and step.dependencies and repeatable == len(plan.steps):
             text = (
-                f"a repeatable step has no dependencies; remove {quoted_list(step.dependencies)} and use preconditions."
+                f"a repeatable step has no dependencies; remove {quote_names(step.dependencies)} and use preconditions."
             )
             yield _step_error(step.step_id, Code.MIXED_REPEATABLE, text)
     if 0 < repeatable < len(plan.steps):
@@ -174,7 +174,7 @@ def _unknown_dependencies(step: Step, known: set[str], similar: list[str]) -> Fi
     near = closest(unknown[0], similar) if len(unknown[0]) <= NEAR_LENGTH_MAX else ""
     hint = f"did you mean '{printable(near)}'?" if near else "name existing step_ids or add the steps."
     return _step_error(
-        step.step_id, Code.UNKNOWN_DEPENDENCY, f"dependencies name no step of this plan: {quoted_list(unknown)}; {hint}"
+        step.step_id, Code.UNKNOWN_DEPENDENCY, f"dependencies name no step of this plan: {quote_names(unknown)}; {hint}"
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.files.suggestions import near
-from actors.values.findings import Finding, Verdict, limited
+from actors.values.findings import Finding, Verdict, limit_findings
 from runtime.core.errors import UsageProblem
 
 GUARD_CATALOG = frozenset(
@@ -125,6 +125,6 @@ def plan_verdict(guard: str, findings: Sequence[Finding], score: float, facts: M
         guard=guard,
         passed=passed,
         score=1.0 if passed else min(score, 0.99),
-        findings=tuple(limited(findings)),
+        findings=tuple(limit_findings(findings)),
         facts={"level": guard.removeprefix("plan_"), **facts},
     )

@@ -2,9 +2,9 @@
 
 White space is folded before the comparison. An item must occur in the specification or in another text of the user.
 Files, APIs and tests are names, and a requirement has a quote, so such an item that does not occur is invented. An
-invented item is a warning, and `normalised` removes it for the steps that build on the artifact. An artifact all of
-whose items are invented is rejected once in a run: an author that invents names again would do so a third time, and
-what is left without them can be planned with. Items of the other lists may be summaries.
+invented item is a warning, and `normalise_artifact` removes it for the steps that build on the artifact. An artifact
+all of whose items are invented is rejected once in a run: an author that invents names again would do so a third time,
+and what is left without them can be planned with. Items of the other lists may be summaries.
 """
 
 import re
@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from actors.guards.fields import RECON_LISTS, Fields, check_settings, folded, shown
+from actors.guards.fields import RECON_LISTS, Fields, check_settings, fold_space, quote_text
 from actors.guards.port import Guard
-from actors.values.artifacts import Artifact, Context, indented_json
+from actors.values.artifacts import Artifact, Context, format_json
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.requirements import own_ids, requirement_to_json, requirements_in
 from runtime.models.replies import Parsed
@@ -78,7 +78,7 @@ class ItemSearch:
     """Searches for items in the texts of the user, up to `SEARCH_MAX`."""
 
     def __init__(self, context: Context) -> None:
-        self._texts = [folded(text) for text in context.user_texts]
+        self._texts = [fold_space(text) for text in context.user_texts]
         self._cost = sum(len(text) + 100 for text in self._texts)
         self._left = SEARCH_MAX
         self._results: dict[str, bool] = {}
@@ -88,7 +88,7 @@ class ItemSearch:
         result = self._results.get(item)
         if result is None and self._left >= self._cost:
             self._left -= self._cost
-            wanted = folded(item)
+            wanted = fold_space(item)
             result = self._results[item] = any(wanted in text for text in self._texts)
         return result
 
@@ -107,14 +107,14 @@ def _not_in_text(key: str, items: list[tuple[int, str]], search: ItemSearch, *, 
         if not occurs:
             yield Finding(
                 code=Code.NOT_IN_TEXT,
-                message=f"{key}[{index}] {shown(item)} does not stand in the problem's text; {advice}",
+                message=f"{key}[{index}] {quote_text(item)} does not stand in the problem's text; {advice}",
                 where=f"{key}[{index}]",
                 severity="error" if rejects else "warning",
                 tokens=(item,),
             )
 
 
-def normalised(artifact: Artifact, findings: Collection[Finding]) -> Artifact:
+def normalise_artifact(artifact: Artifact, findings: Collection[Finding]) -> Artifact:
     """Return the artifact as later steps see it: without invented names, and with the ids made for its requirements.
 
     `findings` are those of the verdict that accepted it. An artifact with nothing to change is returned as it is.
@@ -124,11 +124,11 @@ def normalised(artifact: Artifact, findings: Collection[Finding]) -> Artifact:
     if not isinstance(value, dict) or not (findings or REQUIREMENTS in value):
         return artifact
     invented = frozenset(finding.where for finding in findings if finding.code == Code.NOT_IN_TEXT)
-    return _normalised(artifact, invented) if invented or REQUIREMENTS in value else artifact
+    return _normalise_recon(artifact, invented) if invented or REQUIREMENTS in value else artifact
 
 
 @lru_cache(maxsize=64)  # The same artifact is shown in many prompts.
-def _normalised(artifact: Artifact, invented: frozenset[str]) -> Artifact:
+def _normalise_recon(artifact: Artifact, invented: frozenset[str]) -> Artifact:
     assert isinstance(artifact.value, Parsed)
     value: dict[str, Any] = dict(artifact.value.value)
     places: dict[str, set[int]] = {}
@@ -142,16 +142,16 @@ def _normalised(artifact: Artifact, invented: frozenset[str]) -> Artifact:
     if REQUIREMENTS in value:
         names = own_ids(value[REQUIREMENTS])
         value[REQUIREMENTS] = [
-            _renamed(requirement_to_json(item), "depends_on", names) for item in requirements_in(value[REQUIREMENTS])
+            _rename_ids(requirement_to_json(item), "depends_on", names) for item in requirements_in(value[REQUIREMENTS])
         ]
         if isinstance(value.get("steps"), list):
-            value["steps"] = [_renamed(step, "satisfies", names) for step in value["steps"]]
+            value["steps"] = [_rename_ids(step, "satisfies", names) for step in value["steps"]]
     if value == artifact.value.value:
         return artifact
-    return artifact.with_content(indented_json(value))
+    return artifact.with_content(format_json(value))
 
 
-def _renamed(value: Any, key: str, names: Mapping[str, str]) -> Any:
+def _rename_ids(value: Any, key: str, names: Mapping[str, str]) -> Any:
     """Return an object whose list at `key` has the ids made from quotes in place of those of its author."""
     if not isinstance(value, Mapping) or not isinstance(listed := value.get(key), list | tuple):
         return value

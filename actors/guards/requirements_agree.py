@@ -52,7 +52,7 @@ def make(config: Mapping[str, Any]) -> Guard:
         value, findings = object_of(artifact)
         stated: list[Requirement] = []
         if value is not None and isinstance(value.get("requirements"), list):
-            stated = _quoted(requirements_in(value["requirements"][:ITEMS_MAX]), context)
+            stated = _quoted_requirements(requirements_in(value["requirements"][:ITEMS_MAX]), context)
             findings += disagreements(stated, context)
         return verdict_of(NAME, findings, len(stated))
 
@@ -61,16 +61,16 @@ def make(config: Mapping[str, Any]) -> Guard:
 
 def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[Finding]:
     """Yield a finding for each conflict among requirements, and one if there is no goal at all."""
-    for where, one, other, what in (*_declared(stated), *_wanted_and_forbidden(stated), *_two_values(stated)):
-        yield _found(Code.CONFLICT, where, which_holds(one, other, what), context)
+    for where, one, other, what in (*_declared_conflicts(stated), *_contradicted_goals(stated), *_two_values(stated)):
+        yield _conflict_finding(Code.CONFLICT, where, which_holds(one, other, what), context)
     for where, asked in _ambiguous(stated, context):
-        yield _found(Code.AMBIGUOUS, where, asked, context)
+        yield _conflict_finding(Code.AMBIGUOUS, where, asked, context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
         question = "What is to be true when the work is done, as the problem states no goal?"
-        yield _found(Code.REQUIREMENT_MISSING, "requirements", inquiry(question), context)
+        yield _conflict_finding(Code.REQUIREMENT_MISSING, "requirements", inquiry(question), context)
 
 
-def _quoted(stated: Iterable[Requirement], context: Context) -> list[Requirement]:
+def _quoted_requirements(stated: Iterable[Requirement], context: Context) -> list[Requirement]:
     """Return the requirements whose quotes stand in the user's texts, as far as `recon_valid` searches them."""
     search = ItemSearch(context)
     return [item for item in stated if search.finds(item.quote) is not False]
@@ -87,7 +87,7 @@ def which_holds(one: Requirement, other: Requirement, what: str) -> Inquiry:
     return inquiry(text, shown=shown, choices={**choices, NEITHER: "Neither is asked for any more."}, schema=TEXT)
 
 
-def which_reading(item: Requirement) -> Inquiry:
+def reading_question(item: Requirement) -> Inquiry:
     """Return the question which reading of a requirement's quote is meant."""
     readings = list(dict.fromkeys(one_line(each, CHOICE_LENGTH_MAX) for each in item.readings))[:READINGS_MAX]
     return inquiry(
@@ -98,13 +98,13 @@ def which_reading(item: Requirement) -> Inquiry:
     )
 
 
-def _found(code: Code, where: str, asked: Inquiry, context: Context) -> Finding:
+def _conflict_finding(code: Code, where: str, asked: Inquiry, context: Context) -> Finding:
     assumed = code == Code.AMBIGUOUS and not context.settings.get("may_ask", True)
     severity: Literal["error", "warning"] = "warning" if assumed or was_asked(context, asked.whole) else "error"
     return Finding(code=code, message=asked.whole, where=where, severity=severity, asks=asked)
 
 
-def _declared(stated: Sequence[Requirement]) -> Iterator[_Pair]:
+def _declared_conflicts(stated: Sequence[Requirement]) -> Iterator[_Pair]:
     """Yield each pair that recon declares to conflict."""
     by_name = {name: item for item in stated for name in (item.id, same_name(item.quote))}
     seen: set[frozenset[str]] = set()
@@ -132,11 +132,11 @@ def _ambiguous(stated: Sequence[Requirement], context: Context) -> Iterator[tupl
     """Yield the place and the question of each ambiguous requirement, and of each sentence with an open value."""
     for item in stated:
         if item.ambiguous:
-            yield item.id, which_reading(item)
+            yield item.id, reading_question(item)
     yield from _open_values(context)
 
 
-def _wanted_and_forbidden(stated: Sequence[Requirement]) -> Iterator[_Pair]:
+def _contradicted_goals(stated: Sequence[Requirement]) -> Iterator[_Pair]:
     """Yield each goal that has a name or a text that another requirement forbids, with that one."""
     forbidden: dict[str, Requirement] = {}
     for item in stated:

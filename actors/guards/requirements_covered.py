@@ -10,12 +10,12 @@ for each goal.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from actors.guards.comparison import bare_name, dependency, object_of, same_name, unless_given, verdict_of
-from actors.guards.fields import ITEMS_MAX, check_settings, shown
+from actors.guards.comparison import bare_name, dependency, object_of, same_name, verdict_of, warn_if_given
+from actors.guards.fields import ITEMS_MAX, check_settings, quote_text
 from actors.guards.port import Guard
 from actors.guards.requirements_agree import disagreements
-from actors.plans.coverage import GOALS_MAX, CheckedRequirement, RequirementStanding, checked
-from actors.plans.formatting import id_list, printable, quoted_list
+from actors.plans.coverage import GOALS_MAX, CheckedRequirement, RequirementStanding, check_requirements
+from actors.plans.formatting import id_list, printable, quote_names
 from actors.plans.plan import Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
@@ -42,12 +42,12 @@ def make(config: Mapping[str, Any]) -> Guard:
         draft, findings = read_draft(value)
         if draft is None:
             return verdict_of(NAME, findings)
-        plan = with_stated(draft, recon)
+        plan = add_stated_requirements(draft, recon)
         asked = () if recon is not None else disagreements(plan.requirements, context)
-        results = checked(plan)
+        results = check_requirements(plan)
         return verdict_of(
             NAME,
-            [*asked, *unless_given(_coverage(plan, results), context, Code.UNCOVERED), *_tools(plan), *_steps(plan)],
+            [*asked, *warn_if_given(_coverage(plan, results), context, Code.UNCOVERED), *_tools(plan), *_steps(plan)],
             len(plan.requirements),
             {
                 "not_checked": [
@@ -59,7 +59,7 @@ def make(config: Mapping[str, Any]) -> Guard:
     return guard
 
 
-def with_stated(plan: Plan, recon: Mapping[str, Any] | None) -> Plan:
+def add_stated_requirements(plan: Plan, recon: Mapping[str, Any] | None) -> Plan:
     """Return the plan with the requirements of recon too; of one that both state, the plan's own tokens are kept."""
     own = {item.id: item for item in plan.requirements}
     raw = None if recon is None else recon.get("requirements")
@@ -77,14 +77,14 @@ def with_stated(plan: Plan, recon: Mapping[str, Any] | None) -> Plan:
                 readings=item.readings,
             )
     stated = tuple(own.values())
-    return plan if stated == plan.requirements else _replaced(plan, stated)
+    return plan if stated == plan.requirements else _replace_requirement(plan, stated)
 
 
 def _all(*names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for group in names for name in group))
 
 
-def _replaced(plan: Plan, stated: tuple[Requirement, ...]) -> Plan:
+def _replace_requirement(plan: Plan, stated: tuple[Requirement, ...]) -> Plan:
     fields = {name: getattr(plan, name) for name in Plan.__dataclass_fields__}
     return Plan(**fields | {"requirements": stated})
 
@@ -96,7 +96,7 @@ def _coverage(plan: Plan, results: Sequence[CheckedRequirement]) -> Iterator[Fin
         message = f"the plan has {goals:,} goal requirements; at most {GOALS_MAX} are read"
         yield Finding(code=Code.TOO_LARGE, message=message, where="requirements")
     for item, standing, steps in results:
-        name = f"requirement {printable(item.id)} ({shown(item.text)})"
+        name = f"requirement {printable(item.id)} ({quote_text(item.text)})"
         if standing is RequirementStanding.UNCOVERED:
             message = f"{name} is not covered: {_why(item, plan)}"
             yield Finding(code=Code.UNCOVERED, message=message, where=item.id, tags=_VIOLATION)
@@ -112,10 +112,10 @@ def _why(item: Requirement, plan: Plan) -> str:
     if not item.tokens:
         return "name under its 'tokens' the tokens of goal_state that hold once it is reached"
     if not tokens:
-        return f"none of its tokens is in goal_state: {quoted_list(item.tokens)}"
+        return f"none of its tokens is in goal_state: {quote_names(item.tokens)}"
     if not satisfying:
-        return f"no step satisfies it; write the id under 'satisfies' of a step that leads to {quoted_list(tokens)}"
-    return f"what {id_list(satisfying)} makes does not lead to {quoted_list(tokens)}"
+        return f"no step satisfies it; write the id under 'satisfies' of a step that leads to {quote_names(tokens)}"
+    return f"what {id_list(satisfying)} makes does not lead to {quote_names(tokens)}"
 
 
 def _order(plan: Plan) -> Iterator[Finding]:
@@ -125,7 +125,7 @@ def _order(plan: Plan) -> Iterator[Finding]:
     for item in goals.values():
         unknown = sorted(set(item.depends_on) - goals.keys())
         if unknown:
-            message = f"requirement {printable(item.id)}: depends_on names no goal: {quoted_list(unknown)}"
+            message = f"requirement {printable(item.id)}: depends_on names no goal: {quote_names(unknown)}"
             yield Finding(code=Code.UNKNOWN_REQUIREMENT, message=message, where=item.id, severity="warning")
     waiting = {name: {other for other in item.depends_on if other in goals} for name, item in goals.items()}
     while free := {name for name, others in waiting.items() if not others}:
@@ -144,18 +144,19 @@ def _tools(plan: Plan) -> Iterator[Finding]:
         if item.kind == RequirementKind.MUST_AVOID
         for tool in item.tools
     }
-    for step in _sorted(plan) if forbidden else ():
+    for step in _sort_steps(plan) if forbidden else ():
         for used in (step.generator, step.guard):
             tool, item = forbidden.get(bare_name(used), ("", None))
             if item is not None and used and same_name(used) != same_name(tool):
-                message = f"step {printable(step.step_id)} uses {shown(used)}; {shown(tool)} is forbidden ({item.id})"
+                why = f"{quote_text(tool)} is forbidden ({item.id})"
+                message = f"step {printable(step.step_id)} uses {quote_text(used)}; {why}"
                 yield Finding(code=Code.NEARLY_VIOLATED, message=message, where=step.step_id, severity="warning")
 
 
 def _steps(plan: Plan) -> Iterator[Finding]:
     """Yield a warning for each step that satisfies many requirements: it says little about each."""
     shown_only = {item.id for item in plan.requirements if item.kind == RequirementKind.SCOPE}
-    for step in _sorted(plan):
+    for step in _sort_steps(plan):
         satisfied = step.satisfies - shown_only
         if len(satisfied) > SATISFIED_MAX:
             message = (
@@ -165,5 +166,5 @@ def _steps(plan: Plan) -> Iterator[Finding]:
             yield Finding(code=Code.MANY_SATISFIED, message=message, where=step.step_id, severity="warning")
 
 
-def _sorted(plan: Plan) -> list[Step]:
+def _sort_steps(plan: Plan) -> list[Step]:
     return sorted(plan.steps, key=lambda step: step.step_id)

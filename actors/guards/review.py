@@ -6,7 +6,7 @@ The person is asked after the other members, and only if the answer can still ch
 from collections.abc import Mapping
 from typing import Any
 
-from actors.guards.composite import Composite, combined
+from actors.guards.composite import Composite, combine_verdicts
 from actors.guards.fields import check_settings
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context
@@ -61,20 +61,20 @@ def verdict_of(answer: str) -> Verdict:
     """Return the verdict of a person's answer: `approve` passes, and any other text is the reason of a rejection."""
     if answer == APPROVE:
         return Verdict(guard=NAME, passed=True, score=1.0)
-    return _rejected(Code.REVIEW_REJECTED, answer.removeprefix(REJECT).strip())
+    return _reject_by_person(Code.REVIEW_REJECTED, answer.removeprefix(REJECT).strip())
 
 
 def verdict_without_answer(why: str) -> Verdict:
     """Return the verdict of a review that was declined or has expired: a rejection, with `why` as its message."""
-    return _rejected(Code.REVIEW_UNANSWERED, why)
+    return _reject_by_person(Code.REVIEW_UNANSWERED, why)
 
 
-def combined_verdict(guard: str | Composite, others: Verdict | None, person: Verdict) -> Verdict:
+def combine_with_review(guard: str | Composite, others: Verdict | None, person: Verdict) -> Verdict:
     """Return the step's verdict: the person's verdict combined with the `others`, None if there are none."""
     if others is None or not isinstance(guard, Composite):
         return person
-    return combined(guard.kind, (*others.parts, person), len(set(guard.members)))
+    return combine_verdicts(guard.kind, (*others.parts, person), len(set(guard.members)))
 
 
-def _rejected(code: Code, message: str) -> Verdict:
+def _reject_by_person(code: Code, message: str) -> Verdict:
     return Verdict(guard=NAME, passed=False, score=0.0, findings=(Finding(code=code, message=message),))

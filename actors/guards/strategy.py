@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.guards.fields import PROBLEM_TYPES, STRATEGIES, Fields, check_settings, shown
+from actors.guards.fields import PROBLEM_TYPES, STRATEGIES, Fields, check_settings, quote_text
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
@@ -47,7 +47,7 @@ def _check_key_steps(items: list[Any]) -> Iterator[Finding]:
             )
             yield Finding(code=Code.EMPTY if blank else Code.TYPE, message=message, where=where)
         elif step.id and step.id in seen:
-            message = f"{where}: the id {shown(step.id)} is used twice; give each key step its own"
+            message = f"{where}: the id {quote_text(step.id)} is used twice; give each key step its own"
             yield Finding(code=Code.CHOICE, message=message, where=where)
         else:
             seen.add(step.id)

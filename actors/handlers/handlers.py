@@ -14,7 +14,7 @@ from actors.handlers.generators import Generator
 from actors.run.kind import Probe
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.waits import PROVIDER, WaitRequested
-from actors.values.findings import Verdict, bounded
+from actors.values.findings import Verdict, bound_verdict
 from runtime.core.clock import Clock
 from runtime.core.crash_points import mark_point
 from runtime.core.messages import Woken
@@ -93,7 +93,7 @@ def judge(
     time limit has a bug; that is an error of the run, not a rejection.
     """
     brief = envelope.brief
-    done = partial(_judged, brief.request.request_id, clock, trio.current_time())
+    done = partial(_judged_message, brief.request.request_id, clock, trio.current_time())
     work = partial(guard, brief.artifact, brief.context)
     large = len(brief.artifact.content) > INLINE_BYTES_MAX
     if in_thread or (in_thread is None and large):
@@ -118,13 +118,13 @@ async def _in_time(
     raise PlugInFailed(f"guard {guard}: no verdict within {limit_seconds:g} s (guard_timeout_seconds)")
 
 
-def _judged(request_id: str, clock: Clock, started_at: float, verdict: Verdict) -> Judged:
+def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: Verdict) -> Judged:
     """Return the message with a verdict; `started_at` is trio's time.
 
     A verdict that JSON cannot hold is a bug of the guard. It is written and read here, where an error ends the run; an
     error in the journal would stop every later driver as well. So the run also uses exactly what its journal holds.
     """
-    verdict = Verdict.model_validate_json(bounded(verdict).model_dump_json())
+    verdict = Verdict.model_validate_json(bound_verdict(verdict).model_dump_json())
     mark_point("judge.after")
     return Judged(request_id, clock.now(), trio.current_time() - started_at, verdict)
 

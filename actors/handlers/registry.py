@@ -36,15 +36,15 @@ class Registry:
     def missing(self, workflow: Workflow) -> tuple[str, ...]:
         """Return the plug-ins that a workflow needs and this lacks, such as `guard 'mine'`, each once."""
         by_kind = {"generator": self.generator_names, "guard": self.guards}
-        return tuple(f"{kind} {name!r}" for kind, name in _needed(workflow) if name not in by_kind[kind])
+        return tuple(f"{kind} {name!r}" for kind, name in _names_needed(workflow) if name not in by_kind[kind])
 
     def files_of(self, workflow: Workflow) -> tuple[PlugInFile, ...]:
         """Return the plug-ins of files that a workflow uses, each once."""
-        keys = (f"{kind} {name!r}" for kind, name in _needed(workflow))
+        keys = (f"{kind} {name!r}" for kind, name in _names_needed(workflow))
         return tuple(self.sources[key] for key in keys if key in self.sources)
 
 
-def _needed(workflow: Workflow) -> dict[tuple[str, str], None]:
+def _names_needed(workflow: Workflow) -> dict[tuple[str, str], None]:
     """Return the kind and the name of every generator and guard that a workflow names, each once, in its order."""
     return dict.fromkeys(
         (kind, name)

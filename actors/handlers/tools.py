@@ -159,12 +159,12 @@ def command_tool(
     @asynccontextmanager
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
         async with start_gated(arguments_of(arguments), folder=folder, environment=environment) as process:
-            yield ProgramCall(process, _ended)
+            yield ProgramCall(process, _result_of_end)
 
     return Tool(name, prepare)
 
 
-def _ended(end: CommandExit | CommandNotStarted) -> ToolResult:
+def _result_of_end(end: CommandExit | CommandNotStarted) -> ToolResult:
     if isinstance(end, CommandNotStarted):
         return ToolResult(ToolOutcome.PERMANENT, reason=str(end))
     output = end.output.decode(errors="replace")
@@ -188,7 +188,7 @@ def function_tool(name: str, function: Callable[[Mapping[str, Any]], str | Await
     return Tool(name, prepare)
 
 
-def _returned(value: Any) -> ToolResult:
+def _result_of_value(value: Any) -> ToolResult:
     return ToolResult(ToolOutcome.SUCCEEDED, str(value)[:OUTPUT_CHARACTERS_MAX])
 
 
@@ -217,7 +217,7 @@ class ProgramCall(PreparedCall):
             return self.result_of(error)
 
 
-def _always_failed(_: Exception) -> ToolOutcome:
+def _failed_outcome(_: Exception) -> ToolOutcome:
     return ToolOutcome.FAILED
 
 
@@ -231,9 +231,9 @@ class FunctionCall(PreparedCall):
     """Its positional arguments."""
     named: Mapping[str, Any] = field(default_factory=dict)
     """Its keyword arguments."""
-    result_of: Callable[[Any], ToolResult] = _returned
+    result_of: Callable[[Any], ToolResult] = _result_of_value
     """Makes a result of a returned value."""
-    outcome_of: Callable[[Exception], ToolOutcome] = _always_failed
+    outcome_of: Callable[[Exception], ToolOutcome] = _failed_outcome
     """Returns the outcome that an exception stands for; its type and message are the reason."""
 
     async def run(self) -> ToolResult:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.pddl.domain import PlanAction
-from actors.pddl.expressions import PddlFile, Word, read_expressions, shown
+from actors.pddl.expressions import PddlFile, Word, format_expression, read_expressions
 from actors.plans.formatting import describe_value
 from actors.values.findings import Code, Finding
 
@@ -25,16 +25,18 @@ def read_plan_actions(text: str, name: str) -> list[PlanAction]:
     for item in read_expressions(text, source):
         if isinstance(item, Word):
             if item.text.startswith("["):
-                source.refuse(f"the duration {shown(item)} is not supported", item.line, "leave durations out")
+                source.refuse(
+                    f"the duration {format_expression(item)} is not supported", item.line, "leave durations out"
+                )
             if not _TIME.fullmatch(item.text):
-                source.refuse(f"{shown(item)} is no action", item.line, "an action is (name object ...)")
+                source.refuse(f"{format_expression(item)} is no action", item.line, "an action is (name object ...)")
             time = float(item.text[:-1])
             if time <= last:
                 source.refuse("actions at the same time are not supported", item.line, "order them")
             last = time
             continue
         if not item.items or not all(isinstance(part, Word) for part in item.items):
-            source.refuse(f"{shown(item)} is no action", item.line, "an action is (name object ...)")
+            source.refuse(f"{format_expression(item)} is no action", item.line, "an action is (name object ...)")
         words = [part.text for part in item.items if isinstance(part, Word)]
         actions.append(PlanAction(words[0], tuple(words[1:]), item.line))
         if len(actions) > ACTIONS_MAX:

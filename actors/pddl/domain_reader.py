@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from actors.files.suggestions import near
 from actors.pddl.domain import OBJECT, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem
-from actors.pddl.expressions import Expression, Form, PddlFile, Word, read_expressions, shown
-from actors.pddl.formulas import SUPPORTED, FormulaScope, function_named
+from actors.pddl.expressions import Expression, Form, PddlFile, Word, format_expression, read_expressions
+from actors.pddl.formulas import SUPPORTED, FormulaScope, function_name
 from actors.values.given import PddlTexts
 
 _REQUIREMENTS = frozenset(
@@ -46,7 +46,7 @@ ARITY_MAX = 100
 def read_domain(text: str, name: str) -> PddlDomain:
     """Return the domain in a text; `name` is its file. Raises `UsageProblem`, a line with the place."""
     source = PddlFile(name)
-    title, sections = _defined(text, source, "domain")
+    title, sections = _read_definition(text, source, "domain")
     once = (":requirements", ":types", ":constants", ":predicates", ":functions")
     by_head = _by_head(sections, source, once, ":action")
     _check_requirements(by_head, source)
@@ -70,7 +70,7 @@ def read_domain(text: str, name: str) -> PddlDomain:
 def read_problem(text: str, name: str, domain: PddlDomain) -> PddlProblem:
     """Return the problem in a text; `name` is its file. Raises `UsageProblem`, a line with the place."""
     source = PddlFile(name)
-    title, sections = _defined(text, source, "problem")
+    title, sections = _read_definition(text, source, "problem")
     heads = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
     by_head = _by_head(sections, source, heads, "")
     _check_requirements(by_head, source)
@@ -85,7 +85,7 @@ def read_problem(text: str, name: str, domain: PddlDomain) -> PddlProblem:
     return PddlProblem(title, scope.objects, initial, scope.condition(goal.items[1]))
 
 
-def _defined(text: str, source: PddlFile, kind: str) -> tuple[str, Sequence[Form]]:
+def _read_definition(text: str, source: PddlFile, kind: str) -> tuple[str, Sequence[Form]]:
     """Return the name and the sections of `(define (KIND NAME) ...)`."""
     expressions = read_expressions(text, source)
     hint = f"a {kind} begins with (define ({kind} NAME)"
@@ -93,16 +93,20 @@ def _defined(text: str, source: PddlFile, kind: str) -> tuple[str, Sequence[Form
         source.refuse("the file is empty", hint=hint)
     first, *others = expressions
     if not isinstance(first, Form) or first.head != "define" or len(first.items) < 2:
-        source.refuse(f"{shown(first)} is no (define ...)", first.line, hint)
+        source.refuse(f"{format_expression(first)} is no (define ...)", first.line, hint)
     title = first.items[1]
     if not isinstance(title, Form) or title.head != kind or not all(isinstance(item, Word) for item in title.items):
-        source.refuse(f"{shown(title)} is no ({kind} NAME)", title.line, hint)
+        source.refuse(f"{format_expression(title)} is no ({kind} NAME)", title.line, hint)
     if others:
-        source.refuse(f"{shown(others[0])} stands after the end of the {kind}", others[0].line, "look for a ) too many")
+        source.refuse(
+            f"{format_expression(others[0])} stands after the end of the {kind}",
+            others[0].line,
+            "look for a ) too many",
+        )
     forms = []
     for item in first.items[2:]:
         if not isinstance(item, Form) or not item.head:
-            source.refuse(f"{shown(item)} is no section of a {kind}", item.line, "a section is (:name ...)")
+            source.refuse(f"{format_expression(item)} is no section of a {kind}", item.line, "a section is (:name ...)")
         forms.append(item)
     return " ".join(item.text for item in title.items[1:] if isinstance(item, Word)), forms
 
@@ -114,7 +118,7 @@ def _by_head(
     by_head = defaultdict[str, list[Form]](list)
     for form in sections:
         if form.head not in (*known, repeated):
-            name = shown(form.items[0])
+            name = format_expression(form.items[0])
             if form.head in _SECTIONS_REFUSED:
                 source.refuse(f"`{name}` is not supported", form.line, SUPPORTED)
             source.refuse(f"the section `{name}` is unknown here", form.line, near(form.head, (*known, repeated)))
@@ -127,7 +131,7 @@ def _by_head(
 def _check_requirements(by_head: Mapping[str, Sequence[Form]], source: PddlFile) -> None:
     for form in by_head.get(":requirements", ()):
         for item in form.items[1:]:
-            name = shown(item)
+            name = format_expression(item)
             if name in _REFUSED:
                 source.refuse(f"the requirement `{name}` is not supported", item.line, SUPPORTED)
             if name not in _REQUIREMENTS and name not in _WIDER:
@@ -135,19 +139,19 @@ def _check_requirements(by_head: Mapping[str, Sequence[Form]], source: PddlFile)
                 source.refuse(f"the requirement `{name}` is unknown", item.line, close or SUPPORTED)
 
 
-def _typed(items: Sequence[Expression], source: PddlFile) -> Iterator[tuple[Word, Word | None]]:
+def _read_typed_names(items: Sequence[Expression], source: PddlFile) -> Iterator[tuple[Word, Word | None]]:
     """Yield the names of a typed list, each with its type, or None where it has none."""
     names: list[Word] = []
     rest = iter(items)
     for item in rest:
         if isinstance(item, Form):
-            source.refuse(f"{shown(item)} stands in a list of names", item.line)
+            source.refuse(f"{format_expression(item)} stands in a list of names", item.line)
         if not item.text.startswith("-"):
             names.append(item)
             continue
         kind = next(rest, None) if item.text == "-" else Word(item.text[1:], item.line)
         if isinstance(kind, Form):
-            what = "`either`" if kind.head == "either" else shown(kind)
+            what = "`either`" if kind.head == "either" else format_expression(kind)
             source.refuse(f"{what} as a type is not supported", kind.line, "name one type")
         if kind is None or not names:
             source.refuse("a - without a name before it and a type after it", item.line)
@@ -159,12 +163,12 @@ def _typed(items: Sequence[Expression], source: PddlFile) -> Iterator[tuple[Word
 def _types(forms: Sequence[Form], source: PddlFile) -> dict[str, str]:
     above: dict[str, str] = {}
     for form in forms:
-        for name, kind in _typed(form.items[1:], source):
+        for name, kind in _read_typed_names(form.items[1:], source):
             parent = OBJECT if kind is None else kind.text
             if name.text == OBJECT:
                 continue
             if above.get(name.text, parent) != parent:
-                source.refuse(f"the type {shown(name)} is declared twice", name.line)
+                source.refuse(f"the type {format_expression(name)} is declared twice", name.line)
             above[name.text] = parent
         for parent in list(above.values()):
             above.setdefault(parent, OBJECT)
@@ -189,19 +193,21 @@ def _type_of(kind: Word | None, domain: PddlDomain, source: PddlFile) -> str:
     if kind is None or kind.text == OBJECT:
         return OBJECT
     if kind.text not in domain.supertypes:
-        source.refuse(f"the type {shown(kind)} is not declared", kind.line, near(kind.text, domain.supertypes))
+        source.refuse(
+            f"the type {format_expression(kind)} is not declared", kind.line, near(kind.text, domain.supertypes)
+        )
     return kind.text
 
 
 def _objects(forms: Sequence[Form], domain: PddlDomain, source: PddlFile, before: Mapping[str, str]) -> dict[str, str]:
     objects = dict(before)
     for form in forms:
-        for name, kind in _typed(form.items[1:], source):
+        for name, kind in _read_typed_names(form.items[1:], source):
             typed = _type_of(kind, domain, source)
             if name.text.startswith("?"):
-                source.refuse(f"{shown(name)} is a variable, not an object", name.line)
+                source.refuse(f"{format_expression(name)} is a variable, not an object", name.line)
             if objects.get(name.text, typed) != typed:
-                source.refuse(f"the object {shown(name)} is declared twice", name.line, "give it one type")
+                source.refuse(f"the object {format_expression(name)} is declared twice", name.line, "give it one type")
             objects[name.text] = typed
     return objects
 
@@ -210,11 +216,11 @@ def _parameters(
     form: Form, items: Sequence[Expression], domain: PddlDomain, source: PddlFile
 ) -> tuple[tuple[str, str], ...]:
     found: dict[str, str] = {}
-    for name, kind in _typed(items, source):
+    for name, kind in _read_typed_names(items, source):
         if not name.text.startswith("?"):
-            source.refuse(f"{shown(name)} is no variable", name.line, "a variable begins with ?")
+            source.refuse(f"{format_expression(name)} is no variable", name.line, "a variable begins with ?")
         if name.text in found:
-            source.refuse(f"the variable {shown(name)} stands twice", name.line)
+            source.refuse(f"the variable {format_expression(name)} stands twice", name.line)
         found[name.text] = _type_of(kind, domain, source)
     if len(found) > ARITY_MAX:
         source.refuse(f"{len(found):,} parameters; at most {ARITY_MAX} are read", form.line)
@@ -226,9 +232,11 @@ def _predicates(forms: Sequence[Form], domain: PddlDomain, source: PddlFile) -> 
     for form in forms:
         for item in form.items[1:]:
             if not isinstance(item, Form) or not item.head:
-                source.refuse(f"{shown(item)} is no predicate", item.line, "a predicate is (name ?x - type)")
+                source.refuse(
+                    f"{format_expression(item)} is no predicate", item.line, "a predicate is (name ?x - type)"
+                )
             if item.head in seen:
-                source.refuse(f"the predicate {shown(item.items[0])} is declared twice", item.line)
+                source.refuse(f"the predicate {format_expression(item.items[0])} is declared twice", item.line)
             seen.add(item.head)
             yield item.head, tuple(kind for _, kind in _parameters(item, item.items[1:], domain, source))
 
@@ -239,7 +247,7 @@ def _functions(forms: Sequence[Form], source: PddlFile) -> Iterator[str]:
         for item in form.items[1:]:
             if isinstance(item, Form):
                 if not item.head:
-                    source.refuse(f"{shown(item)} is no function", item.line)
+                    source.refuse(f"{format_expression(item)} is no function", item.line)
                 yield item.head
 
 
@@ -252,10 +260,10 @@ def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
     for key in rest:
         value = next(rest, None)
         if not isinstance(key, Word) or key.text not in (":parameters", ":precondition", ":effect"):
-            source.refuse(f"`{shown(key)}` in an action is not supported", key.line, SUPPORTED)
+            source.refuse(f"`{format_expression(key)}` in an action is not supported", key.line, SUPPORTED)
         if value is None or key.text in parts:
             why = "has no value" if value is None else "stands twice"
-            source.refuse(f"{key.text} of the action {shown(name)} {why}", key.line)
+            source.refuse(f"{key.text} of the action {format_expression(name)} {why}", key.line)
         parts[key.text] = value
     listed = parts.get(":parameters", Form((), form.line))
     if isinstance(listed, Word):
@@ -270,7 +278,7 @@ def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
 def _initial(items: Sequence[Expression], scope: FormulaScope) -> Iterator[Atom]:
     """Yield the atoms that hold at the beginning; what is said not to hold does not hold anyway."""
     for item in items:
-        if isinstance(item, Form) and item.head == "=" and function_named(item) in scope.domain.functions:
+        if isinstance(item, Form) and item.head == "=" and function_name(item) in scope.domain.functions:
             continue
         for literal in _single(item, scope):
             if literal.positive:

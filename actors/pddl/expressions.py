@@ -102,11 +102,13 @@ def _parts(text: str) -> Iterator[str]:
             yield part
 
 
-def shown(expression: Expression) -> str:
+def format_expression(expression: Expression) -> str:
     """Return an expression as PDDL for a message, shortened."""
     match expression:
         case Word():
             return printable(expression.text)
         case Form():
-            text = f"({' '.join(map(shown, expression.items[:8]))}{' …' if len(expression.items) > 8 else ''})"
+            text = (
+                f"({' '.join(map(format_expression, expression.items[:8]))}{' …' if len(expression.items) > 8 else ''})"
+            )
             return printable(text)

@@ -6,7 +6,7 @@ from typing import Never
 
 from actors.files.suggestions import near
 from actors.pddl.domain import EQUAL, OBJECT, Atom, ConditionalEffect, Effect, Literal, PddlDomain
-from actors.pddl.expressions import Expression, Form, PddlFile, Word, shown
+from actors.pddl.expressions import Expression, Form, PddlFile, Word, format_expression
 
 SUPPORTED = "supported: typed STRIPS, negative conditions, =, `when`, `oneof`"
 """The hint of every refusal of a part of PDDL that is not supported."""
@@ -83,7 +83,9 @@ class FormulaScope:
             self._refuse_head(form)
         terms = form.items[1:]
         if len(terms) != len(types):
-            self.source.refuse(f"{shown(form)} has {len(terms)} terms, and {form.head} takes {len(types)}", form.line)
+            self.source.refuse(
+                f"{format_expression(form)} has {len(terms)} terms, and {form.head} takes {len(types)}", form.line
+            )
         return Atom(form.head, tuple(map(self._term, terms, types)))
 
     def _changed(self, expression: Expression) -> Atom:
@@ -95,7 +97,7 @@ class FormulaScope:
 
     def _negated(self, form: Form, read: Callable[[Expression], Atom] | None = None) -> Atom:
         if len(form.items) != 2:
-            self.source.refuse(f"{shown(form)}: `not` takes one atom", form.line)
+            self.source.refuse(f"{format_expression(form)}: `not` takes one atom", form.line)
         inner = self._form(form.items[1])
         if inner.head in ("and", "not") and inner.head not in self.domain.predicates:
             self.source.refuse(f"`not` before `{inner.head}` is not supported", inner.line, SUPPORTED)
@@ -108,38 +110,40 @@ class FormulaScope:
 
     def _is_cost(self, form: Form) -> bool:
         """Return whether a form only counts a cost, which decides nothing about whether a plan is valid."""
-        return len(form.items) == 3 and function_named(form) in self.domain.functions
+        return len(form.items) == 3 and function_name(form) in self.domain.functions
 
     def _term(self, item: Expression, wanted: str) -> str:
         if isinstance(item, Form):
-            self.source.refuse(f"{shown(item)} stands where an object or a variable is needed", item.line)
+            self.source.refuse(f"{format_expression(item)} stands where an object or a variable is needed", item.line)
         name = item.text
         known = self.variables if name.startswith("?") else self.objects
         kind = known.get(name)
         if kind is None:
             what = "variable" if name.startswith("?") else "object"
-            self.source.refuse(f"{shown(item)} is no {what} here", item.line, near(name, known))
+            self.source.refuse(f"{format_expression(item)} is no {what} here", item.line, near(name, known))
         if not (self.domain.is_a(kind, wanted) or self.domain.is_a(wanted, kind)):
-            self.source.refuse(f"{shown(item)} has the type {kind}, and {wanted} is needed", item.line)
+            self.source.refuse(f"{format_expression(item)} has the type {kind}, and {wanted} is needed", item.line)
         return name
 
     def _form(self, expression: Expression) -> Form:
         if isinstance(expression, Word):
-            self.source.refuse(f"{shown(expression)} stands where a ( is needed", expression.line)
+            self.source.refuse(f"{format_expression(expression)} stands where a ( is needed", expression.line)
         return expression
 
     def _refuse_head(self, form: Form) -> Never:
         name = form.head
         if not name:
-            self.source.refuse(f"{shown(form)} does not begin with a name", form.line)
+            self.source.refuse(f"{format_expression(form)} does not begin with a name", form.line)
         if name in _OUTSIDE:
             self.source.refuse(f"`{name}` is not supported", form.line, SUPPORTED)
         self.source.refuse(
-            f"the predicate {shown(form.items[0])} is not declared", form.line, near(name, self.domain.predicates)
+            f"the predicate {format_expression(form.items[0])} is not declared",
+            form.line,
+            near(name, self.domain.predicates),
         )
 
 
-def function_named(form: Form) -> str:
+def function_name(form: Form) -> str:
     """Return the name of the function in `(= F VALUE)` or `(increase F VALUE)`; an empty text where none stands."""
     function = form.items[1] if len(form.items) > 1 else None
     return function.head if isinstance(function, Form) else function.text if function else ""

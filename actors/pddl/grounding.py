@@ -69,7 +69,7 @@ class GroundAction(NamedTuple):
 
     def changed(self) -> frozenset[Atom]:
         """Return the atoms that it may add or delete."""
-        return frozenset(_changed(self.effect))
+        return frozenset(_changed_atoms(self.effect))
 
     def outcomes(self, state: AbstractSet[Atom]) -> list[AtomChange]:
         """Return what it may change in a state, each different change once.
@@ -100,12 +100,12 @@ def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) 
     return ""
 
 
-def grounded(action: PlanAction, domain: PddlDomain) -> GroundAction:
+def ground_action(action: PlanAction, domain: PddlDomain) -> GroundAction:
     """Return an action that the problem has (`invalidity_of` says nothing against it) with its objects."""
     schema = domain.actions[action.name]
     values = dict(zip((name for name, _ in schema.parameters), action.arguments, strict=True))
-    condition = tuple(literal for literal in _bound(schema.condition, values) if not _always(literal))
-    return GroundAction(action, schema, condition, _bound_effect(schema.effect, values))
+    condition = tuple(literal for literal in _bind_literals(schema.condition, values) if not _always(literal))
+    return GroundAction(action, schema, condition, _bind_effect(schema.effect, values))
 
 
 def holds(literal: Literal, state: AbstractSet[Atom]) -> bool:
@@ -119,18 +119,18 @@ def _always(literal: Literal) -> bool:
     return literal.atom.predicate == EQUAL and holds(literal, frozenset())
 
 
-def _bound(literals: tuple[Literal, ...], values: Mapping[str, str]) -> tuple[Literal, ...]:
+def _bind_literals(literals: tuple[Literal, ...], values: Mapping[str, str]) -> tuple[Literal, ...]:
     return tuple(literal.bound(values) for literal in literals)
 
 
-def _bound_effect(effect: Effect, values: Mapping[str, str]) -> Effect:
+def _bind_effect(effect: Effect, values: Mapping[str, str]) -> Effect:
     return Effect(
-        _bound(effect.literals, values),
+        _bind_literals(effect.literals, values),
         tuple(
-            ConditionalEffect(_bound(each.condition, values), _bound_effect(each.effect, values))
+            ConditionalEffect(_bind_literals(each.condition, values), _bind_effect(each.effect, values))
             for each in effect.conditional
         ),
-        tuple(tuple(_bound_effect(each, values) for each in choice) for choice in effect.choices),
+        tuple(tuple(_bind_effect(each, values) for each in choice) for choice in effect.choices),
     )
 
 
@@ -143,13 +143,13 @@ def _conditionals(effect: Effect) -> Iterator[ConditionalEffect]:
             yield from _conditionals(way)
 
 
-def _changed(effect: Effect) -> Iterator[Atom]:
+def _changed_atoms(effect: Effect) -> Iterator[Atom]:
     yield from (literal.atom for literal in effect.literals)
     for each in effect.conditional:
-        yield from _changed(each.effect)
+        yield from _changed_atoms(each.effect)
     for choice in effect.choices:
         for way in choice:
-            yield from _changed(way)
+            yield from _changed_atoms(way)
 
 
 def _alternatives(effect: Effect, state: AbstractSet[Atom]) -> list[tuple[Literal, ...]]:

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from actors.pddl.domain import EQUAL, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.grounding import TooManyOutcomes, grounded, holds, invalidity_of
+from actors.pddl.grounding import TooManyOutcomes, ground_action, holds, invalidity_of
 
 REPAIRS_MAX = 3
 """The most actions that are suggested for one failure."""
@@ -42,7 +42,7 @@ def state_after(actions: Sequence[PlanAction], domain: PddlDomain, problem: Pddl
     """Return the state after actions that the problem has; None where their outcomes leave more than one."""
     state = set(problem.initial)
     for action in actions:
-        changes = grounded(action, domain).outcomes(state)
+        changes = ground_action(action, domain).outcomes(state)
         if len(changes) != 1:
             return None
         # In place: a copy of a large state for each action of a long plan takes seconds.
@@ -83,7 +83,7 @@ class _Search:
 
     def by(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
         """Yield what an action does about a literal: with the first objects with which it runs, if there are such."""
-        for effect in _made(schema.effect):
+        for effect in _sure_effects(schema.effect):
             if effect.positive is not literal.positive or effect.atom.predicate != literal.atom.predicate:
                 continue
             values = self._unified(effect.atom, literal.atom, {}, schema)
@@ -97,7 +97,7 @@ class _Search:
     def _enough(self, action: PlanAction) -> bool:
         """Return whether nothing is lacking after each outcome; not so for an action with too many outcomes."""
         try:
-            changes = grounded(action, self.domain).outcomes(self.state)
+            changes = ground_action(action, self.domain).outcomes(self.state)
         except TooManyOutcomes:
             return False
         after = (change.applied_to(self.state) for change in changes)
@@ -141,7 +141,7 @@ class _Search:
                 continue
             action = PlanAction(schema.name, tuple(now[name] for name in kinds))
             typed = not invalidity_of(action, self.domain, self.problem)
-            if typed and grounded(action, self.domain).applicable_in(self.state):
+            if typed and ground_action(action, self.domain).applicable_in(self.state):
                 yield now
 
     def _of(self, predicate: str) -> list[Atom]:
@@ -160,7 +160,7 @@ class _Search:
         return self._objects[kind]
 
 
-def _made(effect: Effect) -> Iterator[Literal]:
+def _sure_effects(effect: Effect) -> Iterator[Literal]:
     """Yield the literals that an effect makes in every case."""
     added = {literal.atom for literal in effect.literals if literal.positive}
     yield from (literal for literal in effect.literals if literal.positive or literal.atom not in added)

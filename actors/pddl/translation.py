@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Never
 
 from actors.pddl.domain import EQUAL, Atom, Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.grounding import AtomChange, GroundAction, TooManyOutcomes, grounded, holds, invalidity_of
+from actors.pddl.grounding import AtomChange, GroundAction, TooManyOutcomes, ground_action, holds, invalidity_of
 from actors.plans.plan import NEVER, NamedOutcome, Plan, Step
 from runtime.core.errors import UsageProblem
 
@@ -78,7 +78,7 @@ def translate(domain: PddlDomain, problem: PddlProblem, actions: Sequence[PlanAc
     for action in actions:
         if invalid_action := invalidity_of(action, domain, problem):
             break
-        steps.append(grounded(action, domain))
+        steps.append(ground_action(action, domain))
     goal = () if invalid_action else problem.goal
     progression = _Progression(domain, problem, steps, goal)
     progression.run()
@@ -109,14 +109,14 @@ class _Progression:
         for index, step in enumerate(self.steps):
             ready = frozenset(state for state in states if step.applicable_in(state))
             if followed and not ready and self.first_inapplicable is None:
-                self.first_inapplicable, self.missing = index, _lacking(step.condition, states)
+                self.first_inapplicable, self.missing = index, _fewest_lacking(step.condition, states)
             states = self._after(step, ready or states)
             if len(states) > STATES_MAX:
                 if any(later.effect_condition_atoms() for later in self.steps[index + 1 :]):
                     self._refuse(step, f"leads to more than {STATES_MAX:,} states", "check a shorter plan")
                 states, followed = frozenset((self.initial,)), False
         if followed and self.first_inapplicable is None:
-            self.missing = _lacking(self.goal, states)
+            self.missing = _fewest_lacking(self.goal, states)
 
     def _after(self, step: GroundAction, states: States) -> States:
         """Note what a step does in these states, and return those after it, or the first that are too many."""
@@ -144,7 +144,7 @@ class _Progression:
         raise UsageProblem(f"the action {step.action} {cause}", place=place, hint=hint)
 
 
-def _lacking(literals: Iterable[Literal], states: States) -> tuple[str, ...]:
+def _fewest_lacking(literals: Iterable[Literal], states: States) -> tuple[str, ...]:
     """Return what does not hold, in the state in which that is least."""
     lists = ([literal for literal in literals if not holds(literal, state)] for state in states)
     found = min((sorted(map(str, lacking)) for lacking in lists), key=lambda names: (len(names), names))
@@ -154,7 +154,7 @@ def _lacking(literals: Iterable[Literal], states: States) -> tuple[str, ...]:
 def _plan(problem: PddlProblem, progression: _Progression, ids: Sequence[str]) -> tuple[Plan, dict[str, int]]:
     # Where a trace may leave the order, reaching the goal early is not enough: each action must run.
     counted = any(len(cases) > 1 or len(cases[0].changes) > 1 for cases in progression.cases)
-    absent = _negated(progression)
+    absent = _negated_atoms(progression)
     steps: list[Step] = []
     numbers: dict[str, int] = {}
     for index, (action, cases) in enumerate(zip(progression.steps, progression.cases, strict=True)):
@@ -162,7 +162,9 @@ def _plan(problem: PddlProblem, progression: _Progression, ids: Sequence[str]) -
             step_id = f"{ids[index]} case {number}" if len(cases) > 1 else ids[index]
             numbers[step_id] = index
             made = _step(step_id, (*action.condition, *case.when), case.changes, absent)
-            steps.append(_counted(made, index) if counted else _after_step(made, ids[index - 1] if index else None))
+            steps.append(
+                _add_count_tokens(made, index) if counted else _after_step(made, ids[index - 1] if index else None)
+            )
     initial = {ALWAYS, *map(str, progression.initial), *map(_absence, absent - progression.initial)}
     goal = set(map(str, progression.goal))
     if counted:
@@ -178,7 +180,7 @@ def _plan(problem: PddlProblem, progression: _Progression, ids: Sequence[str]) -
     return plan, numbers
 
 
-def _negated(progression: _Progression) -> set[Atom]:
+def _negated_atoms(progression: _Progression) -> set[Atom]:
     """Return the atoms whose absence some condition needs."""
     conditions = [progression.goal]
     for step, cases in zip(progression.steps, progression.cases, strict=True):
@@ -218,7 +220,7 @@ def _place(index: int) -> str:
     return f"at action {index + 1}"
 
 
-def _counted(step: Step, index: int) -> Step:
+def _add_count_tokens(step: Step, index: int) -> Step:
     """Return the step with the tokens that count actions in place of a dependency."""
     here, there = frozenset((_place(index),)), frozenset((_place(index + 1),))
     return step._replace(

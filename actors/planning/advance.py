@@ -7,7 +7,7 @@ from actors.planning import question_rules, rules
 from actors.planning.early_ends import park_for_cut
 from actors.planning.events import PlanningEvent, RunFinished
 from actors.planning.state import State
-from actors.planning.strategy_view import change_of, ended, tree_of
+from actors.planning.strategy_view import change_of, end_with_best, tree_of
 from actors.run import ending
 from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, Rule, Scope
 from actors.search.strategies.tree import SearchTree
@@ -58,11 +58,11 @@ def decide(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEvent 
                 tree = tree_of(state, strategy)
             event = function(state, tree)
         if event is not None:
-            return _finished(event, tree) if isinstance(event, ending.RunFinished) else event
+            return _finish_run(event, tree) if isinstance(event, ending.RunFinished) else event
     return None
 
 
-def _finished(event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
+def _finish_run(event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
     """Return the run's end; where the search compares branches, with the one whose result is the best."""
     end = RunFinished.of(event)
-    return end if tree is None else ended(tree, end)
+    return end if tree is None else end_with_best(tree, end)

@@ -40,7 +40,7 @@ from actors.run.reminder_events import ClarificationEscalated, ClarificationRemi
 from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.run.withdrawal import without_work
-from actors.search.progress import BranchProgress, Phase, Slot, cleared, mark, new_round, redo, start
+from actors.search.progress import BranchProgress, Phase, Slot, cleared_steps, mark, new_round, redo, start
 from runtime.core.copies import changed, without
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _same_view(before: State, after: State, branch: Branch) -> bool:
     )
 
 
-def opened(state: State, branch: Branch, event: BranchOpened) -> State:
+def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
     """Return the state with a new branch, which starts from artifacts of its parent, `branch`, or from none.
 
     If the parent was about to go back, the new branch goes back instead: the reason and the counts after that step are
@@ -152,10 +152,10 @@ def opened(state: State, branch: Branch, event: BranchOpened) -> State:
             inherited=branch.inherited + branch.calls,
         )
         if event.anew:
-            fresh = begun_anew(fresh)
+            fresh = restart_round(fresh)
     revision = branch.to_revise
     if event.parent is not None and revision is not None and revision.node is not None and not branch.pruned:
-        node = state.sent_back(branch, revision.node, cleared(graph, revision.targets))
+        node = state.sent_back(branch, revision.node, cleared_steps(graph, revision.targets))
         fresh = changed(fresh, replans=(*fresh.replans, revision.node))
         branch = changed(branch, to_revise=None, progress=mark(branch.progress, node.step, Phase.AGAIN))
         state = changed(state, nodes={**state.nodes, revision.node: node}, branches=with_branch(state.branches, branch))
@@ -173,7 +173,7 @@ def _unset(slot: Slot) -> Slot:
     return changed(slot, phase=Phase.IDLE, accepted=None)
 
 
-def pruned(state: State, branch: Branch, event: BranchPruned) -> State:
+def prune_branch(state: State, branch: Branch, event: BranchPruned) -> State:
     """Return the state with a branch ended and its work withdrawn."""
     nodes = {name for name in state.in_use if state.nodes[name].branch == branch.number}
     undecided = [name for name in nodes if state.nodes[name].status == "pending"]
@@ -187,7 +187,7 @@ def pruned(state: State, branch: Branch, event: BranchPruned) -> State:
     )
 
 
-def begun_anew(branch: Branch) -> Branch:
+def restart_round(branch: Branch) -> Branch:
     """Return a branch at the start of a round: its counts are reset, and its history is empty."""
     return changed(branch, progress=new_round(branch.progress), history=())
 
@@ -197,11 +197,11 @@ def in_new_round(state: State, branch: Branch, event: Revised) -> tuple[Branch, 
 
     If a requirement has changed, the other branches go back to the same steps.
     """
-    others = [other if event.branch is not None else _sent_back(state, other, event) for other in state.branches]
-    return tuple([branch if other.number == branch.number else begun_anew(other) for other in others])
+    others = [other if event.branch is not None else _send_back(state, other, event) for other in state.branches]
+    return tuple([branch if other.number == branch.number else restart_round(other) for other in others])
 
 
-def _sent_back(state: State, branch: Branch, event: Revised) -> Branch:
+def _send_back(state: State, branch: Branch, event: Revised) -> Branch:
     if branch.pruned:
         return branch
     return changed(
@@ -212,7 +212,7 @@ def _sent_back(state: State, branch: Branch, event: Revised) -> Branch:
     )
 
 
-def used_elsewhere(state: State, branch: Branch) -> frozenset[str]:
+def nodes_of_other_branches(state: State, branch: Branch) -> frozenset[str]:
     """Return the nodes that the other branches have accepted."""
     others = (other for other in state.branches if other.number != branch.number and not other.pruned)
     slots = (slot for other in others for slot in other.progress.values())

@@ -7,7 +7,7 @@ from typing import Any, assert_never
 from actors.handlers.briefs import CallOptions, GenerationBrief, JudgementBrief
 from actors.planning.config import RunConfig
 from actors.planning.events import ClassificationRequested, GenerationRequested, JudgementRequested, PlanningCall
-from actors.planning.prompt_context import context_for, failure_context, rendered, rendered_failure
+from actors.planning.prompt_context import context_for, failure_context, render_failure_prompt, render_prompt
 from actors.planning.state import Branch, PlanningState, State
 from actors.policy.cause import CLASSIFIER
 from actors.run.ids import child_run
@@ -52,7 +52,7 @@ def brief_for(state: PlanningState, work: Work) -> Brief:
             if state.config.child_of(step) is not None:
                 return child_brief(state, branch, request)
             context = context_for(state, branch, step)
-            prompt = rendered(state, branch, step, context)
+            prompt = render_prompt(state, branch, step, context)
             return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
         case JudgementRequested():
             artifact = state.nodes[request.node].artifact
@@ -62,7 +62,7 @@ def brief_for(state: PlanningState, work: Work) -> Brief:
         case ClassificationRequested():
             branch = state.branch_of(request.node)
             context = failure_context(state, branch, request.node)
-            prompt = rendered_failure(state, branch, request.node, context)
+            prompt = render_failure_prompt(state, branch, request.node, context)
             return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
         case WaitRequested() | ClarificationRequested():
             return request
@@ -80,7 +80,7 @@ def child_brief(state: State, branch: Branch, request: GenerationRequested) -> C
     assert pinned is not None
     context = context_for(state, branch, request.step)
     more = (context.dependencies, context.retry, context.escalation, context.user_texts[1:], context.clarifications)
-    problem = rendered(state, branch, request.step, context).user if any(more) else state.specification
+    problem = render_prompt(state, branch, request.step, context).user if any(more) else state.specification
     return ChildBrief(
         run=child_run(state.run.run_id, request.node),
         request_id=request.request_id,

@@ -7,11 +7,11 @@ from actors.planning.events import VerdictReached
 from actors.planning.given_plans import PLAN
 from actors.planning.meaning import meaning
 from actors.planning.state import Branch, Node, State
-from actors.policy.belief_choice import counted_calls
+from actors.policy.belief_choice import count_calls
 from actors.policy.decision import Decision, summary
 from actors.policy.table import BacktrackLevel
 from actors.run import ending
-from actors.run.calls import cut_verdict, text_under_limit
+from actors.run.calls import reject_cut_artifact, text_under_limit
 from actors.run.ending import NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD, Outcome
 from actors.run.parking import RunParked
 from actors.search.graph import Graph
@@ -34,10 +34,10 @@ def not_worth_it(state: State, node: Node, decision: Decision) -> ending.RunFini
     assert decision.weighing is not None
     assert node.verdict is not None
     best = decision.weighing.options[0]
-    move, calls = " ".join((best.move, *best.targets)), counted_calls(best.calls)
+    move, calls = " ".join((best.move, *best.targets)), count_calls(best.calls)
     least = state.run.ledger.limits.stop_below
     chance = f"the best move left, {move}, has a chance of {best.chance:.1%} in {calls}, less than {least:g} a call"
-    return _ended(f"{NOT_WORTH_IT}: {chance}; {summary(decision, node.verdict)}")
+    return _end_run(f"{NOT_WORTH_IT}: {chance}; {summary(decision, node.verdict)}")
 
 
 def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bool:
@@ -63,28 +63,28 @@ def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bo
     return sum(meaning(artifact, plan=is_plan) == own for artifact in rejected) >= REPEATS_MAX
 
 
-def stuck(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
+def end_stuck_run(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
     """End the run because its model repeats itself; None while the answer to an open question may change that."""
     if state.run.open_questions:
         return None
     assert node.verdict is not None
-    return _ended(f"{STUCK}: {node.step} was written {REPEATS_MAX} times alike; {summary(decision, node.verdict)}")
+    return _end_run(f"{STUCK}: {node.step} was written {REPEATS_MAX} times alike; {summary(decision, node.verdict)}")
 
 
-def used_up(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run because its deterministic model has nothing new to write; None as for `stuck`."""
+def end_used_up_run(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
+    """End the run because its deterministic model has nothing new to write; None as for `end_stuck_run`."""
     if state.run.open_questions:
         return None
     assert node.verdict is not None
     cause = f"the model {state.config.model} always writes the same for the same prompt"
-    return _ended(f"{STUCK_FOR_GOOD}: {cause}; {summary(decision, node.verdict)}")
+    return _end_run(f"{STUCK_FOR_GOOD}: {cause}; {summary(decision, node.verdict)}")
 
 
-def _ended(why: str) -> ending.RunFinished:
+def _end_run(why: str) -> ending.RunFinished:
     return ending.RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
 
 
-def asked_no_more(state: State, branch: Branch) -> frozenset[str]:
+def steps_not_asked_again(state: State, branch: Branch) -> frozenset[str]:
     """Return the steps for which a deterministic model has repeated an artifact already, from the same parents.
 
     Its reply depends on the number of rejections, so one repeat shows that further rejections change nothing.
@@ -136,7 +136,7 @@ def reject_cut(state: State, name: str) -> VerdictReached | None:
     if node.artifact is None or not node.artifact.ended_early:
         return None
     step = state.config.steps[node.step]
-    verdict = cut_verdict(node.artifact, step.guard, step.output_tokens_max)
+    verdict = reject_cut_artifact(node.artifact, step.guard, step.output_tokens_max)
     return VerdictReached(node=name, at=state.run.now, elapsed=0.0, verdict=verdict)
 
 
@@ -161,7 +161,7 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
     """Tell whether nothing is decided about a rejected node before a person has resumed the run."""
     if not is_cut(node) or node.node in state.forgiven:
         return False
-    cut_replies = [each for each in _cut_in_visit(state, branch, node) if each not in state.forgiven]
+    cut_replies = [each for each in _cut_nodes_in_visit(state, branch, node) if each not in state.forgiven]
     return len(cut_replies) >= CUTS_MAX
 
 
@@ -170,7 +170,7 @@ def in_same_visit(state: State, branch: Branch, node: Node, decision: Decision) 
 
     So it is where no attempt is left: other steps are not to blame.
     """
-    if not is_cut(node) or state.forgiven.isdisjoint(_cut_in_visit(state, branch, node)):
+    if not is_cut(node) or state.forgiven.isdisjoint(_cut_nodes_in_visit(state, branch, node)):
         return decision
     again = {"level": BacktrackLevel.LOCAL_RETRY, "targets": (node.step,), "wanted": None}
     return decision.model_copy(update=again)
@@ -183,7 +183,7 @@ def is_cut(node: Node) -> bool:
     return any(finding.code in (Code.CUT, Code.FILTERED) for finding in node.verdict.errors)
 
 
-def _cut_in_visit(state: State, branch: Branch, node: Node) -> list[str]:
+def _cut_nodes_in_visit(state: State, branch: Branch, node: Node) -> list[str]:
     attempts = state.attempts_at(branch, node.step)
     return [each.node for each in attempts if each.visit == node.visit and is_cut(each)]
 

@@ -9,9 +9,9 @@ from actors.planning.branches import (
     branch_about,
     drop_work,
     in_new_round,
-    opened,
-    pruned,
-    used_elsewhere,
+    nodes_of_other_branches,
+    open_branch,
+    prune_branch,
     with_view,
     with_views,
 )
@@ -34,15 +34,15 @@ from actors.planning.events import (
     RunStarted,
     VerdictReached,
 )
-from actors.planning.given_plans import content_made
+from actors.planning.given_plans import make_content
 from actors.planning.ids import visit_and_attempt
 from actors.planning.planning_questions import of_verdict
-from actors.planning.prompt_context import explain, rejected_for
+from actors.planning.prompt_context import explain, rejection_codes
 from actors.planning.state import Branch, Node, PendingReplan, PlannedQuestion, State, with_branch
-from actors.policy.decision import Decision, remembered
+from actors.policy.decision import Decision, remember_failure
 from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
-from actors.run.calls import CallFailed, Settled, charged
+from actors.run.calls import CallFailed, Settled, calls_charged
 from actors.run.evolve import CommonEvent
 from actors.run.fork_event import Forked
 from actors.run.fork_rules import OF_ORIGIN
@@ -71,7 +71,7 @@ _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
 """The template of new nodes: to set all fields of so large a value one by one takes five times as long."""
 
 
-def requested(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:
+def record_request(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:
     """Return the state after a call was asked for: with a node of its own if it is an attempt's first try."""
     taken, tries = branch.calls + event.calls, run.calls.tries
     if tries and event.call in tries:  # A further try of the same call.
@@ -99,7 +99,7 @@ def requested(state: State, run: Common, branch: Branch, event: PlanningCall) ->
     return changed(state, run=run, branches=with_branch(state.branches, branch), nodes=nodes, live=live)
 
 
-def reissued(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
+def record_reissue(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
     """Return the state after an earlier driver's call was asked for again: that one stays charged as unknown.
 
     A call of the run that this one was forked from counts in its branch from the beginning.
@@ -109,10 +109,10 @@ def reissued(state: State, run: Common, branch: Branch, event: RequestReissued) 
     return changed(state, run=run, branches=with_branch(state.branches, branch))
 
 
-def produced(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
+def record_artifact(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
     """Return the state after a reply became an artifact, to be judged next."""
     node, used = state.nodes[event.node], event.used
-    made = content_made(state, node.step, event.content, event.finish_reason)
+    made = make_content(state, node.step, event.content, event.finish_reason)
     artifact = Artifact(
         artifact_id=node.node,
         step=node.step,
@@ -148,21 +148,21 @@ def produced(state: State, run: Common, branch: Branch, event: ArtifactProduced)
     )
 
 
-def classified(state: State, run: Common, event: FailureClassified) -> State:
+def record_cause(state: State, run: Common, event: FailureClassified) -> State:
     """Return the state after a model said why a node was rejected, or nothing that is known."""
     node = state.nodes[event.node]
     node = changed(node, classification=event, used=node.used + event.used)
     return changed(state, run=run, nodes={**state.nodes, node.node: node})
 
 
-def failed(state: State, run: Common, branch: Branch, event: CallFailed) -> State:
+def record_failure(state: State, run: Common, branch: Branch, event: CallFailed) -> State:
     """Return the state after a try brought no reply: what comes next is decided by the tries before it."""
     reserved = state.run.calls.open[event.request_id].request.calls
-    branch = changed(branch, calls=branch.calls - reserved + charged(state.run.calls, event))
+    branch = changed(branch, calls=branch.calls - reserved + calls_charged(state.run.calls, event))
     return changed(state, run=run, branches=with_branch(state.branches, branch))
 
 
-def planned(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
+def planned_questions(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
     """Return the questions that a decision to ask means."""
     verdict = state.nodes[decision.node].verdict
     assert verdict is not None
@@ -171,14 +171,14 @@ def planned(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
     return tuple(PlannedQuestion(decision.node, decision.step, form, decision.rule) for form in forms)
 
 
-def asked(state: State, run: Common, branch: Branch, event: ClarificationRequested) -> State:
+def record_question(state: State, run: Common, branch: Branch, event: ClarificationRequested) -> State:
     """Return the state after a question was asked."""
     if event.review:
         return changed(state, run=run)
     return changed(state, run=run, branches=with_branch(state.branches, changed(branch, to_ask=branch.to_ask[1:])))
 
 
-def closed(state: State, run: Common, branch: Branch, event: ClosingEvent) -> State:
+def record_close(state: State, run: Common, branch: Branch, event: ClosingEvent) -> State:
     """Return the state after a question was closed; its step goes on when none of its questions is open any more."""
     before = state.run.questions[event.question_id]
     state = changed(state, run=run)
@@ -219,21 +219,21 @@ ApplyCommon = Callable[[State, Common, CommonEvent], State]
 """What `RunMachine.common` is."""
 
 
-def applied(common: ApplyCommon, state: State, run: Common, event: PlanningEvent) -> State:
+def apply_event(common: ApplyCommon, state: State, run: Common, event: PlanningEvent) -> State:
     """Return the state after an event; `run` is the common part after it, `common` serves what every kind has."""
     branch = branch_about(state, event)
-    after = _applied(common, state, run, branch, event)
+    after = _apply_to_branch(common, state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):
         after = changed(after, branch=branch.number)
     return with_view(state, event, after) if after.config.compares else after
 
 
-def _applied(common: ApplyCommon, state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
+def _apply_to_branch(common: ApplyCommon, state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
     match event:  # What happens at every step comes first.
         case GenerationRequested():
-            return requested(state, run, branch, event)
+            return record_request(state, run, branch, event)
         case ArtifactProduced():
-            return produced(state, run, branch, event)
+            return record_artifact(state, run, branch, event)
         case JudgementRequested():
             return changed(
                 state,
@@ -241,33 +241,33 @@ def _applied(common: ApplyCommon, state: State, run: Common, branch: Branch, eve
                 judgements={**state.judgements, event.request_id: event},
             )
         case VerdictReached():
-            return _judged(state, run, branch, event)
+            return _record_verdict(state, run, branch, event)
         case Decided():
-            return _decided(state, branch, event)
+            return _record_decision(state, branch, event)
         case ClassificationRequested():
-            return requested(state, run, branch, event)
+            return record_request(state, run, branch, event)
         case Revised():
-            return _revised(state, branch, event)
+            return _apply_replan(state, branch, event)
         case RunStarted():
             return state
         case RequestReissued():
-            return reissued(state, run, branch, event)
+            return record_reissue(state, run, branch, event)
         case FailureClassified():
-            return classified(state, run, event)
+            return record_cause(state, run, event)
         case CallFailed():
-            return failed(state, run, branch, event)
+            return record_failure(state, run, branch, event)
         case BranchOpened():
-            return opened(state, branch, event)
+            return open_branch(state, branch, event)
         case BranchPruned():
-            return pruned(state, branch, event)
+            return prune_branch(state, branch, event)
         case ClarificationRequested():
-            return asked(state, run, branch, event)
+            return record_question(state, run, branch, event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
-            return closed(state, run, branch, event)
+            return record_close(state, run, branch, event)
         case NoteTold() | RequirementTold():
             return with_message(state, run, event)
         case WaitEnded():
-            return _rested(state, run, event)
+            return _end_rest(state, run, event)
         case Settled():
             difference = event.used.calls - state.run.ledger.forfeited[event.request_id].calls
             branch = changed(branch, calls=branch.calls + difference)
@@ -280,14 +280,14 @@ def _applied(common: ApplyCommon, state: State, run: Common, branch: Branch, eve
                 after = changed(after, of_former_model=frozenset(after.nodes))
             return after if event.output_tokens_max is None else with_new_limit(after)
         case Forked():
-            return _forked(state, run, event)
+            return _start_fork(state, run, event)
         case RunResumed() if state.run.parked_cause == "reply":
             return forgive(changed(state, run=run))
         case _:
             return common(state, run, event)
 
 
-def started(event: RunStarted) -> State:
+def start_state(event: RunStarted) -> State:
     """Return the state after the first event."""
     config = read_config(event.pinned)
     state = State(
@@ -302,7 +302,7 @@ def started(event: RunStarted) -> State:
     return with_views(state)
 
 
-def _forked(state: State, run: Common, event: Forked) -> State:
+def _start_fork(state: State, run: Common, event: Forked) -> State:
     """Return the state of a fork at its beginning."""
     state = changed(state, run=run)
     if event.pinned:
@@ -312,7 +312,7 @@ def _forked(state: State, run: Common, event: Forked) -> State:
     return with_views(state)
 
 
-def _judged(state: State, run: Common, branch: Branch, event: VerdictReached) -> State:
+def _record_verdict(state: State, run: Common, branch: Branch, event: VerdictReached) -> State:
     node, passed = state.nodes[event.node], event.verdict.passed
     judgements = without(state.judgements, (event.request_id,))
     if event.node not in state.reviews and node.step in state.config.reviewed:
@@ -328,7 +328,7 @@ def _judged(state: State, run: Common, branch: Branch, event: VerdictReached) ->
         node,
         verdict=event.verdict,
         rejection_text="" if passed else explain(event.verdict),
-        rejected_for=codes if passed else codes | rejected_for(state, branch, node.step),
+        rejected_for=codes if passed else codes | rejection_codes(state, branch, node.step),
         status="accepted" if passed else "rejected",
     )
     return changed(
@@ -343,14 +343,14 @@ def _judged(state: State, run: Common, branch: Branch, event: VerdictReached) ->
     )
 
 
-def _decided(state: State, branch: Branch, event: Decided) -> State:
+def _record_decision(state: State, branch: Branch, event: Decided) -> State:
     decision = event.decision
     before = state.nodes[decision.node]
     node = changed(before, decision=decision)
     history = branch.history
     if before.decision is not None:  # Nobody answered the question that was decided on first; one failure counts once.
-        history = _forgotten(history, node.step)
-    history = (*history, *_remembered(state, branch, node, decision))
+        history = _forget_last_failure(history, node.step)
+    history = (*history, *_remember_failure(state, branch, node, decision))
     resting = state.resting
     match decision.level:
         case BacktrackLevel.LOCAL_RETRY:
@@ -365,7 +365,7 @@ def _decided(state: State, branch: Branch, event: Decided) -> State:
             branch = changed(branch, history=history, to_revise=revision)
         case BacktrackLevel.CLARIFY:
             progress = mark(branch.progress, decision.step, Phase.ASKED)
-            questions = planned(state, decision)
+            questions = planned_questions(state, decision)
             branch = changed(branch, history=history, progress=progress, to_ask=(*branch.to_ask, *questions))
         case BacktrackLevel.GIVE_UP:
             progress = mark(branch.progress, decision.step, Phase.STUCK)
@@ -376,25 +376,25 @@ def _decided(state: State, branch: Branch, event: Decided) -> State:
     return changed(state, nodes=nodes, resting=resting, branches=with_branch(state.branches, branch))
 
 
-def _remembered(state: State, branch: Branch, node: Node, decision: Decision) -> tuple[Past, ...]:
+def _remember_failure(state: State, branch: Branch, node: Node, decision: Decision) -> tuple[Past, ...]:
     """Return the decided failure as the history keeps it. What an earlier round asked for is not of this one."""
     if node.verdict is None or node.round != state.round:
         return ()
     came = came_again(state, branch, node, state.config.policy)
-    return (remembered(node.verdict, decision, state.config.graph, state.config.policy, came),)
+    return (remember_failure(node.verdict, decision, state.config.graph, state.config.policy, came),)
 
 
-def _forgotten(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:
+def _forget_last_failure(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:
     """Return the history without the step's last failure."""
     position = max((position for position, past in enumerate(history) if past.step == step), default=len(history))
     return (*history[:position], *history[position + 1 :])
 
 
-def _revised(state: State, branch: Branch, event: Revised) -> State:
+def _apply_replan(state: State, branch: Branch, event: Revised) -> State:
     """Unset what the replan clears, and withdraw all work on it; what it had reserved is unknown from now on."""
     graph, gone, new = state.config.graph, set(event.cleared), event.new_round
     of_all = event.branch is None
-    used = frozenset[str]() if of_all else used_elsewhere(state, branch)
+    used = frozenset[str]() if of_all else nodes_of_other_branches(state, branch)
     known = ((name, state.nodes[name]) for name in state.in_use)
     dead = {name for name, node in known if node.step in gone and (of_all or node.branch == branch.number)}
     void = (dead & state.live) - used
@@ -423,7 +423,7 @@ def _revised(state: State, branch: Branch, event: Revised) -> State:
     )
 
 
-def _rested(state: State, run: Common, event: WaitEnded) -> State:
+def _end_rest(state: State, run: Common, event: WaitEnded) -> State:
     wait = state.run.waits[event.request_id]
     if wait.node is None or wait.call in run.calls.tries:
         return changed(state, run=run)

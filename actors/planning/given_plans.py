@@ -10,10 +10,10 @@ from typing import Any
 
 from actors.planning.events import NeededAnswer, PlanningOutcome, RunFinished
 from actors.planning.state import State
-from actors.plans.mending import mended, replaced_findings, unbound_findings, with_given
+from actors.plans.mending import findings_of_replaced_keys, mend_plan, set_given_facts, unbound_findings
 from actors.plans.result_findings import unread_findings
 from actors.run.questions import ClarificationRequested
-from actors.values.artifacts import ended_early, indented_json
+from actors.values.artifacts import format_json, lacks_end
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.given import Given
 from actors.values.question_form import block
@@ -36,34 +36,34 @@ class Made:
     """The warnings about what the program has set."""
 
 
-def content_made(state: State, step: str, content: str, finish_reason: str) -> Made:
+def make_content(state: State, step: str, content: str, finish_reason: str) -> Made:
     """Return a reply as the content of its artifact.
 
     What is no plan, and a reply whose end is missing, is left as it is: the guard rejects it.
     """
-    if state.config.roles.get(step) != PLAN or ended_early(content, finish_reason):
+    if state.config.roles.get(step) != PLAN or lacks_end(content, finish_reason):
         return Made(content)
-    pair = _mended(content)
+    pair = _mend_plan(content)
     if state.given is None or pair is None:
         return Made(content) if pair is None else pair[1]
-    return _with_given(pair[0], state.given, pair[1]) or pair[1]
+    return _make_with_given(pair[0], state.given, pair[1]) or pair[1]
 
 
 @total("what the plan says about the given facts", lambda _: None)  # `with_remarks` compares it with them again.
-def _with_given(plan: Any, facts: Given, made: Made) -> Made:
-    changed, replaced = with_given(plan, facts)
-    return made if changed is plan else Made(indented_json(changed), replaced, made.notes)
+def _make_with_given(plan: Any, facts: Given, made: Made) -> Made:
+    changed, replaced = set_given_facts(plan, facts)
+    return made if changed is plan else Made(format_json(changed), replaced, made.notes)
 
 
 @lru_cache(maxsize=64)  # A reply is read when it comes and when it is stored.
 @total("the plan", lambda _: None)  # The guard rejects what cannot be read.
-def _mended(content: str) -> tuple[Any, Made] | None:
+def _mend_plan(content: str) -> tuple[Any, Made] | None:
     """Return the plan in a reply with what the program sets, as a value and as a text; None where there is no JSON."""
     value = read_reply(content)
     if not isinstance(value, Parsed):
         return None
-    plan, notes = mended(value.value)
-    return plan, Made(content if plan is value.value else indented_json(plan), notes=notes)
+    plan, notes = mend_plan(value.value)
+    return plan, Made(content if plan is value.value else format_json(plan), notes=notes)
 
 
 @total("the plan's facts", lambda said: (Finding(code=ReplyCode.UNREAD, message=said),))
@@ -79,7 +79,7 @@ def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
     unbound: tuple[Finding, ...] = ()
     if state.given is not None:
         unbound = _unbound(node.artifact.parsed, state.given)
-    replaced = replaced_findings(node.replaced)
+    replaced = findings_of_replaced_keys(node.replaced)
     found = verdict.findings
     if state.given is not None and state.given.guards == () and not state.given.step_guards:
         # A step cannot have a guard where no tool checks anything.
@@ -95,7 +95,7 @@ def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
     return verdict.model_copy(update=update)
 
 
-def asked_or_ended(state: State, question: ClarificationRequested) -> ClarificationRequested | RunFinished:
+def ask_or_end(state: State, question: ClarificationRequested) -> ClarificationRequested | RunFinished:
     """Return the question, or the end of a run that asks nobody, with the question that its parent is to ask."""
     if state.given is None or not state.given.asks_nobody:
         return question

@@ -62,18 +62,18 @@ def _purpose(reply: Replied) -> str:
     return CLASSIFIER if isinstance(reply, FailureClassified) else step_of(reply.request_id)
 
 
-def _missing(state: State, registry: "Registry") -> Sequence[str]:
+def _missing_names(state: State, registry: "Registry") -> Sequence[str]:
     files = {each.plugin: f" of {each.file}" for each in state.plugins}
     names = dict.fromkeys(name for each in state.config.all for name in registry.missing(each.workflow))
     return tuple(f"{name}{files.get(name, '')}" for name in names)
 
 
 def _drift(started: PlanningEvent, _: State, resources: Resources) -> str:
-    from actors.planning.workflow_drift import changed_plugins, edited  # noqa: PLC0415 -- as above
+    from actors.planning.workflow_drift import describe_changed_plugins, describe_edits  # noqa: PLC0415 -- as above
 
     assert isinstance(started, RunStarted)
-    changed = changed_plugins(started, resources.registry)
-    edits = edited(started, read_config(started.pinned), resources.registry, resources.root)
+    changed = describe_changed_plugins(started, resources.registry)
+    edits = describe_edits(started, read_config(started.pinned), resources.registry, resources.root)
     return "; ".join(filter(None, (edits, changed)))
 
 
@@ -94,7 +94,7 @@ PLANNING: Kind[State, PlanningEvent] = Kind(
     children=_children,
     title=_title,
     purpose=_purpose,
-    missing=_missing,
+    missing=_missing_names,
     drift=_drift,
     fork_config=_fork_config,
     log_fields=log_fields,

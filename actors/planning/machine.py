@@ -17,7 +17,7 @@ from actors.planning.events import (
     RunStarted,
     VerdictReached,
 )
-from actors.planning.evolve import applied, started
+from actors.planning.evolve import apply_event, start_state
 from actors.planning.planning_questions import question_of
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import CLASSIFIER
@@ -58,11 +58,11 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     def begin(self, event: RunStarted) -> State:
         """Return the state after the first event."""
-        return started(event)
+        return start_state(event)
 
     def apply(self, state: State, run: RunState[PlanningCall], event: PlanningEvent) -> State:
         """Return the state after an event."""
-        return applied(self.common, state, run, event)
+        return apply_event(self.common, state, run, event)
 
     def next_try(self, state: State, request: PlanningCall) -> PlanningCall:
         """Return the request for the next try of a call, in whatever branch it belongs to."""
@@ -78,15 +78,15 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     def replied(self, state: State, request: PlanningCall, fields: ReplyFields) -> PlanningEvent:
         """Return the event of an artifact, or of a failure's class."""
-        from actors.planning.accept import replied  # noqa: PLC0415 -- as the module says
+        from actors.planning.accept import accept_reply  # noqa: PLC0415 -- as the module says
 
-        return replied(state, request, fields)
+        return accept_reply(state, request, fields)
 
     def judged(self, state: State, message: Judged) -> VerdictReached | None:
         """Return the event of a verdict."""
-        from actors.planning.accept import judged  # noqa: PLC0415 -- as the module says
+        from actors.planning.accept import accept_verdict  # noqa: PLC0415 -- as the module says
 
-        return judged(state, message)
+        return accept_verdict(state, message)
 
     def judgements(self, state: State) -> Mapping[str, JudgementRequested]:
         """Return the open requests for verdicts."""

@@ -27,19 +27,19 @@ def typed_meaning(artifact: Artifact, role: str) -> str:
     """
     fields, value = TYPED_FIELDS.get(role, ()), artifact.parsed
     if isinstance(value, dict) and any(name in value for name in fields):
-        return json.dumps([_folded(value.get(name)) for name in fields], sort_keys=True)
+        return json.dumps([_fold_value(value.get(name)) for name in fields], sort_keys=True)
     return meaning(artifact, plan=False)
 
 
-def _folded(value: Any) -> Any:
+def _fold_value(value: Any) -> Any:
     """Return a value without case, white space, order and repetition."""
     match value:
         case str():
             return " ".join(value.casefold().split())
         case list():
-            return sorted({json.dumps(_folded(item), sort_keys=True) for item in value})
+            return sorted({json.dumps(_fold_value(item), sort_keys=True) for item in value})
         case dict():
-            return {key: _folded(item) for key, item in value.items()}
+            return {key: _fold_value(item) for key, item in value.items()}
         case _:
             return value
 

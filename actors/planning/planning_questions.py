@@ -12,11 +12,11 @@ from actors.values.findings import Code, Finding, Verdict
 from actors.values.question_form import (
     AskedForm,
     Inquiry,
-    asked_form,
     in_words_of,
     inquiry,
+    make_form,
     together,
-    waiting,
+    waiting_text,
     with_frame,
 )
 
@@ -42,7 +42,7 @@ def of_verdict(
     nothing else, the step has used up its escalations, and the person is asked what is to be done (S104); `history` has
     the failures of the round.
     """
-    about = waiting(step, blocks(state, step))
+    about = waiting_text(step, blocks(state, step))
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
     if not inquiries:
         otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
@@ -55,9 +55,9 @@ def of_verdict(
 
 def review(step: str, blocked: Sequence[str]) -> AskedForm:
     """Return the question whether what a step has made is accepted."""
-    return asked_form(
+    return make_form(
         f"Do you approve what the step '{step}' has made?",
-        about=f"The result is shown below. {waiting(step, blocked)}",
+        about=f"The result is shown below. {waiting_text(step, blocked)}",
         otherwise="the result is not accepted, and the run ends unless its policy has another way.",
         choices=REVIEW_CHOICES,
         schema=reviews.SCHEMA,

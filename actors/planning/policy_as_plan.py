@@ -16,7 +16,7 @@ from actors.policy.decision import wanted_targets
 from actors.search.cost import worst_case_calls
 from actors.search.graph import Graph
 from actors.search.moves import Search
-from actors.search.progress import cleared
+from actors.search.progress import cleared_steps
 
 WANTED, ACCEPTED, REJECTED, LEFT = "wanted", "accepted", "rejected", "visits left"
 
@@ -47,7 +47,7 @@ def as_plan(pinned: RunConfig) -> dict[str, Any]:
 def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
     """Yield one plan step per visit; a leaf has one for all, since only its attempts are bounded."""
     graph, workflow = pinned.graph, pinned.workflow
-    counted = _counted(graph, step)
+    counted = _is_bounded(graph, step)
     spec = workflow.effective_guard(step)
     guard = spec if isinstance(spec, str) else spec.kind
     last = 1 + graph.budgets[step].backtrack_budget if counted else 1
@@ -77,20 +77,23 @@ def _decisions(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
     if pinned.search is Search.LINEAR:
         return
     for targets, because in _ways_back(pinned, step):
-        redone = cleared(graph, targets)
+        redone = cleared_steps(graph, targets)
         yield {
             "step_id": f"{step}.to.{'+'.join(targets)}",
             "name": f"Go back from {step} to {', '.join(targets)}: {because}",
             "generator": "policy",
             "guard": "rules_valid",
             "retry_budget": 1,
-            "preconditions": [_is(step, REJECTED), *(_is(other, LEFT) for other in redone if _counted(graph, other))],
+            "preconditions": [
+                _is(step, REJECTED),
+                *(_is(other, LEFT) for other in redone if _is_bounded(graph, other)),
+            ],
             "effects": [_is(other, WANTED) for other in redone],
             "delete_effects": [_is(other, phase) for other in redone for phase in (ACCEPTED, REJECTED)],
             "on_failure": "never",
             "repeatable": True,
         }
-    redone = cleared(graph, (step,))
+    redone = cleared_steps(graph, (step,))
     yield {
         "step_id": f"{step}.ask",
         "name": f"Ask the user about {step}",
@@ -116,11 +119,11 @@ def _ways_back(pinned: RunConfig, step: str) -> Iterable[tuple[tuple[str, ...], 
         if targets:
             ways.setdefault(targets, ("as the workflow says",))
     for targets, asking in ways.items():
-        if all(_counted(graph, target) and graph.budgets[target].backtrack_budget > 0 for target in targets):
+        if all(_is_bounded(graph, target) and graph.budgets[target].backtrack_budget > 0 for target in targets):
             yield targets, ", ".join(asking) or "when nothing else is allowed"
 
 
-def _counted(graph: Graph, step: str) -> bool:
+def _is_bounded(graph: Graph, step: str) -> bool:
     """Tell whether a step's visits are bounded: it calls a model, and something requires it."""
     return step not in graph.leaves and not graph.budgets[step].deterministic
 
@@ -131,13 +134,13 @@ def _fresh(graph: Graph, step: str) -> list[str]:
 
 def _budget(graph: Graph, step: str) -> list[str]:
     """Return the tokens of a step's unused visits."""
-    if not _counted(graph, step):
+    if not _is_bounded(graph, step):
         return []
     return [_is(step, "visit 1"), *([_is(step, LEFT)] if graph.budgets[step].backtrack_budget else [])]
 
 
 def _later(graph: Graph, step: str) -> list[str]:
-    last = 1 + graph.budgets[step].backtrack_budget if _counted(graph, step) else 1
+    last = 1 + graph.budgets[step].backtrack_budget if _is_bounded(graph, step) else 1
     return [_is(step, f"visit {visit}") for visit in range(2, last + 1)]
 
 

@@ -26,10 +26,10 @@ from actors.planning.events import RunStarted
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import ROLES, Policy, unknown_names
 from actors.run.kind import Setup
-from actors.run.limits import RunLimits, checked_limits, ledger_limits
+from actors.run.limits import RunLimits, check_limits, ledger_limits
 from actors.search.strategies.notation import read_search
 from actors.values.format import title_of
-from actors.values.given import Attachment, Given, PddlTexts, stored_form
+from actors.values.given import Attachment, Given, PddlTexts, encode_attachments
 from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.errors import UsageProblem
@@ -98,7 +98,7 @@ class RunRequest:
             limits=self.limits,
             source=self.source,
             given=self.given,
-            attachments=stored_form(self.attachments),
+            attachments=encode_attachments(self.attachments),
             plugins=self.plugins,
             given_facts=self.given_facts,
         )
@@ -125,13 +125,13 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     """
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
-    loaded, policy, changed_keys = _resolved(options, setup)
+    loaded, policy, changed_keys = _resolve_workflow(options, setup)
     _check_pddl(loaded, setup, given=request.pddl is not None)
     everything = (loaded, *(child for child, _ in _child_workflows(loaded)))
     _check_script(parse_model_spec(setup.model), set(_model_steps(loaded)))
-    settings = checked_limits(options.limits).get("model_settings") or {}
+    settings = check_limits(options.limits).get("model_settings") or {}
     pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input, setup=setup, settings=settings)
-    setup.check_price(limited="max_cost" in checked_limits(options.limits), others=pinned.step_prices)
+    setup.check_price(limited="max_cost" in check_limits(options.limits), others=pinned.step_prices)
     calls = loaded.workflow.max_total_calls
     limits = ledger_limits(options.limits, calls, setup.now, stop_below=pinned.stop_below)
     source = _source(Path(loaded.source), setup.root)
@@ -181,14 +181,14 @@ def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
 
     The keys of a scripted model are not checked: the script may also have replies for the other run.
     """
-    loaded, policy, _ = _resolved(options, setup)
-    settings = checked_limits(options.limits).get("model_settings") or {}
+    loaded, policy, _ = _resolve_workflow(options, setup)
+    settings = check_limits(options.limits).get("model_settings") or {}
     return pin(loaded, policy, setup.model, setup.price, setup=setup, settings=settings)
 
 
-def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy, tuple[str, ...]]:
+def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy, tuple[str, ...]]:
     """Return the workflow and its policy, with its keys that options replace, and check all that it names."""
-    registry, limits = setup.registry, checked_limits(options.limits)
+    registry, limits = setup.registry, check_limits(options.limits)
     try:
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
     except UsageProblem as wrong:  # An error in a file names its place in the file.

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from actors.guards.recon import normalised
+from actors.guards.recon import normalise_artifact
 from actors.planning.early_ends import is_cut
 from actors.planning.state import Branch, Node, State
 from actors.policy.cause import CLASSIFIER
@@ -31,7 +31,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
     config, run, progress, facts = state.config, state.run, branch.progress, state.given
     workflow, dependencies = config.workflow, {}
     for parent in config.steps[step].requires:
-        artifact = _accepted(state, progress[parent].accepted)
+        artifact = _accepted_artifact(state, progress[parent].accepted)
         if artifact is not None:
             dependencies[parent] = artifact
     window, answered_nodes = workflow.feedback_window, _answered_rejections(state)
@@ -51,16 +51,16 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
             if causes
             else ()
         ),
-        clarifications=run.clarifications if facts is None else (*clarified(facts), *run.clarifications),
+        clarifications=run.clarifications if facts is None else (*earlier_answers(facts), *run.clarifications),
         notes=run.texts_of("note"),
         attachments=state.attachments,
         settings=settings,
         given=facts,
-        rejected_for=rejected_for(state, branch, step),
+        rejected_for=rejection_codes(state, branch, step),
     )
 
 
-def clarified(facts: Given) -> tuple[Clarified, ...]:
+def earlier_answers(facts: Given) -> tuple[Clarified, ...]:
     """Return the questions that were asked for earlier runs as prompts show those of this one."""
     return tuple(Clarified(each.question, each.answer, unanswered=each.unanswered) for each in facts.answers)
 
@@ -87,7 +87,7 @@ def _is_asked(message: str, text: str) -> bool:
     return passage in text and question in text
 
 
-def rendered(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:
+def render_prompt(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:
     """Return the prompt for the step's next attempt; `context` is its context, if the caller has computed it."""
     prompt = state.config.steps[step].prompt
     if prompt is None:  # A generator that calls no model needs no prompt.
@@ -95,7 +95,7 @@ def rendered(state: State, branch: Branch, step: str, context: Context | None = 
     return render(prompt, context or context_for(state, branch, step))
 
 
-def rejected_for(state: State, branch: Branch, step: str) -> frozenset[str]:
+def rejection_codes(state: State, branch: Branch, step: str) -> frozenset[str]:
     """Return the codes of the errors for which attempts at a step were rejected, whatever the window shows of them."""
     if step not in branch.attempts:
         return frozenset()
@@ -186,12 +186,12 @@ def _preview(content: str) -> str:
     return line if len(line) <= PREVIEW_MAX else f"{line[:PREVIEW_MAX]}..."
 
 
-def _accepted(state: State, node: str | None) -> Artifact | None:
+def _accepted_artifact(state: State, node: str | None) -> Artifact | None:
     """Return an accepted artifact as the steps that require it see it."""
     attempt = state.nodes.get(node or "")
     if attempt is None or attempt.artifact is None or attempt.verdict is None:
         return None if attempt is None else attempt.artifact
-    return normalised(attempt.artifact, attempt.verdict.findings)
+    return normalise_artifact(attempt.artifact, attempt.verdict.findings)
 
 
 def _artifact(state: State, node: str | None) -> Any:
@@ -220,7 +220,7 @@ def failure_context(state: State, branch: Branch, node: str) -> Context:
     )
 
 
-def rendered_failure(state: State, branch: Branch, node: str, context: Context | None = None) -> Rendered:
+def render_failure_prompt(state: State, branch: Branch, node: str, context: Context | None = None) -> Rendered:
     """Return the prompt of a classification; `context` is what it may see, where the caller has it already."""
     return render(state.config.classifier, context or failure_context(state, branch, node), headed=False)
 

@@ -8,7 +8,7 @@ from actors.guards import review
 from actors.planning import planning_questions
 from actors.planning.early_ends import reject_cut
 from actors.planning.events import Revised, RunFinished, VerdictReached
-from actors.planning.given_plans import asked_or_ended
+from actors.planning.given_plans import ask_or_end
 from actors.planning.ids import branch_of
 from actors.planning.planning_questions import blocks
 from actors.planning.state import Branch, State
@@ -21,7 +21,7 @@ from actors.run.questions import (
     Question,
     Status,
 )
-from actors.search.progress import Phase, cleared
+from actors.search.progress import Phase, cleared_steps
 from actors.values.findings import Verdict
 
 
@@ -37,7 +37,7 @@ def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | 
         why=f"{planned.step}: {planned.rule}",
         blocks=blocks(state, planned.step),
     )
-    return asked_or_ended(state, question)
+    return ask_or_end(state, question)
 
 
 def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
@@ -64,7 +64,7 @@ def replan(state: State) -> Revised | None:
         revision=state.revision + 1,
         level=level,
         targets=targets,
-        cleared=cleared(config.graph, targets),
+        cleared=cleared_steps(config.graph, targets),
         new_round=True,
         branch=None if len(state.branches) > 1 else 0,
     )
@@ -87,10 +87,10 @@ def look(state: State) -> ClarificationRequested | RunFinished | VerdictReached 
                 blocks=blocks(state, step),
                 review=True,
             )
-            return asked_or_ended(state, request)
+            return ask_or_end(state, request)
         if question is None or not question.open:
             guard = state.config.workflow.effective_guard(step)
-            verdict = review.combined_verdict(guard, others, _person_verdict(question))
+            verdict = review.combine_with_review(guard, others, _person_verdict(question))
             return VerdictReached(node=node, at=state.run.now, elapsed=0.0, verdict=verdict)
     return None
 

@@ -5,7 +5,7 @@ from typing import assert_never
 from actors.planning.config import RunConfig
 from actors.planning.events import ClassificationRequested, GenerationRequested, PlanningCall
 from actors.planning.ids import classification_id
-from actors.planning.prompt_context import rendered, rendered_failure
+from actors.planning.prompt_context import render_failure_prompt, render_prompt
 from actors.planning.state import Branch, State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.book import schema_bytes
@@ -58,7 +58,7 @@ def _step_prompt(state: State, branch: Branch, step: str) -> CallPrompt:
     config = state.config.steps[step]
     return CallPrompt(
         step,
-        rendered(state, branch, step),
+        render_prompt(state, branch, step),
         config.output_tokens_max,
         config.timeout_seconds,
         own_price=config.price if config.model else None,
@@ -71,7 +71,7 @@ def _classifier_prompt(state: State, branch: Branch, node: str) -> CallPrompt:
     workflow = state.config.workflow
     return CallPrompt(
         CLASSIFIER,
-        rendered_failure(state, branch, node),
+        render_failure_prompt(state, branch, node),
         workflow.output_tokens_max,
         workflow.model_timeout_seconds,
         schema_bytes=schema_bytes(CLASSIFIER),

@@ -10,17 +10,17 @@ from typing_extensions import TypedDict
 from actors.config.model_spec import reads_text
 from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, demand_table, proof_of, table_texts
 from actors.demands.user_texts import UserTexts, user_texts
-from actors.guards.recon import normalised
-from actors.guards.requirements_covered import with_stated
+from actors.guards.recon import normalise_artifact
+from actors.guards.requirements_covered import add_stated_requirements
 from actors.planning.events import NeededAnswer
 from actors.planning.planning_questions import question_of
 from actors.planning.state import Node, State
 from actors.planning.story import AttemptTree, TreeAttempt, tree_of
-from actors.plans.proved_plan import ProvedPlan, proved_plan
+from actors.plans.proved_plan import ProvedPlan, read_proved_plan
 from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
-from actors.values.format import counted
+from actors.values.format import format_count
 from runtime.models.replies import Parsed
 
 
@@ -104,7 +104,7 @@ class Result(RunResult):
         """Return whether it is proved, and how many steps its plan has."""
         if self.plan is None:
             return ()
-        return ("proved" if self.proved else "not proved", counted(len(self.plan.steps), "step"))
+        return ("proved" if self.proved else "not proved", format_count(len(self.plan.steps), "step"))
 
     def attempts_at(self, step: str) -> tuple[TreeAttempt, ...]:
         """Return all attempts at a step in the order in which they were made; none where it was never tried (S91)."""
@@ -116,7 +116,7 @@ class Result(RunResult):
         if not isinstance(self.plan_json, Mapping):
             return None
         texts = () if self.demands is None else table_texts(self.demands)
-        return proved_plan(self.plan_json, self.conclusion.text, texts)
+        return read_proved_plan(self.plan_json, self.conclusion.text, texts)
 
     @cached_property
     def demands(self) -> DemandTable | None:
@@ -126,7 +126,7 @@ class Result(RunResult):
             return None
         recon = (step.value for step in self.path if isinstance(step.value, Mapping) and "steps" not in step.value)
         return demand_table(
-            self.user, with_stated(plan, next((each for each in recon if each.get("requirements")), None))
+            self.user, add_stated_requirements(plan, next((each for each in recon if each.get("requirements")), None))
         )
 
     @cached_property
@@ -174,14 +174,14 @@ def result_of(view: RunView) -> Result:
         path=tuple(_path_steps(path)),
         tree=tree_of(state),
         findings=_findings(state, path, won=won),
-        user=None if state.run.child else said_to(state),
+        user=None if state.run.child else user_texts_of(state),
         reads_text=reads_text(config.model) or config.workflow.plans_from_tools,
         needed=None if state.end is None else state.end.question,
         output_tokens=0 if rejected is None else config.steps[rejected.step].output_tokens_max,
     )
 
 
-def said_to(state: State) -> UserTexts:
+def user_texts_of(state: State) -> UserTexts:
     """Return what the user of a run has said: the problem, what was told to it later, and the answers."""
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
     # A problem in PDDL has its goal, and says nothing in words.
@@ -253,5 +253,5 @@ def _value(node: Node) -> Any:
         return None
     artifact = node.artifact
     if node.verdict is not None and node.verdict.passed:
-        artifact = normalised(artifact, node.verdict.findings)
+        artifact = normalise_artifact(artifact, node.verdict.findings)
     return artifact.value.value if isinstance(artifact.value, Parsed) else artifact.content

@@ -14,17 +14,17 @@ from actors.planning.state import State
 from actors.planning.story import AttemptView, BranchStory, attempts, branch_stories, roots
 from actors.plans.plan_flow import plan_flow, plan_mermaid
 from actors.plans.plan_text import plan_checklist, plan_lines, plan_markdown, plan_summary, value_lines
-from actors.policy.belief_choice import Weighing, counted_calls
+from actors.policy.belief_choice import Weighing, count_calls
 from actors.policy.decision import Decision
 from actors.run.advice import advice
 from actors.run.ending import EARLY
-from actors.run.result import RunResult, heading, message_lines, question_lines, used
+from actors.run.result import RunResult, heading, message_lines, question_lines, usage_line
 from actors.run.views import RunDocument, Tree
 from actors.run.words import in_words
 from actors.values.findings import Code, Finding, finding_line
 from actors.values.flow import Flow
-from actors.values.format import counted, spent
-from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, indented, line
+from actors.values.format import format_count, format_usage
+from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, indent_line, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO
@@ -98,10 +98,10 @@ def brief_lines(result: Result, program: str = "replan") -> list[Line]:
 def outcome_lines(result: Result, program: str = "replan", *, full: bool = True) -> list[Line]:
     """Return the whole report; `program` is how the user calls this program. Without `full`, the plan is shortened."""
     if result.succeeded and result.plan_json is None:
-        return [*_artifacts(result), *_warnings(result), used(result)]
+        return [*_artifacts(result), *_warnings(result), usage_line(result)]
     if result.succeeded:
         plan = plan_lines(result.plan_json) if full else plan_summary(result.plan_json)
-        return [*plan, BLANK, *_warnings(result), _conclusion(result), used(result)]
+        return [*plan, BLANK, *_warnings(result), _conclusion(result), usage_line(result)]
     rows = list(heading(result, "No plan"))
     early = result.why.partition(":")[0] in EARLY
     if not early and any(finding.message[:100] in result.why for finding in result.findings):
@@ -110,8 +110,8 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
     rows += [*question_lines(result, program), *message_lines(result), *_path(result)]
     if result.findings and result.question is None:
         rows += [BLANK, line("The last rejection", "bold")]
-        rows += [indented(finding_line(finding), "red") for finding in result.findings[:FINDINGS_MAX]]
-    rows += [BLANK, used(result)]
+        rows += [indent_line(finding_line(finding), "red") for finding in result.findings[:FINDINGS_MAX]]
+    rows += [BLANK, usage_line(result)]
     if result.outcome:
         rows.append(line(f"What {result.outcome} means: {program} explain {result.outcome}", "dim"))
     if result.status == "finished" or result.cause:
@@ -178,7 +178,8 @@ def _path(result: Result) -> list[Line]:
     if not result.path:
         return [*([BLANK] if result.messages else []), line("No step was accepted.")]
     steps = (
-        indented(in_words(step.node)) + Line((StyledSpan(f"  score {step.score:.2f}", "dim"),)) for step in result.path
+        indent_line(in_words(step.node)) + Line((StyledSpan(f"  score {step.score:.2f}", "dim"),))
+        for step in result.path
     )
     return [BLANK, line("Accepted so far", "bold"), *steps]
 
@@ -218,10 +219,10 @@ def _label(attempt: AttemptView) -> Line:
     if node.status == "superseded" and node.verdict is not None:
         spans.append(StyledSpan(", made void later", "dim"))
     if attempt.used.tokens or attempt.used.calls > 1:
-        cost = spent(attempt.used, known=attempt.cost_known).removeprefix("1 call, ")
+        cost = format_usage(attempt.used, known=attempt.cost_known).removeprefix("1 call, ")
         spans.append(StyledSpan(f" ({cost})", "dim"))
     if attempt.unknown != ZERO:
-        cost = spent(attempt.unknown, known=attempt.cost_known)
+        cost = format_usage(attempt.unknown, known=attempt.cost_known)
         spans.append(StyledSpan(f" (charged as unknown: {cost})", "yellow"))
     if node.repeats is not None:
         spans += [StyledSpan(" "), *line(f"repeats {node.repeats}", "yellow").spans]
@@ -248,7 +249,7 @@ def _explanation(attempt: AttemptView, *, brief: bool) -> list[Line]:
         for finding in findings[:TREE_FINDINGS_MAX]
     ]
     if len(findings) > TREE_FINDINGS_MAX:
-        lines.append(line(f"and {counted(len(findings) - TREE_FINDINGS_MAX, 'more finding')}", "dim"))
+        lines.append(line(f"and {format_count(len(findings) - TREE_FINDINGS_MAX, 'more finding')}", "dim"))
     if attempt.node.decision is not None:
         lines += [line(text, "cyan") for text in _decision_lines(attempt, brief=brief)]
     return lines
@@ -263,21 +264,21 @@ def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
     if brief:
         return lines
     if node.classification is not None:
-        lines.insert(0, _classified(node.classification, decision))
+        lines.insert(0, _describe_cause(node.classification, decision))
     if attempt.why:
         lines[-1] += f": {attempt.why}"
     if decision.weighing is not None:
-        lines.append(_weighed(decision.weighing))
+        lines.append(_describe_weighing(decision.weighing))
     if decision.wanted is not None:
         lines.append(f"the rule wanted {', '.join(decision.wanted)}; its visits are used up")
     if node.cleared:
         lines.append(
-            f"cleared {', '.join(node.cleared)}; thrown away: {spent(attempt.wasted, known=attempt.cost_known)}"
+            f"cleared {', '.join(node.cleared)}; thrown away: {format_usage(attempt.wasted, known=attempt.cost_known)}"
         )
     return lines
 
 
-def _classified(classification: FailureClassified, decision: Decision) -> str:
+def _describe_cause(classification: FailureClassified, decision: Decision) -> str:
     """Return what the classifier answered, and whether the decision used it."""
     if classification.cause is None:
         return "a model was asked for the cause and gave no code; the table decides"
@@ -285,11 +286,11 @@ def _classified(classification: FailureClassified, decision: Decision) -> str:
     return f"a model was asked for the cause: {classification.cause}, {use}"
 
 
-def _weighed(weighing: Weighing) -> str:
+def _describe_weighing(weighing: Weighing) -> str:
     """Return where the belief saw the mistake before and after the rejection, and the value of the two best moves."""
     places = ", ".join(f"{place.step} {place.before:.0%} -> {place.after:.0%}" for place in weighing.places)
     moves = [
-        f"{' '.join((one.move, *one.targets))} {one.value:.2%} ({one.chance:.1%} in {counted_calls(one.calls)})"
+        f"{' '.join((one.move, *one.targets))} {one.value:.2%} ({one.chance:.1%} in {count_calls(one.calls)})"
         for one in weighing.options
     ]
     chosen = f"success per call: {', next best '.join(moves)}" if moves else "no move is left"
@@ -300,7 +301,7 @@ def _branch_line(story: BranchStory) -> Line:
     base = "" if story.parent is None else f" on branch {story.parent}"
     kept = f" with {', '.join(story.kept)}" if story.kept else ""
     text = line(f"branch {story.branch}{base}{kept}", "bold") + Line((StyledSpan(": "),))
-    text += line(f"{story.opened}; {counted(story.calls, 'call')}")
+    text += line(f"{story.opened}; {format_count(story.calls, 'call')}")
     if story.won:
         return text + Line((StyledSpan("; "), StyledSpan("brought the plan", "green")))
     if story.cause:
@@ -331,7 +332,7 @@ def document(view: str, state: State, result: Result, program: str) -> RunDocume
     """Return a document of a run by the name of its view. Raises `UsageProblem` that says why there is none."""
     if view != "yaml":
         note = f"Run {result.run_id}: {result.conclusion.text}."
-        return plan_document(view, result, _proved(state, result, view, program), note, program)
+        return plan_document(view, result, _read_proved_plan(state, result, view, program), note, program)
     if not (text := yaml_text(result)):
         hint = f"`{program} show {result.run_id}` shows where it stands"
         raise UsageProblem("the run has no accepted JSON artifact", place=option_of(view), hint=hint)
@@ -367,7 +368,7 @@ def yaml_text(result: Result) -> str:
     return yaml.safe_dump(last.value, sort_keys=False, allow_unicode=True, width=110)
 
 
-def _proved(state: State, result: Result, view: str, program: str) -> Any:
+def _read_proved_plan(state: State, result: Result, view: str, program: str) -> Any:
     """Return the proved plan. Raises `UsageProblem` that says why there is none."""
     run = result.run_id
     if result.plan_json is not None:

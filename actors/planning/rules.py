@@ -20,15 +20,15 @@ from actors.planning.events import (
 from actors.planning.ids import branch_of, classification_id, node_id
 from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
-from actors.planning.strategy_view import chosen, tree_of, won
-from actors.policy.decision import Failure, Situation, decide, summary, worth_classifying
+from actors.planning.strategy_view import choose_branch, end_with_win, tree_of
+from actors.policy.decision import Failure, Situation, decide, is_worth_classifying, summary
 from actors.policy.table import BacktrackLevel
 from actors.run import ending
-from actors.run.ending import exhausted
+from actors.run.ending import end_exhausted_run
 from actors.run.ids import rest_id, step_of
 from actors.run.waits import WaitRequested
 from actors.search.moves import Search
-from actors.search.progress import GOAL, Phase, cleared, first, next_attempt
+from actors.search.progress import GOAL, Phase, cleared_steps, first, next_attempt
 from actors.search.strategies.tree import BranchView, SearchTree
 from actors.values.findings import Code
 from runtime.core.ledger import Limit
@@ -58,7 +58,7 @@ def revise(state: State, branch: Branch) -> Revised | None:
         revision=state.revision + 1,
         level=revision.level,
         targets=revision.targets,
-        cleared=cleared(state.config.graph, revision.targets),
+        cleared=cleared_steps(state.config.graph, revision.targets),
         tags=revision.tags,
         new_round=revision.new_round,
         branch=branch.number,
@@ -99,13 +99,13 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
     if decision.not_worth_it:
         return early_ends.not_worth_it(state, node, decision)
     if early_ends.is_stuck(state, branch, node, decision):
-        return early_ends.stuck(state, node, decision)
+        return early_ends.end_stuck_run(state, node, decision)
     if decision.level is BacktrackLevel.GIVE_UP and situation.graph is not config.graph:
         with_all_moves = decide(failure, replace(situation, graph=config.graph))
         if with_all_moves.level is not BacktrackLevel.GIVE_UP:
-            return early_ends.used_up(state, node, decision)
+            return early_ends.end_used_up_run(state, node, decision)
     classifications_left = config.workflow.classifications_max - state.classifications
-    if classification is None and classifications_left > 0 and worth_classifying(failure, situation, decision):
+    if classification is None and classifications_left > 0 and is_worth_classifying(failure, situation, decision):
         if run.saving:
             return None  # It is asked when somebody drives the run again, or the next day has come.
         request = classification_of(state, branch, node.node, decision.rule, 1)
@@ -118,7 +118,7 @@ def situation_of(state: State, branch: Branch, step: str) -> Situation:
     """Return all that a decision about a failure of a step in a branch depends on, besides the failure."""
     config = state.config
     return Situation(
-        graph=early_ends.without_moves(config.graph, early_ends.asked_no_more(state, branch)),
+        graph=early_ends.without_moves(config.graph, early_ends.steps_not_asked_again(state, branch)),
         progress=branch.progress,
         roles=config.roles,
         policy=config.policy,
@@ -155,9 +155,9 @@ def end(state: State, tree: SearchTree | None) -> RunFinished | None:
         return None
     strategy = state.config.strategy
     tree = tree or tree_of(state, strategy)
-    best = chosen(strategy, tree)
+    best = choose_branch(strategy, tree)
     if best is not None:
-        return won(best)
+        return end_with_win(best)
     for view in tree.live:
         if not view.stuck:
             return None
@@ -211,9 +211,9 @@ def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunF
         ready = progress.ready(graph)
         if not (ready or tries):
             continue
-        steps = _without_resting(state, branch, ready)
+        steps = _drop_resting_steps(state, branch, ready)
         if tree is not None:
-            steps, limit = _allowed(state, tree, tree.branches[branch.number], steps)
+            steps, limit = _allowed_steps(state, tree, tree.branches[branch.number], steps)
             short = short or limit
         result = _affordable(state, branch, steps)
         if isinstance(result, Limit):
@@ -223,7 +223,7 @@ def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunF
     return _end_at_limit(short, state)
 
 
-def _allowed(
+def _allowed_steps(
     state: State, tree: SearchTree, view: BranchView, steps: Sequence[str]
 ) -> tuple[Sequence[str], Limit | None]:
     """Return the steps that the strategy lets a branch ask for, and the limit that its slice of the calls reaches."""
@@ -236,7 +236,7 @@ def _allowed(
     return [step for step in steps if strategy.may_ask(tree, view, graph.layer_of[step])], short
 
 
-def _without_resting(state: State, branch: Branch, steps: Sequence[str]) -> Sequence[str]:
+def _drop_resting_steps(state: State, branch: Branch, steps: Sequence[str]) -> Sequence[str]:
     """Return the steps of a branch without those that wait before a retry."""
     if not state.resting:
         return steps
@@ -271,4 +271,4 @@ def _affordable(state: State, branch: Branch, steps: Iterable[str]) -> PlanningC
 
 def _end_at_limit(short: Limit | None, state: State) -> ending.RunFinished | None:
     """End the run where no request can be paid, and nothing is open that may let it go on."""
-    return None if short is None or state.working else exhausted(short)
+    return None if short is None or state.working else end_exhausted_run(short)

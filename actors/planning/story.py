@@ -15,7 +15,7 @@ from actors.run.calls import Settled
 from actors.run.ids import child_run, node_of
 from actors.values.artifacts import Artifact
 from actors.values.findings import Finding
-from actors.values.format import counted
+from actors.values.format import format_count
 from actors.values.lines import Line, Style, StyledSpan, html_of, line, markdown_of
 from runtime.core.events import Record
 from runtime.core.ledger import MICRO, ZERO, Amount
@@ -71,7 +71,7 @@ class AttemptTree(tuple[TreeAttempt, ...]):
 
     def __repr__(self) -> str:
         rejected = sum(attempt.status == "rejected" for attempt in self)
-        return f"<AttemptTree: {counted(len(self), 'attempt')}, {rejected} rejected>"
+        return f"<AttemptTree: {format_count(len(self), 'attempt')}, {rejected} rejected>"
 
     def _repr_html_(self) -> str:
         return html_of(self.lines())
@@ -234,7 +234,7 @@ def attempts(
     driver, so that its open requests may have been charged; `live`, that the driver is there, and waits for replies in
     flight also while it parks the run.
     """
-    wasted, late = _wasted(state, records), _late(records)
+    wasted, late = _wasted_cost(state, records), _late(records)
     rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
     unknown = _unknown(state, rests=rests)
     price_known = state.config.price_known
@@ -269,7 +269,7 @@ def roots(views: Sequence[AttemptView]) -> list[tuple[AttemptView, list[Any]]]:
     return top
 
 
-def _wasted(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
+def _wasted_cost(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
     """Return, by rejected node, the cost of the attempts that its replan made void."""
     valid: dict[tuple[int, str], list[str]] = {}
     costs: dict[str, Amount] = {}

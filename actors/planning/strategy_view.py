@@ -7,7 +7,7 @@ from actors.planning.events import BranchOpened, BranchPruned, PlanningOutcome, 
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, Node, State
 from actors.search.graph import Graph
-from actors.search.progress import GOAL, BranchProgress, Phase, can_retry, cleared
+from actors.search.progress import GOAL, BranchProgress, Phase, can_retry, cleared_steps
 from actors.search.strategies.tree import BranchView, Open, Prune, SearchStrategy, SearchTree
 
 
@@ -43,20 +43,20 @@ def change_of(state: State, tree: SearchTree | None) -> BranchOpened | BranchPru
             return BranchPruned(branch=change.branch, cause=change.cause, why=change.why)
         case Open():
             number = len(tree.branches)
-            kept = () if change.parent is None else _kept(state, state.branches[change.parent])
+            kept = () if change.parent is None else _kept_steps(state, state.branches[change.parent])
             return BranchOpened(branch=number, parent=change.parent, kept=kept, anew=change.anew, why=change.why)
         case _:
             assert_never(change)
 
 
-def _kept(state: State, parent: Branch) -> tuple[str, ...]:
+def _kept_steps(state: State, parent: Branch) -> tuple[str, ...]:
     """Return the steps whose accepted artifacts a new branch takes over from its parent."""
     revision = parent.to_revise
-    unset = () if revision is None else cleared(state.config.graph, revision.targets)
+    unset = () if revision is None else cleared_steps(state.config.graph, revision.targets)
     return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in unset)
 
 
-def chosen(strategy: SearchStrategy, tree: SearchTree) -> BranchView | None:
+def choose_branch(strategy: SearchStrategy, tree: SearchTree) -> BranchView | None:
     """Return the branch whose plan wins, once no other can do better."""
     best = _best_plan(tree)
     if best is None or not strategy.picks_best or best.score >= 1.0:
@@ -64,16 +64,16 @@ def chosen(strategy: SearchStrategy, tree: SearchTree) -> BranchView | None:
     return None if any(view.busy or not (view.stuck or view.spent) for view in tree.front) else best
 
 
-def won(best: BranchView) -> RunFinished:
+def end_with_win(best: BranchView) -> RunFinished:
     """Return the successful end."""
     return RunFinished(outcome=PlanningOutcome.SUCCESS, why="every guard passed", branch=best.branch)
 
 
-def ended(tree: SearchTree, event: RunFinished) -> RunFinished:
+def end_with_best(tree: SearchTree, event: RunFinished) -> RunFinished:
     """Return an end with the branch whose result is the best; where a branch has a plan, the run ends with that."""
     best = _best_plan(tree)
     if best is not None:
-        return won(best)
+        return end_with_win(best)
     return event.model_copy(update={"branch": max(tree.live or tree.branches, key=lambda view: view.rank).branch})
 
 

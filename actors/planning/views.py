@@ -29,7 +29,7 @@ from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tr
 from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
 from actors.values.findings import Finding, finding_line
 from actors.values.flow import Flow
-from actors.values.format import counted
+from actors.values.format import format_count
 from actors.values.lines import Line
 from runtime.core.events import Record
 
@@ -56,14 +56,14 @@ def record_text(event: PlanningEvent, state: State) -> str:
         case RunStarted():
             model = state.config.model
             said = f" with {model}, a template, not a plan for your problem" if model.startswith("template:") else ""
-            return f"run {event.run} started{said}, {counted(event.limits.calls, 'call')} at most"
+            return f"run {event.run} started{said}, {format_count(event.limits.calls, 'call')} at most"
         case ClassificationRequested():
             return f"{event.request_id} asked for: why was {event.node} rejected? {event.rule} would go far back"
         case FailureClassified():
             return f"{event.node} classified: {event.cause or 'no code of the set'}"
         case ArtifactProduced():
             again = f", the same as {event.repeats}" if event.repeats else ""
-            return f"{event.node} came after {event.elapsed:.1f} s, {counted(event.used.tokens, 'token')}{again}"
+            return f"{event.node} came after {event.elapsed:.1f} s, {format_count(event.used.tokens, 'token')}{again}"
         case JudgementRequested():
             return f"{event.node} goes to {event.guard}"
         case VerdictReached():
@@ -142,7 +142,7 @@ def _facts(event: PlanningEvent) -> Sequence[Traced]:
             return ()
 
 
-def _attempts_ended(event: PlanningEvent, attempts: Sequence[str]) -> Collection[str]:
+def _ended_attempts(event: PlanningEvent, attempts: Sequence[str]) -> Collection[str]:
     match event:
         case Decided():
             return (event.node,)
@@ -202,7 +202,7 @@ def _progress(state: State, now: float) -> Line:
     return budget_line(state, now, price_known=state.config.price_known, working=state.working)
 
 
-def _asked(state: State) -> AskedFor:
+def _describe_request(state: State) -> AskedFor:
     workflow = state.config.workflow
     return AskedFor(state.specification, (("workflow", workflow.name), ("search", str(workflow.search))))
 
@@ -212,7 +212,7 @@ def _findings(event: PlanningEvent) -> tuple[str, tuple[Finding, ...]]:
 
 
 VIEWS: Views[State, PlanningEvent] = Views(
-    asked=_asked,
+    asked=_describe_request,
     result=_result,
     result_lines=_result_lines,
     brief_lines=_brief_lines,
@@ -227,6 +227,6 @@ VIEWS: Views[State, PlanningEvent] = Views(
     prompt=partial(rebuilt_prompt, PlanningMachine()),
     findings=_findings,
     documents={name: partial(_document, name) for name in ("plan", "mermaid", "markdown", "github-checklist", "yaml")},
-    tracing=Tracing(_attempt_of, _facts, _attempts_ended),
+    tracing=Tracing(_attempt_of, _facts, _ended_attempts),
 )
 """How planning runs are shown."""

@@ -20,7 +20,7 @@ _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
 """The keys of a workflow that are compared by content: each step, and the files that are named."""
 
 
-def edited(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
+def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
     """Return a line about what differs; empty where nothing does, or where the run's source is not known.
 
     A workflow that cannot be read any more is a line too, and no error, since the run does not need it. The model and
@@ -30,7 +30,7 @@ def edited(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path)
         return ""
     try:
         loaded, policy = check_workflow(start.source, root, registry.guards, registry.generator_names)
-        here = as_started(loaded, start, pinned)
+        here = restore_workflow(loaded, start, pinned)
     except UsageProblem as problem:
         return f"the run goes on as it began, though its workflow cannot be read now: {problem}"
     names = list(_differences(pinned, pin(here, policy, pinned.model, pinned.price)))
@@ -40,7 +40,7 @@ def edited(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path)
     return text if names else ""
 
 
-def as_started(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfig) -> LoadedWorkflow:
+def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfig) -> LoadedWorkflow:
     """Return a workflow as a run would have begun with it: with the values that its options gave.
 
     Raises `UsageProblem` for a value that the workflow does not take.
@@ -55,7 +55,7 @@ def as_started(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfig) -> 
     return here
 
 
-def changed_plugins(start: RunStarted, registry: Registry) -> str:
+def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
     """Return a line about the files of plug-ins whose content differs now; empty where none does.
 
     The code of a plug-in is not pinned: the run uses what the file has now.

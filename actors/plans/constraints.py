@@ -36,7 +36,7 @@ class Constraints:
         for item in other.requirements:
             mine = requirements.get(item.id)
             requirements[item.id] = item if mine is None else _stronger(mine, item)
-        invariants = (*self.invariants, *_missing(other.invariants, self.invariants))
+        invariants = (*self.invariants, *_missing_invariants(other.invariants, self.invariants))
         return Constraints(tuple(requirements.values()), invariants)
 
 
@@ -61,7 +61,7 @@ def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapp
     requirements += [requirement_to_json(item) for item in kept.values()]
     given = value.get("invariants")
     invariants: list[Any] = list(given) if isinstance(given, list) else []
-    invariants += [dict(each) for each in _missing(constraints.invariants, invariants)]
+    invariants += [dict(each) for each in _missing_invariants(constraints.invariants, invariants)]
     changed = {"requirements": requirements} if requirements != (raw or []) else {}
     changed |= {"invariants": invariants} if invariants != (given or []) else {}
     return {**value, **changed} if changed else value
@@ -72,7 +72,7 @@ def requirements_json(requirements: Iterable[Requirement]) -> tuple[dict[str, An
     return tuple(requirement_to_json(item) for item in requirements)
 
 
-def _missing(wanted: Iterable[Mapping[str, Any]], present: Iterable[Any]) -> list[Mapping[str, Any]]:
+def _missing_invariants(wanted: Iterable[Mapping[str, Any]], present: Iterable[Any]) -> list[Mapping[str, Any]]:
     """Return the invariants that are not among others, each once; the order of tokens has no meaning."""
     known = {_meaning(each) for each in present if isinstance(each, Mapping)}
     missing = {_meaning(each): each for each in wanted}

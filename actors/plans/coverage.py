@@ -36,7 +36,7 @@ class CheckedRequirement(NamedTuple):
     """The ids, sorted, of the steps that cover it, or that violate it."""
 
 
-def checked(plan: Plan) -> list[CheckedRequirement]:
+def check_requirements(plan: Plan) -> list[CheckedRequirement]:
     """Return the requirements of a plan with their standing, in the order of the plan."""
     stated = [item for item in plan.requirements if item.kind == RequirementKind.GOAL]
     goals = {item.id: plan.goal_state.intersection(item.tokens) for item in stated[:GOALS_MAX]}
@@ -86,11 +86,11 @@ def contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[s
             if further:
                 wanted[token] |= further
                 waiting += [(producer, further) for producer in producers[token]]
-    sets = {bits: frozenset(_named(names, bits)) for bits in set(serves.values())}
+    sets = {bits: frozenset(_names_in(names, bits)) for bits in set(serves.values())}
     return {step: sets[bits] for step, bits in serves.items()}
 
 
-def _named(names: list[str], bits: int) -> list[str]:
+def _names_in(names: list[str], bits: int) -> list[str]:
     return [name for position, name in enumerate(names) if bits >> position & 1]
 
 
@@ -149,10 +149,8 @@ def uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
     """Return the ids of the steps whose generator or guard a requirement forbids, white space and case folded."""
     if item.kind != RequirementKind.MUST_AVOID or not item.tools:
         return []
-    names = {folded_name(name) for name in item.tools}
-    return [
-        step.step_id for step in plan.steps if folded_name(step.generator) in names or folded_name(step.guard) in names
-    ]
+    names = {fold_name(name) for name in item.tools}
+    return [step.step_id for step in plan.steps if fold_name(step.generator) in names or fold_name(step.guard) in names]
 
 
 def changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> list[str]:
@@ -167,6 +165,6 @@ def changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> l
             return []
 
 
-def folded_name(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return a name with white space and case folded, so that two spellings of it are equal."""
     return " ".join(name.split()).casefold()

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from actors.files.suggestions import closest
-from actors.plans.formatting import quoted_list
+from actors.plans.formatting import quote_names
 from actors.plans.plan import RESERVED_IDS, NamedOutcome, Plan, Step
 from actors.plans.step_search import Candidate, Choices, SearchFailed, Tokens, Way, find_choices
 from runtime.core.errors import UsageProblem
@@ -37,14 +37,14 @@ def plan_for(
     try:
         choices = find_choices(candidates, start, wanted)
     except SearchFailed as failed:
-        cause = f"no plan reaches {quoted_list(sorted(wanted))}: {failed}"
+        cause = f"no plan reaches {quote_names(sorted(wanted))}: {failed}"
         raise UsageProblem(
             cause, place=GOAL, hint="change what the tools file declares, or plan with a model"
         ) from None
     nodes = _nodes(choices, start, wanted)
     by_name = {step.generator: step for step in steps}
     made = (
-        _branching(nodes, by_name, start | others)
+        _branching_steps(nodes, by_name, start | others)
         if any(len(each.next) > 1 for each in nodes)
         else _partial(nodes, by_name)
     )
@@ -60,7 +60,7 @@ def plan_for(
 
 def goal_text(goal: AbstractSet[str]) -> str:
     """Return the goal in words."""
-    return f"Reach {quoted_list(sorted(goal))}."
+    return f"Reach {quote_names(sorted(goal))}."
 
 
 def _candidate(step: Step) -> Candidate:
@@ -77,28 +77,28 @@ def _check(steps: Sequence[Step], start: Tokens, goal: Tokens) -> None:
     made = frozenset().union(*(step.may_add for step in steps))
     known = made.union(*(step.preconditions | step.may_delete for step in steps))
     for token in sorted(start - known - goal):
-        hint = _meant(token, known) or "leave it out"
+        hint = _suggest_name(token, known) or "leave it out"
         raise UsageProblem(f"no step that a tool declares has the token {token!r}", place=HOLDS, hint=hint)
     for token in sorted(goal - made - start):
-        hint = _meant(token, made | start) or "add it to the `effects` of a generator's `step`"
+        hint = _suggest_name(token, made | start) or "add it to the `effects` of a generator's `step`"
         raise UsageProblem(f"no tool makes {token!r}", place=GOAL, hint=hint)
     if goal <= start:
         raise UsageProblem("the goal holds already, so nothing is to be planned", place=GOAL, hint="name another token")
-    reached = _reached(steps, start)
+    reached = _reachable_tokens(steps, start)
     if lost := sorted(goal - reached):
         causes = _roots(steps, reached, lost)
         nobody = sorted(token for token in causes if token not in made)
-        why = f"since nothing makes {quoted_list(nobody)}" if nobody else f"since {quoted_list(causes)} need each other"
+        why = f"since nothing makes {quote_names(nobody)}" if nobody else f"since {quote_names(causes)} need each other"
         hint = f"--holds {','.join(nobody)}, if that is so at the beginning" if nobody else "look at what they need"
-        raise UsageProblem(f"no plan reaches {quoted_list(lost)}, {why}", place=GOAL, hint=hint)
+        raise UsageProblem(f"no plan reaches {quote_names(lost)}, {why}", place=GOAL, hint=hint)
 
 
-def _meant(token: str, known: AbstractSet[str]) -> str:
+def _suggest_name(token: str, known: AbstractSet[str]) -> str:
     close = closest(token, known)
     return f"did you mean {close!r}?" if close else ""
 
 
-def _reached(steps: Sequence[Step], start: Tokens) -> Tokens:
+def _reachable_tokens(steps: Sequence[Step], start: Tokens) -> Tokens:
     """Return all tokens that could hold if nothing were ever deleted."""
     reached, before = start, None
     while reached != before:
@@ -177,7 +177,7 @@ def _partial(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
         direct: set[str] = set()
         covered: set[str] = set()
         for before in reversed(made):
-            if before.step_id not in covered and _ordered(before, step):
+            if before.step_id not in covered and _must_precede(before, step):
                 direct.add(before.step_id)
                 covered |= {before.step_id, *after[before.step_id]}
         after[node.step_id] = frozenset(covered)
@@ -185,7 +185,7 @@ def _partial(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
     return made
 
 
-def _ordered(before: Step, after: Step) -> bool:
+def _must_precede(before: Step, after: Step) -> bool:
     """Return whether one step must stay before another one."""
     makes = before.effects & after.preconditions
     harms = before.delete_effects & (after.preconditions | after.effects)
@@ -193,7 +193,7 @@ def _ordered(before: Step, after: Step) -> bool:
     return bool(makes or harms or harmed)
 
 
-def _branching(nodes: Sequence[_Node], by_name: Mapping[str, Step], start: Tokens) -> list[Step]:
+def _branching_steps(nodes: Sequence[_Node], by_name: Mapping[str, Step], start: Tokens) -> list[Step]:
     """Return the steps of a plan with outcomes: tokens say which step is next, so that one alone is ready."""
     prefix = "next: "
     while any(token.startswith(prefix) for token in start):

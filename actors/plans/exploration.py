@@ -315,8 +315,8 @@ class _Explorer:
         for number, edges in enumerate(self._successors):
             for edge in edges:
                 predecessors[edge[0]].append(number)
-        safe = _reaching(predecessors, [*successes, *self._ending])
-        ending = _reaching(predecessors, dead_ends) | safe
+        safe = _configurations_reaching(predecessors, [*successes, *self._ending])
+        ending = _configurations_reaching(predecessors, dead_ends) | safe
         trapped = next((number for number in range(len(self._reduced)) if number not in ending), None)
         if trapped is not None:
             result.trap = self._trace(trapped)
@@ -333,7 +333,7 @@ class _Explorer:
             result.assurance = "strong" if loop is None else "strong_cyclic"
 
 
-def _reaching(predecessors: list[list[int]], targets: list[int]) -> set[int]:
+def _configurations_reaching(predecessors: list[list[int]], targets: list[int]) -> set[int]:
     """Return all configurations from which a target can be reached, the targets included."""
     found, queue = set(targets), list(targets)
     while queue:

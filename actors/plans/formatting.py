@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from actors.values.format import shortened
+from actors.values.format import shorten
 
 TEXT_MAX = 80
 """Characters of one text that a message shows."""
@@ -15,14 +15,14 @@ INT_MAX = 10**18
 
 def printable(text: str, limit: int = TEXT_MAX) -> str:
     """Return the text on one line, cut at `limit` characters, with lone surrogates escaped."""
-    short = shortened(text, limit)
+    short = shorten(text, limit)
     if short.isascii() and short.isprintable():
         return short
     short = short.encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in short)
 
 
-def quoted_list(names: Iterable[str], limit: int = ITEMS_MAX) -> str:
+def quote_names(names: Iterable[str], limit: int = ITEMS_MAX) -> str:
     """Return names as `'a', 'b' and 3 more`, sorted."""
     ordered = sorted(names)
     shown = ", ".join(f"'{printable(name)}'" for name in ordered[:limit])

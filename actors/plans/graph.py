@@ -149,7 +149,7 @@ def mask_of(indices: Sequence[int]) -> int:
     return int.from_bytes(buffer, "little")
 
 
-def transposed(count: int, rows: Sequence[int]) -> list[int]:
+def transpose(count: int, rows: Sequence[int]) -> list[int]:
     """Return the transpose of a bit matrix with `count` columns: for each column, its rows."""
     columns: list[list[int]] = [[] for _ in range(count)]
     for number, row in enumerate(rows):

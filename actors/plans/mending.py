@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from actors.plans.constraints import Constraints, with_constraints
-from actors.plans.formatting import describe_value, printable, quoted_list
+from actors.plans.formatting import describe_value, printable, quote_names
 from actors.plans.plan import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT, UNDO, bound_names
 from actors.values.findings import Code, Finding
 from actors.values.given import Given
@@ -28,7 +28,7 @@ STEPS_MAX = 10_000
 _DIGITS = len(str(NUMBER_MAX))
 
 
-def mended(plan: Any) -> tuple[Any, tuple[Finding, ...]]:
+def mend_plan(plan: Any) -> tuple[Any, tuple[Finding, ...]]:
     """Return a plan's JSON value with what the program sets, and a warning for each place that it has changed.
 
     A value without a list of steps is returned as it is. The value itself is not changed.
@@ -117,7 +117,7 @@ def _note(where: str, text: str) -> Finding:
     return Finding(code=Code.SET_BY_PROGRAM, where=where, message=message, severity="warning")
 
 
-def with_given(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
+def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     """Return a plan's JSON value with the given facts, and the keys whose value they replaced.
 
     A key that the author left out is filled in, and is not among the replaced ones. In a plan that undoes, steps that
@@ -172,7 +172,7 @@ def _declared_undo(step: Mapping[str, Any], given: Given) -> str:
     return given.undos.get(str(step.get("generator", "")), "")
 
 
-def replaced_findings(replaced: Sequence[str]) -> tuple[Finding, ...]:
+def findings_of_replaced_keys(replaced: Sequence[str]) -> tuple[Finding, ...]:
     """Return a warning for each key of a plan whose value was replaced by the given one."""
     return tuple(
         Finding(
@@ -201,7 +201,7 @@ def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
             if own.intersection(steps_bound):
                 continue
             if names is not None and isinstance(name, str) and name and name not in names:
-                listed = f"choose one of {quoted_list(names, limit=30)}" if names else "none is"
+                listed = f"choose one of {quote_names(names, limit=30)}" if names else "none is"
                 message = f"step {step.get('step_id')}: no tool implements the {key} {printable(name, 60)!r}; {listed}."
                 yield Finding(code=Code.UNBOUND, where=str(step.get("step_id", "")), message=message)
 

@@ -67,16 +67,16 @@ def _ways_on(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         moving = moving.union(*(step.may_delete | step.failure_delete_effects for step in plan.steps))
     for step in plan.steps:
         for name in sorted(step.dependencies & steps.keys()):
-            yield name, step.step_id, _leading(steps[name], step.preconditions)
+            yield name, step.step_id, _leading_outcomes(steps[name], step.preconditions)
         needed = step.preconditions & moving or step.preconditions
         for other in plan.steps if plan.has_outcomes else ():
             if other.step_id != step.step_id and other.step_id not in step.dependencies:
-                names = _leading(other, needed)
+                names = _leading_outcomes(other, needed)
                 if names or not needed.isdisjoint(other.may_add):
                     yield other.step_id, step.step_id, names
 
 
-def _leading(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
+def _leading_outcomes(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
     """Return the outcomes of a step that make one of some tokens; none where no success or each one makes one."""
     names = tuple(each.name for each in step.outcomes if not needed.isdisjoint(each.effects))
     return () if len(names) == len(step.outcomes) or not needed.isdisjoint(step.effects) else names
@@ -114,7 +114,7 @@ def plan_mermaid(value: Any, program: str = "replan") -> str:
         opened, closed = ("{{", "}}") if step.step_id in later else ("[", "]")
         lines.append(f'    {ids[step.step_id]}{opened}"{_label(step)}"{closed}')
     for begin, end, names in _ways_on(replace(plan, steps=order.steps)):
-        arrow = f'-- "{_escaped(", ".join(names))}" -->' if names else "-->"
+        arrow = f'-- "{_escape_mermaid(", ".join(names))}" -->' if names else "-->"
         lines.append(f"    {ids[begin]} {arrow} {ids[end]}")
     lines += _failures(plan, ids)
     return "\n".join(lines) + "\n"
@@ -138,15 +138,15 @@ def _failures(plan: Plan, ids: dict[str, str]) -> Iterator[str]:
             for other in plan.steps:
                 if not step.failure_effects.isdisjoint(other.preconditions):
                     tokens = ", ".join(sorted(step.failure_effects & other.preconditions))
-                    yield f'    {here} -. "fails: {_escaped(tokens)}" .-> {ids[other.step_id]}'
+                    yield f'    {here} -. "fails: {_escape_mermaid(tokens)}" .-> {ids[other.step_id]}'
 
 
 def _label(step: Step) -> str:
     parts = [step.step_id, step.name if step.name != step.step_id else "", step.guard]
-    return "<br/>".join(_escaped(part) for part in parts if part)
+    return "<br/>".join(_escape_mermaid(part) for part in parts if part)
 
 
-def _escaped(text: str) -> str:
+def _escape_mermaid(text: str) -> str:
     """Escape what Mermaid would read: quotes, brackets of tags, entities, line ends."""
     shown = "".join(f"#{ord(char)};" if char in '#&<>"`;|' else char for char in text if char.isprintable())
     return " ".join(shown.split())

@@ -12,8 +12,8 @@ from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, IRREVERSIBLE, NEVER, NOTHING, UNDO, Invariant, Plan, Step
 from actors.plans.reader import read_plan
-from actors.values.format import counted
-from actors.values.lines import BLANK, Line, StyledSpan, indented, line
+from actors.values.format import format_count
+from actors.values.lines import BLANK, Line, StyledSpan, indent_line, line
 from runtime.core.errors import UsageProblem
 from runtime.logs.terminal_text import clean
 
@@ -53,7 +53,7 @@ def failure_text(step: Step, words: Mapping[str, str], named: Callable[[str], st
 
 def plan_lines(value: Any) -> list[Line]:
     """Return the plan, a line at a time; what is not a plan of this kind is shown as JSON."""
-    if (ordered := _ordered(value)) is None:
+    if (ordered := _order_steps(value)) is None:
         return value_lines(value)
     plan, steps = ordered
     later = contingent_steps(plan)
@@ -62,12 +62,12 @@ def plan_lines(value: Any) -> list[Line]:
         lines += [BLANK, *_step(number, step, contingent=step.step_id in later)]
     if plan.invariants:
         lines += [BLANK, line("Always", "bold")]
-    return [*lines, *(indented(_rule(invariant, "while", _names)) for invariant in plan.invariants)]
+    return [*lines, *(indent_line(_rule(invariant, "while", _names)) for invariant in plan.invariants)]
 
 
 def plan_summary(value: Any) -> list[Line]:
     """Return the plan with a line for each step, in order; what is not a plan of this kind is shown as JSON."""
-    if (ordered := _ordered(value)) is None:
+    if (ordered := _order_steps(value)) is None:
         return value_lines(value)
     plan, steps = ordered
     later, width = contingent_steps(plan), len(str(len(steps)))
@@ -106,7 +106,7 @@ def _head(plan: Plan) -> list[Line]:
 def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
     yield step_title(f"{number}. ", step) + (_CONTINGENT if contingent else BLANK)
     if step.description and step.description != step.name:
-        yield indented(step.description, "dim")
+        yield indent_line(step.description, "dim")
     for name, tokens in (
         ("after", step.dependencies),
         ("needs", step.preconditions),
@@ -119,7 +119,7 @@ def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
         ended = f", ending {_names(outcome.delete_effects)}" if outcome.delete_effects else ""
         yield field_line("either", f"{outcome.name}: {_names(outcome.effects)}{ended}")
     yield field_line("guard", f"{f'{step.guard}, ' if step.guard else ''}{_tries(step)}")
-    yield field_line("fails", failure_text(step, _IN_LINES) + _left(step, _names))
+    yield field_line("fails", failure_text(step, _IN_LINES) + _failure_effects_text(step, _names))
     if step.undo:
         yield field_line("undo", _UNDO_WORDS.get(step.undo, step.undo))
 
@@ -144,10 +144,10 @@ def one_of(step: Step) -> str:
 
 
 def _tries(step: Step) -> str:
-    return f"{counted(step.retry_budget, 'attempt')}{', may run again' if step.repeatable else ''}"
+    return f"{format_count(step.retry_budget, 'attempt')}{', may run again' if step.repeatable else ''}"
 
 
-def _left(step: Step, shown: Callable[[Iterable[str]], str]) -> str:
+def _failure_effects_text(step: Step, shown: Callable[[Iterable[str]], str]) -> str:
     left = f", leaving {shown(step.failure_effects)}" if step.failure_effects else ""
     return left + (f", ending {shown(step.failure_delete_effects)}" if step.failure_delete_effects else "")
 
@@ -162,7 +162,7 @@ def _names(tokens: Iterable[str]) -> str:
     return ", ".join(sorted(tokens)) or "nothing"
 
 
-def _ordered(value: Any) -> tuple[Plan, tuple[Step, ...]] | None:
+def _order_steps(value: Any) -> tuple[Plan, tuple[Step, ...]] | None:
     """Return a plan with its steps in order; None for what is no plan, or has no order."""
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
@@ -174,21 +174,21 @@ def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> st
 
     Raises `UsageProblem` for what is no plan.
     """
-    plan, steps = _written(value)
-    lines = [f"# {escaped(plan.goal or plan.plan_id)}", ""]
+    plan, steps = _read_ordered_plan(value)
+    lines = [f"# {escape_markdown(plan.goal or plan.plan_id)}", ""]
     lines += _remarks(plan, note)
     lines += [f"- Start: {_codes(plan.initial_state)}", f"- Goal: {_codes(plan.goal_state)}"]
     later = contingent_steps(plan)
     for number, step in enumerate(steps, 1):
         only = " (only after a failure)" if step.step_id in later else ""
-        lines += ["", f"## {number}. {escaped(step.name or step.step_id)}{only}", ""]
+        lines += ["", f"## {number}. {escape_markdown(step.name or step.step_id)}{only}", ""]
         if step.description and step.description != step.name:
-            lines += [escaped(step.description), ""]
+            lines += [escape_markdown(step.description), ""]
         lines += [f"- {name}: {text}" for name, text in _facts(step)]
     if plan.invariants:
         lines += ["", "## Always", "", *(f"- {_rule(invariant, 'While', _codes)}" for invariant in plan.invariants)]
     if demands:
-        lines += ["", "## Demands of the text", "", *(f"- {escaped(text)}" for text in demands)]
+        lines += ["", "## Demands of the text", "", *(f"- {escape_markdown(text)}" for text in demands)]
     return "\n".join(lines) + "\n"
 
 
@@ -198,9 +198,9 @@ def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> s
     Its basis and `note` stand below its title, and what it does about `demands` at its end.
     Raises `UsageProblem` for what is no plan.
     """
-    plan, steps = _written(value)
+    plan, steps = _read_ordered_plan(value)
     later = contingent_steps(plan)
-    lines = [f"## {_for_github(escaped(plan.goal or plan.plan_id))}", ""]
+    lines = [f"## {_for_github(escape_markdown(plan.goal or plan.plan_id))}", ""]
     lines += map(_for_github, _remarks(plan, note))
     nominal = [step for step in steps if step.step_id not in later]
     names = {step.step_id: step.name or step.step_id for step in steps}
@@ -209,23 +209,23 @@ def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> s
         lines += ["", "Only after a failure:", ""]
         lines += [_task(step, names) for step in steps if step.step_id in later]
     if demands:
-        lines += ["", "Demands of the text:", "", *(f"- {_for_github(escaped(text))}" for text in demands)]
+        lines += ["", "Demands of the text:", "", *(f"- {_for_github(escape_markdown(text))}" for text in demands)]
     return "\n".join(lines) + "\n"
 
 
 def _remarks(plan: Plan, note: str) -> list[str]:
     """Return what stands below the title: what the plan was made from, where it says so, and a note."""
-    return [part for text in (plan.basis, note) if text for part in (escaped(text), "")]
+    return [part for text in (plan.basis, note) if text for part in (escape_markdown(text), "")]
 
 
 def _task(step: Step, names: Mapping[str, str]) -> str:
     def quoted(name: str) -> str:
-        return f'"{_for_github(escaped(names.get(name, name)))}"'
+        return f'"{_for_github(escape_markdown(names.get(name, name)))}"'
 
     checked = f" (checked by {_code(step.guard)})" if step.guard else ""
-    either = f"; it tells {escaped(one_of(step))}" if step.outcomes else ""
+    either = f"; it tells {escape_markdown(one_of(step))}" if step.outcomes else ""
     failure = failure_text(step, _IN_CHECKLIST, quoted)
-    return f"- [ ] {_for_github(escaped(names[step.step_id]))}{checked}{_for_github(either)}{failure}"
+    return f"- [ ] {_for_github(escape_markdown(names[step.step_id]))}{checked}{_for_github(either)}{failure}"
 
 
 def _facts(step: Step) -> Iterator[tuple[str, str]]:
@@ -242,12 +242,12 @@ def _facts(step: Step) -> Iterator[tuple[str, str]]:
         ended = f", ending {_codes(outcome.delete_effects)}" if outcome.delete_effects else ""
         yield "Either", f"{_code(outcome.name)}, making {_codes(outcome.effects)}{ended}"
     yield "Guard", f"{_code(step.guard)}, {_tries(step)}"
-    yield "If it fails", failure_text(step, _IN_MARKDOWN, _code) + _left(step, _codes)
+    yield "If it fails", failure_text(step, _IN_MARKDOWN, _code) + _failure_effects_text(step, _codes)
     if step.undo:
         yield "Undone by", _UNDO_WORDS.get(step.undo) or _code(step.undo)
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return one line of text that Markdown shows as it is."""
     shown = _SPECIAL.sub(r"\\\1", clean(text, one_line=True).strip())
     return _LEADING.sub(lambda match: f"{match[1][:-1]}\\{match[1][-1]}", shown)
@@ -266,8 +266,8 @@ def _code(value: str) -> str:
     return f"`{clean(value, one_line=True).replace('`', '')}`"
 
 
-def _written(value: Any) -> tuple[Plan, tuple[Step, ...]]:
+def _read_ordered_plan(value: Any) -> tuple[Plan, tuple[Step, ...]]:
     """Return a plan with its steps in order. Raises `UsageProblem` for what is no plan."""
-    if (ordered := _ordered(value)) is None:
+    if (ordered := _order_steps(value)) is None:
         raise UsageProblem("this is not a plan that can be written so", hint="--format json writes it as it is")
     return ordered

@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.plans.plan import PLAN_ID_DEFAULT, Plan
 from actors.plans.reader import read_draft
-from actors.values.format import counted
+from actors.values.format import format_count
 from actors.values.lines import BLANK, html_of, line
 from runtime.core.errors import UsageProblem
 
@@ -25,7 +25,7 @@ class ProvedPlan(Plan):
     """What it does about each demand of the user, a line each."""
 
     def __repr__(self) -> str:
-        return f"<ProvedPlan {self.plan_id}: {counted(len(self.steps), 'step')}>"
+        return f"<ProvedPlan {self.plan_id}: {format_count(len(self.steps), 'step')}>"
 
     def _repr_html_(self) -> str:
         from actors.plans.plan_text import plan_lines  # noqa: PLC0415 -- most callers take the plan as data
@@ -53,7 +53,7 @@ class ProvedPlan(Plan):
             raise UsageProblem(problem.cause, place="plan", hint="to_dict() returns it as it is") from None
 
 
-def proved_plan(value: Mapping[str, Any], conclusion: str = "", demands: tuple[str, ...] = ()) -> ProvedPlan:
+def read_proved_plan(value: Mapping[str, Any], conclusion: str = "", demands: tuple[str, ...] = ()) -> ProvedPlan:
     """Return the plan in a JSON object; a field of another type, which a guard of the user may allow, has its default.
 
     `conclusion` and `demands` are what its run says of it. Never raises.

@@ -142,7 +142,7 @@ def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     return plan, tuple(reader.findings)
 
 
-def _renamed(ids: frozenset[str], names: Mapping[str, str]) -> frozenset[str]:
+def _rename_requirement_ids(ids: frozenset[str], names: Mapping[str, str]) -> frozenset[str]:
     """Return the ids of requirements with those of the plan's author replaced by those made from quotes."""
     return frozenset(names.get(name, name) for name in ids)
 
@@ -173,7 +173,7 @@ class _Reader:
             return None
         names = own_ids(value.get("requirements")) if requirements else {}
         if names:
-            steps = tuple(step._replace(satisfies=_renamed(step.satisfies, names)) for step in steps)
+            steps = tuple(step._replace(satisfies=_rename_requirement_ids(step.satisfies, names)) for step in steps)
             requirements = tuple(
                 item._replace(depends_on=tuple(names.get(name, name) for name in item.depends_on))
                 for item in requirements

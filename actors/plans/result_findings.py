@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.files.suggestions import closest
-from actors.plans.formatting import printable, quoted_list
+from actors.plans.formatting import printable, quote_names
 from actors.plans.plan import Plan, Step, bound_names
 from actors.plans.reader import read_draft
 from actors.values.findings import Code, Finding
@@ -31,17 +31,17 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
     for step in draft.steps:
         yield from _outcomes(step, results[step.step_id])
         if lost := sorted(uses[step.step_id] - step.preconditions):
-            text = f"its tool uses the value of {quoted_list(lost)}; add it to the preconditions."
+            text = f"its tool uses the value of {quote_names(lost)}; add it to the preconditions."
             yield _finding(step, text, lost)
     if unknown := sorted((valued & draft.initial_state) - set(given.known_values)):
-        text = f"initial_state has {quoted_list(unknown)}, whose value no result has told then; " + _tellers(
+        text = f"initial_state has {quote_names(unknown)}, whose value no result has told then; " + _tellers(
             draft, unknown[0], given
         )
         yield Finding(code=Code.UNBOUND, where="initial_state", message=text, tokens=tuple(unknown))
     for step in draft.steps:
         made = (step.may_add & valued) - set(results[step.step_id].values) | step.failure_effects & valued
         for token in sorted(made):
-            text = f"it makes {quoted_list([token])}, whose value its result does not tell; "
+            text = f"it makes {quote_names([token])}, whose value its result does not tell; "
             yield _finding(step, text + _tellers(draft, token, given), [token])
 
 
@@ -65,13 +65,12 @@ def _outcomes(step: Step, result: ReadableResult) -> Iterator[Finding]:
         return
     for name in unknown:
         near = closest(name, told)
-        hint = f"did you mean '{printable(near)}'?" if near else f"it tells {_listed(told)}."
+        hint = f"did you mean '{printable(near)}'?" if near else f"it tells {_list_tokens(told)}."
         yield _finding(step, f"the result of its generator tells no outcome '{printable(name, 60)}'; {hint}")
     left = [name for name in told if name not in names]
     if names and left and not unknown:
-        text = (
-            f"its result may also tell {_listed(left)}, which counts as a failure of the step; add an outcome for it."
-        )
+        more = f"its result may also tell {_list_tokens(left)}, which counts as a failure of the step"
+        text = f"{more}; add an outcome for it."
         yield _finding(step, text, severity="warning")
 
 
@@ -83,11 +82,11 @@ def _tellers(plan: Plan, token: str, given: Given) -> str:
         return "no result tells it."
     steps = sorted(step.step_id for step in plan.steps if token in _result(step, given).values)
     here = f", as that of step {printable(steps[0])} is" if steps else ""
-    return f"let it be made by a step whose result tells it (generator {_listed(names)}{here})."
+    return f"let it be made by a step whose result tells it (generator {_list_tokens(names)}{here})."
 
 
-def _listed(names: Any) -> str:
-    return quoted_list(names, limit=30)
+def _list_tokens(names: Any) -> str:
+    return quote_names(names, limit=30)
 
 
 def _finding(step: Step, text: str, tokens: Any = (), severity: Any = "error") -> Finding:

@@ -20,7 +20,7 @@ REQUIREMENT: Mapping[str, Any] = {
 """The properties that a requirement has in recon and in a plan alike."""
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+def _closed_schema(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object that has exactly these keys."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
@@ -32,8 +32,8 @@ def plan_schema() -> dict[str, Any]:
     model writes an empty list or an empty string instead. The guards check the ranges of numbers, because not every
     server that supports this format accepts ranges in a schema.
     """
-    outcome = _closed({"name": _TEXT, "effects": _TOKENS, "delete_effects": _TOKENS})
-    step = _closed(
+    outcome = _closed_schema({"name": _TEXT, "effects": _TOKENS, "delete_effects": _TOKENS})
+    step = _closed_schema(
         {
             "step_id": _TEXT,
             "name": _TEXT,
@@ -54,9 +54,9 @@ def plan_schema() -> dict[str, Any]:
             "outcomes": {"type": "array", "items": outcome},
         }
     )
-    requirement = _closed({"id": _TEXT, **REQUIREMENT, "tokens": _TOKENS, "depends_on": _TOKENS})
-    invariant = _closed({"when": _TOKENS, "must": _TOKENS, "must_not": _TOKENS})
-    return _closed(
+    requirement = _closed_schema({"id": _TEXT, **REQUIREMENT, "tokens": _TOKENS, "depends_on": _TOKENS})
+    invariant = _closed_schema({"when": _TOKENS, "must": _TOKENS, "must_not": _TOKENS})
+    return _closed_schema(
         {
             "plan_id": _TEXT,
             "goal": _TEXT,

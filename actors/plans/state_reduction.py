@@ -9,7 +9,7 @@ tokens again.
 from typing import NamedTuple
 
 from actors.plans.contingency import reachable_by_failure
-from actors.plans.graph import bits, mask_of, transposed
+from actors.plans.graph import bits, mask_of, transpose
 from actors.plans.semantics import Configuration, Program
 from actors.plans.work import WorkLeft
 
@@ -48,8 +48,8 @@ class Reducer:
             adds | (program.failure_adds[index] if program.continues[index] else 0)
             for index, adds in enumerate(program.adds)
         ]
-        self.users = transposed(len(program.tokens), program.needs)
-        self.producers = transposed(len(program.tokens), self.produces)
+        self.users = transpose(len(program.tokens), program.needs)
+        self.producers = transpose(len(program.tokens), self.produces)
         self._goes_back = any(program.reset) and not program.repeats
         self._dependents = [0] * count
         for index, dependencies in enumerate(program.order.dependencies):

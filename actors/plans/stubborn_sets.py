@@ -8,7 +8,7 @@ needed. States that an invariant distinguishes are preserved because all steps t
 count as dependent on each other.
 """
 
-from actors.plans.graph import bits, mask_of, transposed
+from actors.plans.graph import bits, mask_of, transpose
 from actors.plans.semantics import Program
 from actors.plans.state_reduction import Reduced, Reducer
 from actors.plans.work import WorkLeft
@@ -23,11 +23,11 @@ class StubbornSets:
         self._work = work
         indices = range(len(program.steps))
         self._deletes = [
-            _lost(program, index)
+            _lost_tokens(program, index)
             | (program.failure_deletes[index] & ~program.failure_adds[index] if program.continues[index] else 0)
             for index in indices
         ]
-        self._deleters = transposed(len(program.tokens), self._deletes)
+        self._deleters = transpose(len(program.tokens), self._deletes)
         observed = 0
         for when, must, must_not in program.invariants:
             observed |= when | must | must_not
@@ -96,7 +96,7 @@ class StubbornSets:
         )
 
 
-def _lost(program: Program, index: int) -> int:
+def _lost_tokens(program: Program, index: int) -> int:
     """Return the tokens that some success of the step deletes and does not add."""
     lost = 0
     for adds, deletes in program.successes[index].values():

@@ -228,11 +228,16 @@ class BeliefModel:
         factors.append(ELSEWHERE * self._at(OTHER, row, again=again))
         told = tuple(
             [
-                tuple([_told(block) if wrong == at % len(self.steps) else block for wrong, block in enumerate(blocks)])
+                tuple(
+                    [
+                        _update_block(block) if wrong == at % len(self.steps) else block
+                        for wrong, block in enumerate(blocks)
+                    ]
+                )
                 for at, blocks in enumerate(belief.masses)
             ]
         )
-        return _scaled(belief, told, factors, self._at(UNSOLVABLE, row, again=again))
+        return _scale_belief(belief, told, factors, self._at(UNSOLVABLE, row, again=again))
 
     def evidence(self, belief: Belief, step: str, row: str, *, again: bool | None) -> float:
         """Return the weight of a rejection at a step: the sum by which `rejected` divides. It is no probability."""
@@ -251,12 +256,12 @@ class BeliefModel:
         hit = self.table.classifier
         miss = (1 - hit) / (len(self.steps) + 1 - len(places))
         factors = [*(hit if step in places else miss for step in self.steps), miss]
-        return _scaled(belief, belief.masses, factors, miss)
+        return _scale_belief(belief, belief.masses, factors, miss)
 
     def settled(self, belief: Belief, right: Collection[str]) -> Belief:
         """Return the belief once these steps are known to be right: a leaf that builds on them was accepted."""
         factors = [*(0.0 if step in right else 1.0 for step in self.steps), 1.0]
-        return _scaled(belief, belief.masses, factors, 0.0)
+        return _scale_belief(belief, belief.masses, factors, 0.0)
 
     def moved(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
         """Return the belief after these steps have been drawn anew, and `came` has been seen of them.
@@ -264,7 +269,7 @@ class BeliefModel:
         What lies below the topmost wrong step has not been seen; it counts as drawn now.
         """
         fresh = [step in redone for step in self.steps]
-        seen = [_seen(step, came) if step in redone else None for step in self.steps]
+        seen = [_saw_same_again(step, came) if step in redone else None for step in self.steps]
         if self._kinds and any(each is not None for each in seen):
             return self._compared(belief, fresh, seen)
         masses = []
@@ -284,7 +289,7 @@ class BeliefModel:
             changed, unsolvable = ComparedMove(fresh, seen, comparison).applied(of_kind, belief.unsolvables[at])
             masses += changed if share == 1.0 else [_times(blocks, share) for blocks in changed]
             unsolvables.append(unsolvable * share)
-        return _normalised(masses, unsolvables)
+        return _normalise_belief(masses, unsolvables)
 
     def odds(self, belief: Belief) -> Odds:
         """Return the sums of which `chance` makes the value of each move."""
@@ -372,7 +377,7 @@ class BeliefModel:
         return same + fresh * SAME_BY_CHANCE if again else fresh
 
 
-def _seen(step: str, came: Came) -> bool | None:
+def _saw_same_again(step: str, came: Came) -> bool | None:
     """Return whether a step brought the same again; None where it was not compared."""
     return True if step in came.same else False if step in came.other else None
 
@@ -404,7 +409,7 @@ def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[B
     return tuple(result)
 
 
-def _told(block: Block) -> Block:
+def _update_block(block: Block) -> Block:
     """Return a block after one more rejection that named the mistake."""
     shifted: list[float] = []
     for start in range(0, len(block), TOLD):
@@ -413,7 +418,7 @@ def _told(block: Block) -> Block:
     return tuple(shifted)
 
 
-def _scaled(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable: float) -> Belief:
+def _scale_belief(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable: float) -> Belief:
     """Return a belief with each topmost wrong step's probabilities multiplied by its factor, made to add up to 1.
 
     `masses` replaces those of the belief. Each of its blocks has the same sum as the block that it replaces. What the
@@ -436,7 +441,7 @@ def _times(blocks: tuple[Block, ...], factor: float) -> tuple[Block, ...]:
     return tuple([tuple([share * factor for share in block]) for block in blocks])
 
 
-def _normalised(masses: Sequence[tuple[Block, ...]], unsolvables: Sequence[float]) -> Belief:
+def _normalise_belief(masses: Sequence[tuple[Block, ...]], unsolvables: Sequence[float]) -> Belief:
     total = sum(unsolvables) + sum([sum([sum(block) for block in blocks]) for blocks in masses])
     scaled = tuple([tuple([tuple([share / total for share in block]) for block in blocks]) for blocks in masses])
     return Belief(scaled, tuple([share / total for share in unsolvables]))

@@ -8,7 +8,7 @@ from actors.policy.belief import Belief, BeliefModel, Odds
 from actors.policy.table import Person
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry
-from actors.search.progress import BranchProgress, Phase, can_redo, can_retry, cleared
+from actors.search.progress import BranchProgress, Phase, can_redo, can_retry, cleared_steps
 from runtime.core.events import Value
 
 TIE = 1e-9
@@ -100,7 +100,7 @@ def weigh(model: BeliefModel, belief: Belief, progress: BranchProgress, failed: 
     odds = model.odds(belief)
     candidates = []
     for move in _moves(graph, progress, failed, bounds):
-        redone = cleared(graph, move.targets if isinstance(move, Redo) else (failed,))
+        redone = cleared_steps(graph, move.targets if isinstance(move, Redo) else (failed,))
         candidates.append(Weighed(move, model.chance(odds, redone, leaf), _calls(model, redone)))
     if bounds.may_ask and model.table.person is not None:
         candidates.append(_question(model, odds, failed, leaf, model.table.person))
@@ -116,14 +116,14 @@ def _question(model: BeliefModel, odds: Odds, failed: str, leaf: str, person: Pe
     """Return the value of a question after whose answer, if it is right, the step with the mistake is redone."""
     chance, calls = 0.0, person.calls
     for position, step in enumerate(model.steps):
-        redone = cleared(model.graph, (step,))
+        redone = cleared_steps(model.graph, (step,))
         if step == failed or step in model.graph.above[failed]:
             chance += person.accuracy * model.chance(odds, redone, leaf, at=step)
         calls += sum([stays[position] for stays in odds.stays]) * _calls(model, redone)
     return Weighed(None, chance, calls)
 
 
-def shown(before: dict[str, float], after: dict[str, float], weighed: Collection[Weighed]) -> Weighing:
+def record_weighing(before: dict[str, float], after: dict[str, float], weighed: Collection[Weighed]) -> Weighing:
     """Return the record of a decision: the likeliest places of the mistake, the chosen move and the runner-up."""
     likeliest = sorted(after, key=lambda name: -round(after[name], 3))[:PLACES_SHOWN]
     return Weighing(
@@ -134,7 +134,7 @@ def shown(before: dict[str, float], after: dict[str, float], weighed: Collection
     )
 
 
-def known_right(graph: Graph, progress: BranchProgress) -> frozenset[str]:
+def steps_known_right(graph: Graph, progress: BranchProgress) -> frozenset[str]:
     """Return the steps whose artifacts a leaf builds on that was accepted, that leaf included."""
     right: set[str] = set()
     for leaf in graph.leaves:
@@ -160,7 +160,7 @@ def _moves(graph: Graph, progress: BranchProgress, failed: str, bounds: Bounds) 
         yield Redo((failed,))
 
 
-def counted_calls(calls: float) -> str:
+def count_calls(calls: float) -> str:
     """Return a number of calls, which may be a mean, in words."""
     return f"{calls:.3g} call{'' if calls == 1 else 's'}"
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from actors.policy.belief import BeliefModel
-from actors.policy.belief_choice import Bounds, Weighing, known_right, shown, weigh
+from actors.policy.belief_choice import Bounds, Weighing, record_weighing, steps_known_right, weigh
 from actors.policy.cause import Cause, row_for
 from actors.policy.history import NOTHING, Came, Past, places_up, signature
 from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, BeliefTable, Policy, Row
 from actors.search.graph import Graph
-from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
-from actors.search.progress import BranchProgress, can_retry, cleared
+from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck_move
+from actors.search.progress import BranchProgress, can_retry, cleared_steps
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
 
@@ -28,11 +28,11 @@ def belief_row(verdict: Verdict, policy: Policy) -> str:
     """
     if policy.belief is None:
         return ""
-    row = matched_row(verdict, policy).id
+    row = match_row(verdict, policy).id
     return "" if row in policy.belief.rules else row
 
 
-def matched_row(verdict: Verdict, policy: Policy) -> Row:
+def match_row(verdict: Verdict, policy: Policy) -> Row:
     """Return the first row that matches a rejection, of those that are not about repeated failures."""
     errors = verdict.errors
     for row in policy.rows:
@@ -43,7 +43,7 @@ def matched_row(verdict: Verdict, policy: Policy) -> Row:
     raise AssertionError("a policy's last row matches everything")
 
 
-def mends_left(step: str, row: str, belief: BeliefTable | None, history: Sequence[Past]) -> bool:
+def has_mends_left(step: str, row: str, belief: BeliefTable | None, history: Sequence[Past]) -> bool:
     """Return whether a failure of a step is retried before the belief is asked (`BeliefTable.mends`).
 
     The retries for the row are counted since the steps above were redone for a failure of the step.
@@ -72,7 +72,7 @@ def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Po
         if policy.belief is not None and row.id not in policy.belief.rules:
             continue
         upward = row.target == "further"
-        for target in graph.upward(step, 1) if upward else resolved(row, step, graph, roles):
+        for target in graph.upward(step, 1) if upward else resolve_target(row, step, graph, roles):
             rules.setdefault(target, []).append(row.id)
     return {target: tuple(ids) for target, ids in rules.items()}
 
@@ -93,12 +93,12 @@ def after_change(graph: Graph, roles: Mapping[str, str], policy: Policy) -> tupl
     targets = {
         target
         for leaf in graph.leaves
-        for target in ((leaf,) if redo_leaves else resolved(row, leaf, graph, roles) or (leaf,))
+        for target in ((leaf,) if redo_leaves else resolve_target(row, leaf, graph, roles) or (leaf,))
     }
     return level, tuple(step for step in graph.steps if step in targets)
 
 
-def resolved(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
+def resolve_target(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
     """Return the target of a row, any but `further`, as steps of the graph."""
     kind, _, detail = row.target.partition(" ")
     match kind:
@@ -234,17 +234,17 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
     ignore both the findings and the cause.
     """
     graph, progress = situation.graph, situation.progress
-    doubt = _not_understood(failure, situation)
+    doubt = _misunderstanding_finding(failure, situation)
     if doubt is not None:
         proposal = _Proposal(BacktrackLevel.GIVE_UP, (), NOT_UNDERSTOOD, doubt)
-        return _decision(failure, graph, proposal, stuck(graph, failure.step))
+        return _decision(failure, graph, proposal, stuck_move(graph, failure.step))
     match situation.search:
         case Search.LINEAR:
             return _decision(failure, graph, _baseline("linear", failure), forward_only(graph, progress, failure.step))
         case Search.BLIND:
             return _decision(failure, graph, _baseline("blind", failure), one_up(graph, progress, failure.step))
         case Search.DEPTH_FIRST:
-            return _believed(failure, situation, cause) or _informed(failure, situation, cause)
+            return _decide_by_belief(failure, situation, cause) or _decide_by_table(failure, situation, cause)
         case _:
             assert_never(situation.search)
 
@@ -274,12 +274,12 @@ def _baseline(rule: str, failure: Failure) -> _Proposal:
     return _Proposal(BacktrackLevel.LOCAL_RETRY, (), rule, next(iter(failure.verdict.errors), None))
 
 
-def _informed(failure: Failure, situation: Situation, cause: Cause | None) -> Decision:
+def _decide_by_table(failure: Failure, situation: Situation, cause: Cause | None) -> Decision:
     graph, progress, step = situation.graph, situation.progress, failure.step
     proposal = _propose_for_cause(failure, situation, cause) or _propose(failure, situation)
     may_ask = _may_ask(failure, situation)
     if proposal.level is BacktrackLevel.GIVE_UP:
-        return _decision(failure, graph, proposal, stuck(graph, step))
+        return _decision(failure, graph, proposal, stuck_move(graph, step))
     if proposal.level is BacktrackLevel.CLARIFY:
         if may_ask:
             return _question(failure, proposal)
@@ -287,7 +287,7 @@ def _informed(failure: Failure, situation: Situation, cause: Cause | None) -> De
         here = () if failure.verdict.fatal else (step,)
         proposal = replace(proposal, level=BacktrackLevel.LOCAL_RETRY, targets=here)
     move = choose(graph, progress, step, proposal.targets)
-    if isinstance(move, Redo) and move.targets != (step,) and _used_up(failure, situation):
+    if isinstance(move, Redo) and move.targets != (step,) and _is_used_up(failure, situation):
         proposal = replace(proposal, rule="e_max")
         if situation.questions_left > 0:
             return _question(failure, proposal)
@@ -295,14 +295,14 @@ def _informed(failure: Failure, situation: Situation, cause: Cause | None) -> De
     return _decision(failure, graph, proposal, move)
 
 
-def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> Decision | None:
+def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | None) -> Decision | None:
     """Return the decision of a belief policy; None if the policy has no belief, or a rule decides about this row."""
     model, graph, policy = situation.belief, situation.graph, situation.policy
     if model is None:
         return None
-    matched = matched_row(failure.verdict, policy)
+    matched = match_row(failure.verdict, policy)
     retry = can_retry(graph, situation.progress, failure.step)
-    if retry and mends_left(failure.step, matched.id, policy.belief, situation.history):
+    if retry and has_mends_left(failure.step, matched.id, policy.belief, situation.history):
         errors = failure.verdict.errors
         finding = next((error for error in errors if matched.matches(error)), next(iter(errors), None))
         return _decision(failure, graph, _proposal(matched, failure, situation, finding, 1), Retry())
@@ -312,50 +312,52 @@ def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> De
     history = tuple(situation.history)
     before = model.after(history, failure.came)
     again = Past(failure.step, signature(failure.verdict), row=row).is_again(history)
-    if right := known_right(graph, situation.progress):
+    if right := steps_known_right(graph, situation.progress):
         before = model.settled(before, right)
         after = model.rejected(before, failure.step, row, again=again) if row else before
     else:
         after = model.rejected_after(history, failure.came, failure.step, row, again) if row else before
     if cause is not None and (named := row_for(cause, situation.policy)) is not None:
-        after = model.pointed_out(after, resolved(named, failure.step, graph, situation.roles))
+        after = model.pointed_out(after, resolve_target(named, failure.step, graph, situation.roles))
     bounds = Bounds(
-        may_escalate=not _used_up(failure, situation),
-        only=_configured(failure, situation.escalation),
+        may_escalate=not _is_used_up(failure, situation),
+        only=_escalation_targets(failure, situation.escalation),
         may_ask=_may_ask(failure, situation) and situation.weighs_questions,
         graph=graph,
     )
     weighed = weigh(model, after, situation.progress, failure.step, bounds)
-    weighing = shown(model.places(before), model.places(after), weighed)
+    weighing = record_weighing(model.places(before), model.places(after), weighed)
     finding = next(iter(failure.verdict.errors), None)
     targets = weighed[0].move.targets if weighed and isinstance(weighed[0].move, Redo) else ()
     rule = BELIEF if weighed or bounds.may_escalate else "e_max"
     proposal = _Proposal(BacktrackLevel.LOCAL_RETRY, targets, rule, finding, classified=cause, weighing=weighing)
     if weighed and weighed[0].value < situation.stop_below:
-        return _decision(failure, graph, replace(proposal, rule=NOT_WORTH_IT), stuck(graph, failure.step))
+        return _decision(failure, graph, replace(proposal, rule=NOT_WORTH_IT), stuck_move(graph, failure.step))
     asks = weighed[0].move is None if weighed else not bounds.may_escalate and situation.questions_left > 0
     if asks:
         return _question(failure, proposal)
-    return _decision(failure, graph, proposal, (weighed[0].move if weighed else None) or stuck(graph, failure.step))
+    return _decision(
+        failure, graph, proposal, (weighed[0].move if weighed else None) or stuck_move(graph, failure.step)
+    )
 
 
-def remembered(verdict: Verdict, decision: Decision, graph: Graph, policy: Policy, came: Came = NOTHING) -> Past:
+def remember_failure(verdict: Verdict, decision: Decision, graph: Graph, policy: Policy, came: Came = NOTHING) -> Past:
     """Return a decided failure as the history keeps it."""
     up = places_up(graph, decision.step, decision.targets)
     if policy.belief is None:
         return Past(decision.step, signature(verdict), up)
     targets = decision.targets if decision.level in REPLANS else (decision.step,)
-    redone = () if decision.level is BacktrackLevel.GIVE_UP else cleared(graph, targets)
+    redone = () if decision.level is BacktrackLevel.GIVE_UP else cleared_steps(graph, targets)
     mended = decision.rule if decision.rule in policy.belief.mends else ""
     return Past(decision.step, signature(verdict), up, belief_row(verdict, policy), redone, came, mended)
 
 
-def _configured(failure: Failure, escalation: Escalation) -> tuple[str, ...]:
+def _escalation_targets(failure: Failure, escalation: Escalation) -> tuple[str, ...]:
     """Return the targets of an escalation that the workflow names for the step; empty: none."""
     return (escalation.escalate_by_guard or {}).get(failure.verdict.guard, ()) or escalation.escalate_to
 
 
-def _not_understood(failure: Failure, situation: Situation) -> Finding | None:
+def _misunderstanding_finding(failure: Failure, situation: Situation) -> Finding | None:
     """Return the finding that the author does not understand the problem, unless a question is asked first.
 
     Every search and policy gives up then: no other attempt of this author can be better.
@@ -370,7 +372,7 @@ def _may_ask(failure: Failure, situation: Situation) -> bool:
     return situation.questions_left > 0 and any(finding.askable for finding in failure.verdict.errors)
 
 
-def _used_up(failure: Failure, situation: Situation) -> bool:
+def _is_used_up(failure: Failure, situation: Situation) -> bool:
     """Return whether the step has used up the escalations that it may cause in a round (S104)."""
     e_max = situation.escalation.e_max
     caused = sum(1 for past in situation.history if past.step == failure.step and past.up > 0)
@@ -460,12 +462,12 @@ def _streak(failure: Failure, situation: Situation) -> int:
 def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...]:
     if row.target == "further":
         return _further(failure, situation)
-    return resolved(row, failure.step, situation.graph, situation.roles)
+    return resolve_target(row, failure.step, situation.graph, situation.roles)
 
 
 def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
     """Return the targets of an escalation after stagnation: as configured, else one step beyond the last target."""
-    if configured := _configured(failure, situation.escalation):
+    if configured := _escalation_targets(failure, situation.escalation):
         return configured
     upward = situation.graph.upward(failure.step, 1)
     last = next((past.up for past in reversed(situation.history) if past.step == failure.step), 0)
@@ -486,7 +488,7 @@ _REQUIREMENTS = "requirements."
 """The family of codes about the user's requirements; only the user knows more about those, so no model is asked."""
 
 
-def worth_classifying(failure: Failure, situation: Situation, decided: Decision) -> bool:
+def is_worth_classifying(failure: Failure, situation: Situation, decided: Decision) -> bool:
     """Return whether the classifier should be called before the decision `decided` is carried out.
 
     It should if the decision is costly, some answer of the classifier would change the move, the code is not about the

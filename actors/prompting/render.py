@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from actors.prompting.book import PromptBook, PromptEntry, Sections
-from actors.values.artifacts import Clarified, Context, Feedback, indented_json
+from actors.values.artifacts import Clarified, Context, Feedback, format_json
 from actors.values.given import ATTACHMENTS_BYTES_MAX, Attachment, Given
 from runtime.core.events import text_hash
 
@@ -96,12 +96,12 @@ def render(template: PromptTemplate, context: Context, *, headed: bool = True) -
         context.attachments,
         "" if context.given is None else _facts(context.given),
     )
-    return _rendered(template, shown, headed)
+    return _render_parts(template, shown, headed)
 
 
 def _facts(given: Given) -> str:
     """Return the facts that a run is given as a prompt shows them; empty where a prompt shows none."""
-    return indented_json(given.shown) if given.shown else ""
+    return format_json(given.shown) if given.shown else ""
 
 
 def _failure_before(given: Given | None) -> tuple[Feedback, ...]:
@@ -126,7 +126,7 @@ class _Shown(NamedTuple):
 
 
 @lru_cache(maxsize=64)  # Rendered when a call is requested, and again when it is made: after those of other runs.
-def _rendered(template: PromptTemplate, shown: _Shown, headed: bool) -> Rendered:
+def _render_parts(template: PromptTemplate, shown: _Shown, headed: bool) -> Rendered:
     entry, book = template.entry, template.book
     writer = _SectionWriter(book.sections)
     before, results = "\n\n".join(writer.sections(shown)), [*writer.results(shown)]
@@ -235,14 +235,14 @@ class _SectionWriter:
     def data(self, name: str, text: str, bytes_max: int) -> str:
         """Return a text between delimiters, cut to `bytes_max`; lone surrogates become `?`."""
         texts = self.texts
-        section, cut = _delimited(text, bytes_max, texts.data_open, texts.data_close, texts.cut)
+        section, cut = _delimit_text(text, bytes_max, texts.data_open, texts.data_close, texts.cut)
         if cut:
             self.cut.append(name)
         return section
 
 
 @lru_cache(maxsize=256)  # The same problem, results and rejections are part of many prompts.
-def _delimited(text: str, bytes_max: int, data_open: str, data_close: str, cut_note: str) -> tuple[str, bool]:
+def _delimit_text(text: str, bytes_max: int, data_open: str, data_close: str, cut_note: str) -> tuple[str, bool]:
     """Return a text between its delimiters, and whether it was cut."""
     raw = text.encode(errors="replace")
     text, cut = raw.decode(), len(raw) > bytes_max

@@ -125,7 +125,7 @@ def calculate(
             measured = evaluate(formula.root, {name: measure_of(value, table) for name, value in inputs.items()})
             result = _result(measured, units.get(path, ""), table)
         except Blockage as blockage:
-            blocked = Blocked(path=path, code=blockage.code, message=_explained(str(blockage), inputs))
+            blocked = Blocked(path=path, code=blockage.code, message=_explain_error(str(blockage), inputs))
             return Calculation(steps=tuple(steps), blocked=blocked)
         known[path] = result
         steps.append(CalculationStep(path=path, formula=formula.text, inputs=inputs, result=result))
@@ -154,6 +154,6 @@ def _result(measured: Measure, unit_text: str, table: UnitTable) -> Quantity:
     return Quantity(low=low, high=high, unit=unit_text)
 
 
-def _explained(reason: str, inputs: Mapping[str, Quantity]) -> str:
+def _explain_error(reason: str, inputs: Mapping[str, Quantity]) -> str:
     shown = ", ".join(f"{name} = {value.text}" for name, value in list(inputs.items())[:8])
     return f"{reason} ({shown})" if shown else reason

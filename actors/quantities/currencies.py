@@ -73,6 +73,6 @@ MINOR: Mapping[str, tuple[str, ...]] = {
 """The currencies of which a word names the hundredth part; the unit of the field decides among several."""
 
 
-def currencies_named(text: str) -> tuple[str, ...]:
+def find_currencies(text: str) -> tuple[str, ...]:
     """Return the currencies that a sign or a code may stand for; none if it is no currency."""
     return (text,) if text in CODES else SIGNS.get(text, ())

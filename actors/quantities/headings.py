@@ -7,7 +7,7 @@ which name belongs to which cell (`actors.documents.tables`).
 import re
 from dataclasses import dataclass
 
-from actors.quantities.currencies import CODES, MINOR, currencies_named
+from actors.quantities.currencies import CODES, MINOR, find_currencies
 from actors.quantities.numerals import scale_at
 from actors.quantities.unit_forms import product_at, rates_at
 from actors.quantities.units import UnitTable
@@ -66,16 +66,16 @@ def heading_before(text: str, start: int, table: UnitTable, language: str = "") 
     line = text[line_start:line_end]
     if "|" not in line:
         begins = max((match.end() for match in _SENTENCE.finditer(text, line_start, start)), default=line_start)
-        return _read(text[begins:start], table, language, sentence=True, at=begins)
+        return _read_heading(text[begins:start], table, language, sentence=True, at=begins)
     if line.startswith(MERGED):
         return Heading(doubt="the table has merged cells, so nobody can tell what the number is about")
     cell_start = text.rfind("|", line_start, start) + 1 or line_start
     own = text[cell_start:start]
     if _YEAR_NAME.search(own) and _YEARS.match(text, start):
         return Heading(doubt="it is a year")
-    if not _named(own) and not _row_names_it(line, start - line_start):
+    if not _is_named(own) and not _row_names_it(line, start - line_start):
         return Heading(doubt="the table has no heading over this number")
-    found = _read(own, table, language, sentence=False, at=cell_start)
+    found = _read_heading(own, table, language, sentence=False, at=cell_start)
     caption = _caption(text, line_start, line, table, language)
     if found.doubt or not caption.says:
         return found
@@ -86,7 +86,7 @@ def heading_before(text: str, start: int, table: UnitTable, language: str = "") 
     return Heading(found.units or caption.units, found.factor * caption.factor, start=found.start)
 
 
-def _named(own: str) -> bool:
+def _is_named(own: str) -> bool:
     """Tell whether a cell has a name, or a word before its number."""
     return any(letter.isalpha() for letter in own)
 
@@ -97,7 +97,7 @@ def _row_names_it(line: str, position: int) -> bool:
     own = next(cell for cell in _cells_to(line, position))
     if any(letter.isalpha() or letter in "€$£%¥" for letter in own):
         return True
-    return len(cells) == 2 and _named(cells[0]) and own == cells[1]
+    return len(cells) == 2 and _is_named(cells[0]) and own == cells[1]
 
 
 def _cells_to(line: str, position: int) -> list[str]:
@@ -110,14 +110,14 @@ def _caption(text: str, line_start: int, line: str, table: UnitTable, language: 
     """Return what a caption says: a cell of the row that is written in parentheses, or the line over the table."""
     first = line.split("|", 1)[0].strip()
     if first.startswith("(") and first.endswith(")"):
-        return _read(first[1:-1], table, language, sentence=False, at=line_start)
+        return _read_heading(first[1:-1], table, language, sentence=False, at=line_start)
     above = text[:line_start].rstrip("\n").split("\n")
     while above and "|" in above[-1]:
         above.pop()
-    return _read(above[-1], table, language, sentence=False, at=0) if above else Heading()
+    return _read_heading(above[-1], table, language, sentence=False, at=0) if above else Heading()
 
 
-def _read(head: str, table: UnitTable, language: str, *, sentence: bool, at: int) -> Heading:
+def _read_heading(head: str, table: UnitTable, language: str, *, sentence: bool, at: int) -> Heading:
     """Return what a text before a number says; in a sentence, only what a colon or brackets set apart."""
     parts = [(match.start("inner"), match["inner"]) for match in _IN_BRACKETS.finditer(head)]
     colon = _COLON.search(head)
@@ -151,7 +151,7 @@ def _statement(part: str, table: UnitTable, language: str) -> Heading:
         if not scaled and (scale := _scale(text, place, table, language, money=bool(units))):
             place, factors = scale
             if len(factors) > 1:
-                return Heading(doubt=f"{shown(text)} may mean several scales")
+                return Heading(doubt=f"{shorten_text(text)} may mean several scales")
             factor, scaled = factor * factors[0], True
         elif not units and (found := _money_or_unit(text, place, table)):
             place, more, units = found
@@ -162,11 +162,11 @@ def _statement(part: str, table: UnitTable, language: str) -> Heading:
     if not text[rates.end :].strip(" \u00a0.,;:") and not rates.doubt:
         return Heading(tuple(f"{each}{rates.text}" for each in units), factor * rates.factor)
     if _SCALE.search(_YEARS.sub("", text)):
-        return Heading(doubt=f"{shown(text)} is not understood as a unit")
+        return Heading(doubt=f"{shorten_text(text)} is not understood as a unit")
     return Heading()
 
 
-def shown(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return a text for a message."""
     return repr(" ".join(text.split())[:40])
 
@@ -190,9 +190,9 @@ def _money_or_unit(text: str, position: int, table: UnitTable) -> tuple[int, flo
         word = match[0].rstrip(".")
         if word in MINOR:
             return match.end(), 0.01, MINOR[word]
-        if currencies := currencies_named(word):
+        if currencies := find_currencies(word):
             return match.end(), 1.0, currencies
-        if word[:1] in _MONEY_PREFIXES and (currencies := currencies_named(word[1:])):
+        if word[:1] in _MONEY_PREFIXES and (currencies := find_currencies(word[1:])):
             return match.end(), _MONEY_PREFIXES[word[0]], currencies
     if found := product_at(text, position, table):
         return found.end, found.factor, (found.unit,)

@@ -56,7 +56,7 @@ class Measure:
         return self.low == self.high
 
 
-def _checked(values: Sequence[float], dimensions: Dimensions) -> Measure:
+def _check_measure(values: Sequence[float], dimensions: Dimensions) -> Measure:
     if not all(math.isfinite(value) and abs(value) <= _BASE_MAX for value in values):
         raise Blockage(BlockCode.OVERFLOW, "the result is too large")
     return Measure(min(values), max(values), dimensions)
@@ -89,13 +89,13 @@ def check_same(first: Dimensions, second: Dimensions, verb: str) -> None:
 def add(left: Measure, right: Measure) -> Measure:
     """Return the sum."""
     check_same(left.dimensions, right.dimensions, "adds")
-    return _checked((left.low + right.low, left.high + right.high), left.dimensions)
+    return _check_measure((left.low + right.low, left.high + right.high), left.dimensions)
 
 
 def subtract(left: Measure, right: Measure) -> Measure:
     """Return the difference."""
     check_same(left.dimensions, right.dimensions, "subtracts")
-    return _checked((left.low - right.high, left.high - right.low), left.dimensions)
+    return _check_measure((left.low - right.high, left.high - right.low), left.dimensions)
 
 
 def negate(measure: Measure) -> Measure:
@@ -108,7 +108,7 @@ def multiply(left: Measure, right: Measure) -> Measure:
     dimensions = Unit(1.0, left.dimensions).times(Unit(1.0, right.dimensions)).dimensions
     _check_exponents(dimensions)
     products = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
-    return _checked(products, dimensions)
+    return _check_measure(products, dimensions)
 
 
 def divide(left: Measure, right: Measure) -> Measure:
@@ -118,7 +118,7 @@ def divide(left: Measure, right: Measure) -> Measure:
         raise Blockage(BlockCode.DIVISION_BY_ZERO, cause)
     dimensions = Unit(1.0, left.dimensions).times(Unit(1.0, right.dimensions), -1).dimensions
     _check_exponents(dimensions)
-    return _checked([a / b for a in (left.low, left.high) for b in (right.low, right.high)], dimensions)
+    return _check_measure([a / b for a in (left.low, left.high) for b in (right.low, right.high)], dimensions)
 
 
 def power(base: Measure, exponent: Measure) -> Measure:
@@ -143,7 +143,7 @@ def power(base: Measure, exponent: Measure) -> Measure:
         raise Blockage(BlockCode.OVERFLOW, "the result is too large") from None
     if base.low < 0 < base.high and exponent.low != 0 and exponent.low % 2 == 0:
         corners.append(0.0)
-    return _checked(corners, dimensions)
+    return _check_measure(corners, dimensions)
 
 
 def least(measures: Sequence[Measure]) -> Measure:

@@ -39,11 +39,11 @@ class Readings(NamedTuple):
 
 def fold(text: str) -> str:
     """Return the text, character for character, with ASCII digits, signs and full-width letters; dates are blanked."""
-    folded = text if text.isascii() else "".join(map(_folded, text))
+    folded = text if text.isascii() else "".join(map(_fold_character, text))
     return _DATES.sub(lambda match: "_" * len(match[0]), folded)
 
 
-def _folded(character: str) -> str:
+def _fold_character(character: str) -> str:
     digit = unicodedata.decimal(character, None)
     if digit is not None:
         return str(digit)
@@ -70,7 +70,7 @@ def readings(numeral: str) -> Readings | None:
     if set(marks) - {".", ","}:
         return None
     if len(set(marks)) == 2:
-        return _mixed(grouped, marks)
+        return _read_mixed_marks(grouped, marks)
     mark: DecimalMark = "point" if marks[0] == "." else "comma"
     other: DecimalMark = "comma" if mark == "point" else "point"
     if len(marks) > 1:
@@ -87,7 +87,7 @@ def _certain(value: float, mark: DecimalMark) -> Readings:
     return Readings(value, value, mark)
 
 
-def _mixed(numeral: str, marks: list[str]) -> Readings | None:
+def _read_mixed_marks(numeral: str, marks: list[str]) -> Readings | None:
     """Return the reading of a numeral with both marks: the last one precedes the decimals, the other one thousands."""
     last = marks[-1]
     if marks.count(last) > 1 or len(set(marks[:-1])) > 1:

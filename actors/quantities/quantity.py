@@ -76,7 +76,7 @@ def plain(number: float) -> str:
     return whole.rstrip("0").rstrip(".") if "." in whole else whole
 
 
-def rounded(number: float) -> str:
+def format_rounded(number: float) -> str:
     """Return a number for people who read a result: five significant digits, and whole numbers with all of theirs."""
     if number == 0 or number.is_integer() or not 1e-9 <= abs(number) < 1e15:
         return plain(number)

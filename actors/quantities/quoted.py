@@ -16,7 +16,7 @@ from actors.quantities.unit_forms import UnitForm, in_form
 from actors.quantities.unit_words import TIME_UNITS
 from actors.quantities.units import UnitTable
 from actors.quantities.whole import Whole, other_rates, whole_quantity
-from actors.quantities.written import WrittenNumber, written_numbers
+from actors.quantities.written import WrittenNumber, find_numbers
 
 VALUE_CHARACTERS_MAX = 500
 """Characters of a text that a value is read from."""
@@ -29,22 +29,22 @@ def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = ""
     """
     if len(text) > VALUE_CHARACTERS_MAX:
         return Refusal(code=RefusalCode.TOO_LONG, message=f"over {VALUE_CHARACTERS_MAX} characters")
-    numbers = written_numbers(text, mark)
+    numbers = find_numbers(text, mark)
     if not numbers:
-        return Refusal(code=RefusalCode.NO_NUMBER, message=f"no number in {shortened(text)!r}")
+        return Refusal(code=RefusalCode.NO_NUMBER, message=f"no number in {shorten_text(text)!r}")
     if len(numbers) > 1:
         shown = tuple(" or ".join(number.shown) for number in numbers[:5])
-        message = f"several numbers in {shortened(text)!r}: {', '.join(shown)}; give one, or a range such as 3-5"
+        message = f"several numbers in {shorten_text(text)!r}: {', '.join(shown)}; give one, or a range such as 3-5"
         return Refusal(code=RefusalCode.SEVERAL_NUMBERS, message=message)
     number = numbers[0]
     if len(number.readings) > 1:
         return ambiguous(text, number)
     low, high = number.readings[0]
     if max(abs(low), abs(high)) > MAGNITUDE_MAX:
-        return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{shortened(text)!r} is over {MAGNITUDE_MAX:g}")
+        return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{shorten_text(text)!r} is over {MAGNITUDE_MAX:g}")
     whole = whole_quantity(text, number, table, mark=mark)
     if whole.doubt:
-        message = f"{shortened(text)!r}: {whole.doubt}; give the value in {unit or 'plain numbers'}"
+        message = f"{shorten_text(text)!r}: {whole.doubt}; give the value in {unit or 'plain numbers'}"
         return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=message)
     if not whole.units:
         return _without_unit(text, whole, low, high, unit=unit, table=table)
@@ -59,7 +59,9 @@ def _without_unit(
     """Return the value of a text without a known unit; words directly behind the number must be no unknown unit."""
     rest = text[whole.end :].strip(" \u00a0.!")
     if rest:
-        message = f"{shortened(rest)!r} is not a unit that is known here; give the value in {unit or 'plain numbers'}"
+        message = (
+            f"{shorten_text(rest)!r} is not a unit that is known here; give the value in {unit or 'plain numbers'}"
+        )
         return Refusal(code=RefusalCode.UNKNOWN_UNIT, message=message)
     problem = table.problem(unit)
     if problem:
@@ -77,7 +79,7 @@ def ambiguous(text: str, number: WrittenNumber) -> Refusal:
     )
 
 
-def shortened(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return a text on one line, cut to 60 characters, for a message."""
     line = " ".join(text.split())
     return line if len(line) <= 60 else f"{line[:59]}…"
@@ -113,7 +115,7 @@ class Found:
     """Where it ends in the source."""
 
 
-def quoted_value(
+def find_quoted_value(
     source: Source,
     spans: Sequence[tuple[int, int]],
     value: str,
@@ -139,21 +141,21 @@ def quoted_value(
     text = source.text[:SOURCE_CHARACTERS_MAX]
     marks = {decimal_mark(text[start:end]) for start, end in spans} - {""}
     mark = marks.pop() if len(marks) == 1 else source.mark
-    given = [*written_numbers(value, mark, source.language), *written_numbers(f"{value} {unit}", mark, source.language)]
-    numbers = written_numbers(text, mark, source.language)
+    given = [*find_numbers(value, mark, source.language), *find_numbers(f"{value} {unit}", mark, source.language)]
+    numbers = find_numbers(text, mark, source.language)
     within = [each for each in numbers if any(start < each.end and each.start < end for start, end in spans)]
     meant = [each for each in within if _names(value, given, text, each)]
     if not meant:
-        cut = next((each for each in within if not _held(text, each.start, each.end, spans)), None)
+        cut = next((each for each in within if not _is_in_text(text, each.start, each.end, spans)), None)
         if cut is not None:
-            return _cut(text, cut.start, cut.end)
-        message = f"the quote does not state {shortened(value)!r}"
+            return _refuse_cut_number(text, cut.start, cut.end)
+        message = f"the quote does not state {shorten_text(value)!r}"
         return Refusal(code=RefusalCode.VALUE_NOT_IN_QUOTE, message=message)
     reader = _Reader(source, spans, unit, wanted, table, declared or {}, mark)
     read = [reader.read(text, number) for number in meant]
     found = [each for each in read if isinstance(each, Found)]
     if len({(each.quantity.low, each.quantity.high) for each in found}) > 1:
-        message = f"the quote states {shortened(value)!r} more than once, in different quantities"
+        message = f"the quote states {shorten_text(value)!r} more than once, in different quantities"
         return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=message)
     return found[0] if found else read[0]
 
@@ -170,11 +172,11 @@ class _Reader:
 
     def read(self, text: str, number: WrittenNumber) -> Found | Refusal:
         """Return the quantity that a number belongs to, or why it cannot be taken."""
-        if not _held(text, number.start, number.end, self.spans):
-            return _cut(text, number.start, number.end)
+        if not _is_in_text(text, number.start, number.end, self.spans):
+            return _refuse_cut_number(text, number.start, number.end)
         whole = whole_quantity(text, number, self.table, mark=self.mark, language=self.source.language)
-        if not _held(text, whole.start, whole.core_end, self.spans):
-            return _cut(text, whole.start, whole.core_end)
+        if not _is_in_text(text, whole.start, whole.core_end, self.spans):
+            return _refuse_cut_number(text, whole.start, whole.core_end)
         if whole.doubt:
             return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=f"{_words(text, whole)!r}: {whole.doubt}")
         if len(number.readings) > 1:
@@ -212,17 +214,17 @@ class _Reader:
 
 
 def _words(text: str, whole: Whole) -> str:
-    return shortened(text[whole.start : whole.end])
+    return shorten_text(text[whole.start : whole.end])
 
 
-def _held(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
+def _is_in_text(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
     """Tell whether a quote holds a part of the text; the point of an abbreviation at its end may be missing."""
     end -= text[end - 1 : end] == "."
     return any(first <= start and end <= last for first, last in spans)
 
 
-def _cut(text: str, start: int, end: int) -> Refusal:
-    message = f"the quote cuts {shortened(text[start:end])!r} apart; it must hold the number with its scale and unit"
+def _refuse_cut_number(text: str, start: int, end: int) -> Refusal:
+    message = f"the quote cuts {shorten_text(text[start:end])!r} apart; it must hold the number with its scale and unit"
     return Refusal(code=RefusalCode.QUOTE_CUT, message=message)
 
 

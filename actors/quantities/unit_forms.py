@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from actors.quantities.currencies import currencies_named
+from actors.quantities.currencies import find_currencies
 from actors.quantities.numerals import NUMERAL, DecimalMark, readings, scale_at
 from actors.quantities.quantity import Refusal, RefusalCode
 from actors.quantities.unit_text import UnitUnreadable, unit_names
@@ -21,9 +21,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SHARES = frozenset({"percent", "%", "permille"})
 
 
-def without_counted(unit: str, declared: Mapping[str, str]) -> str:
+def drop_counted_units(unit: str, declared: Mapping[str, str]) -> str:
     """Return a unit without those that a profile declares and nothing converts: `EUR/year` of `EUR/year/user`."""
-    return _written({name: power for name, power in _names(unit).items() if not _is_counted(name, declared)})
+    return _write_unit({name: power for name, power in _names(unit).items() if not _is_counted(name, declared)})
 
 
 def short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
@@ -32,8 +32,8 @@ def short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
     Of `request/second/instance`, the first is `request/second`. A form that says nothing is left out.
     """
     names = _names(unit)
-    per = _written({name: power for name, power in names.items() if power > 0 or not _is_counted(name, declared)})
-    return tuple(form for form in dict.fromkeys((per, without_counted(unit, declared))) if form and form != unit)
+    per = _write_unit({name: power for name, power in names.items() if power > 0 or not _is_counted(name, declared)})
+    return tuple(form for form in dict.fromkeys((per, drop_counted_units(unit, declared))) if form and form != unit)
 
 
 def with_words(declared: Mapping[str, str], words: Iterable[str]) -> dict[str, str]:
@@ -72,7 +72,7 @@ def in_form(
     the given unit, which a model or a profile says, has them. A number without a unit is a count or a plain number.
     """
     names = _names(wanted)
-    short = without_counted(wanted, declared)
+    short = drop_counted_units(wanted, declared)
     forms = [wanted, *short_forms(wanted, declared)]
     if short != wanted and not short:
         forms.append("")
@@ -81,8 +81,8 @@ def in_form(
     if said:
         for count in range(1, len(rates) + 1):
             for dropped in itertools.combinations(rates, count):
-                shorter = _written({name: power for name, power in names.items() if name not in dropped})
-                forms += [shorter, without_counted(shorter, declared)]
+                shorter = _write_unit({name: power for name, power in names.items() if name not in dropped})
+                forms += [shorter, drop_counted_units(shorter, declared)]
     for form in dict.fromkeys(forms):
         for unit in written or ("",):
             share = unit.startswith(("percent", "permille"))
@@ -124,7 +124,7 @@ def _is_counted(name: str, declared: Mapping[str, str]) -> bool:
     return any(form in own for form in forms)
 
 
-def _written(names: Mapping[str, int]) -> str:
+def _write_unit(names: Mapping[str, int]) -> str:
     above = [_power(name, power) for name, power in names.items() if power > 0]
     below = [_power(name, -power) for name, power in names.items() if power < 0]
     if not below:
@@ -262,7 +262,7 @@ def _after_per(text: str, position: int, table: UnitTable, mark: DecimalMark, la
     position = space.end() if space and position > start else position
     found = product_at(text, position, table)
     if found is None and (currency := re.compile(r"[A-Z]{3}\b|€").match(text, position)) and number > 0:
-        codes = currencies_named(currency[0])
+        codes = find_currencies(currency[0])
         found = UnitTerm(currency.end(), 1.0, codes[0]) if len(codes) == 1 else None
     if found is None or number <= 0:
         return Rates(position, doubt=f"…{said}…")

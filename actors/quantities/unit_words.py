@@ -74,7 +74,7 @@ _COUNTED = (
 _SYMBOL_MAX = 3  # Characters up to which upper and lower case differ, as in `t` and `T`.
 
 
-def _numbered(unit: str) -> tuple[float, str]:
+def _split_factor(unit: str) -> tuple[float, str]:
     head, _, rest = unit.partition(" ")
     return (float(head), rest) if rest else (1.0, unit)
 
@@ -84,7 +84,7 @@ for _units in (_TIMES, _OTHERS):
     for _unit, _words in _units.items():
         for _word in _words.split():
             _plain = _word.replace("_", " ")
-            _WORDS[_plain if len(_plain) <= _SYMBOL_MAX else _plain.lower()] = _numbered(_unit)
+            _WORDS[_plain if len(_plain) <= _SYMBOL_MAX else _plain.lower()] = _split_factor(_unit)
 _PHRASES = sorted((re.escape(word) for word in _WORDS if " " in word or "-" in word), key=len, reverse=True)
 _PHRASE = re.compile("|".join(_PHRASES).replace(r"\ ", "[ \u00a0]") + r"(?!\w)", re.IGNORECASE)
 _SAME_THING: Mapping[str, tuple[str, ...]] = {
@@ -111,7 +111,7 @@ TIME_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
 def time_word(text: str, position: int) -> UnitTerm | None:
     """Return the unit of time that the word at a place stands for; None where it stands for none."""
     match = _WORD.match(text, position)
-    found = _known(match[0]) if match else None
+    found = _find_unit(match[0]) if match else None
     return UnitTerm(match.end(), *found) if match and found and found[1] in TIME_UNITS else None
 
 
@@ -161,7 +161,7 @@ def _single(text: str, position: int, table: UnitTable) -> UnitTerm | None:
     word = match[0]
     if name := table.declared(word) or next(filter(None, map(table.declared, _others(word))), ""):
         return UnitTerm(match.end(), 1.0, name)
-    if found := _known(word):
+    if found := _find_unit(word):
         return UnitTerm(match.end(), *found)
     if word.lower() in STOP or not (is_written_name(word) or word in CODES):
         return None
@@ -176,5 +176,5 @@ def _others(word: str) -> tuple[str, ...]:
     return _SAME_THING.get(word.lower(), ())
 
 
-def _known(word: str) -> tuple[float, str] | None:
+def _find_unit(word: str) -> tuple[float, str] | None:
     return _WORDS.get(word if len(word) <= _SYMBOL_MAX else word.lower())

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from actors.quantities.currencies import MINOR
-from actors.quantities.headings import heading_before, shown
+from actors.quantities.headings import heading_before, shorten_text
 from actors.quantities.numerals import DecimalMark
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
 from actors.quantities.unit_forms import ADVERBS, product_at, rates_at
@@ -187,7 +187,7 @@ def whole_quantity(
     end, units, factor, offset = _own_unit(text, number, table)
     core_end, noun = end, ""
     if not units:
-        end, noun = _counted(text, end)
+        end, noun = _counted_words(text, end)
     rates = rates_at(text, end, table, mark, language)
     counted = not units and not noun
     end = core_end if noun and not rates.text and not rates.doubt else rates.end
@@ -242,7 +242,7 @@ def _is_minor(text: str, match: "re.Match[str]") -> bool:
     return match["word"] != "p" or attached or text[match.end() : match.end() + 5].lstrip().startswith(("/", "per"))
 
 
-def _counted(text: str, end: int) -> tuple[int, str]:
+def _counted_words(text: str, end: int) -> tuple[int, str]:
     """Return the words of what is counted where what it is per follows them; else nothing."""
     place, words = end, []
     for _ in range(3):
@@ -263,7 +263,7 @@ def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str
     if _ORDINAL.match(text, number.end) or text[: number.start].rstrip(" \u00a0").endswith(("±", "+/-")):
         return "it is no number of its own"
     if money and _THE.match(text, end):
-        return f"{shown(text[end : end + 20])} is not understood as what it is per"
+        return f"{shorten_text(text[end : end + 20])} is not understood as what it is per"
     if core_end == number.end and not number.share and (match := _ATTACHED.match(text, core_end)):
         return f"{text[number.start : match.end() + 8].split(chr(10), maxsplit=1)[0]!r} is not understood"
     if re.match(rf"{_SPACE}\d", text[end : end + 2]) or re.search(rf"\d{_SPACE}?/?$|\d/$", text[: number.start][-3:]):

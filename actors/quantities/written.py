@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from actors.quantities.currencies import SIGNS, currencies_named
+from actors.quantities.currencies import SIGNS, find_currencies
 from actors.quantities.numerals import NUMERAL, DecimalMark, fold, readings, scale_at
 from actors.quantities.quantity import plain
 
@@ -78,14 +78,14 @@ class _Part:
         return [value * factor for value in self.values for factor in factors]
 
 
-def written_numbers(text: str, mark: DecimalMark = "", language: str = "") -> list[WrittenNumber]:
+def find_numbers(text: str, mark: DecimalMark = "", language: str = "") -> list[WrittenNumber]:
     """Return the numbers of a text in their order.
 
     `mark` and `language` (a code such as `pt`) settle what is ambiguous.
     Dates, times of day, versions and numbers inside words are left out.
     """
     folded = fold(text[:TEXT_MAX])
-    return list(_joined(folded, list(_parts(folded, mark, language))))
+    return list(_join_ranges(folded, list(_parts(folded, mark, language))))
 
 
 def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
@@ -104,7 +104,7 @@ def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
             values = (read.point + _FRACTIONS[text[end]],) * 2
             end += 1
         before = _BEFORE.search(text, max(last, start - 6), start)
-        currencies = currencies_named(before["name"]) if before else ()
+        currencies = find_currencies(before["name"]) if before else ()
         start = before.start() if before and currencies else start
         if text[start - 1 : start] == "-" and (start == 1 or text[start - 2].isspace() or text[start - 2] in "(:="):
             start, values = start - 1, (-values[0], -values[1])
@@ -112,7 +112,9 @@ def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
             start, values = minus.start(), (-values[0], -values[1])
         money = bool(previous and previous.currencies and _LINK.fullmatch(text[last:start]))
         spaced = language == "en" and " " in match[0]
-        previous = _decorated(text, _Part(start, end, values, (1.0,), currencies, "", spaced), language, money=money)
+        previous = _read_decorations(
+            text, _Part(start, end, values, (1.0,), currencies, "", spaced), language, money=money
+        )
         yield previous
 
 
@@ -121,10 +123,10 @@ def _in_word(text: str, start: int) -> bool:
     if not (text[start - 1 : start].isalpha() and text[start - 1].isascii()):
         return False
     match = _BEFORE.search(text, max(0, start - 6), start)
-    return not (match and currencies_named(match["name"]))
+    return not (match and find_currencies(match["name"]))
 
 
-def _decorated(text: str, part: _Part, language: str, *, money: bool) -> _Part:
+def _read_decorations(text: str, part: _Part, language: str, *, money: bool) -> _Part:
     """Return the number with what stands behind it: a power of ten, a scale word, a percent sign, a currency."""
     end, factors, currencies = part.end, part.factors, part.currencies
     if power := _POWER.match(text, end):
@@ -140,12 +142,12 @@ def _decorated(text: str, part: _Part, language: str, *, money: bool) -> _Part:
     elif not currencies:
         linked = _OF_MONEY.match(text[end : end + 20])
         after = _AFTER.match(text, end + linked.end() if linked else end)
-        if after and currencies_named(after["name"]):
-            end, currencies = after.end(), currencies_named(after["name"])
+        if after and find_currencies(after["name"]):
+            end, currencies = after.end(), find_currencies(after["name"])
     return replace(part, end=end, factors=factors, currencies=currencies, share=share)
 
 
-def _joined(text: str, parts: list[_Part]) -> Iterator[WrittenNumber]:
+def _join_ranges(text: str, parts: list[_Part]) -> Iterator[WrittenNumber]:
     """Yield ranges for two numbers that are joined, and other numbers alone."""
     left = 0
     while left < len(parts):

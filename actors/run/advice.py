@@ -21,7 +21,7 @@ def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = 
         case FaultKind.AUTH:
             return _account(fault.status, provider)
         case FaultKind.NOT_FOUND:
-            return _missing(fault.status, provider)
+            return _missing_advice(fault.status, provider)
         case FaultKind.CONTENT_REFUSED:
             return "reword what the provider's filter may object to in the problem, or use another model"
         case FaultKind.PROMPT_TOO_LONG:
@@ -64,7 +64,7 @@ def _account(status: int | None, provider: Provider) -> str:
             return "add credit to the account, or use another key"
 
 
-def _missing(status: int | None, provider: Provider) -> str:
+def _missing_advice(status: int | None, provider: Provider) -> str:
     if status is None:  # A script or a recording, not a server.
         return "give the script the reply that it lacks, or use another model"
     if status == 404:
@@ -112,7 +112,7 @@ def advice(result: RunResult, program: str) -> str:
     return ""
 
 
-def reopening(result: RunResult, program: str) -> str:
+def reopening_advice(result: RunResult, program: str) -> str:
     """Return how a finished run can be gone on with, as a sentence; that it cannot, where its end is final."""
     run = result.run_id
     match result.reopened_by:

@@ -29,7 +29,7 @@ from actors.values.question_form import (
     block,
     in_words_of,
     one_line,
-    waiting,
+    waiting_text,
     with_frame,
 )
 from runtime.core.events import Event, Value
@@ -134,20 +134,20 @@ class Ask:
     @property
     def form(self) -> AskedForm:
         """The question as people see it; the program's words stand where the agent gives none, and whatever it says."""
-        inquiry = _asked(self.step, storable(self.text), self.schema, self.does)
+        inquiry = _agent_question(self.step, storable(self.text), self.schema, self.does)
         if self.shown:
             below = "\n\n".join(filter(None, (inquiry.shown, storable(self.shown))))
             inquiry = inquiry.model_copy(update={"shown": block(below)})
         rest = one_line(storable(self.otherwise)).removeprefix(WITHOUT).rstrip(".")
         return with_frame(
             inquiry,
-            about=f"{one_line(storable(self.about)).rstrip('.')}." if self.about else waiting(self.step, ()),
+            about=f"{one_line(storable(self.about)).rstrip('.')}." if self.about else waiting_text(self.step, ()),
             otherwise=f"{rest or 'the agent is told that there is none, and decides what follows'}.",
             priority=self.priority,
         )
 
 
-def _asked(step: str, text: str, schema: Mapping[str, Any], does: Mapping[str, str]) -> Inquiry:
+def _agent_question(step: str, text: str, schema: Mapping[str, Any], does: Mapping[str, str]) -> Inquiry:
     """Return an agent's words as a question: its own sentence, or the program's sentence with the words below it."""
     subject, meanings = f"the step '{step}'", {value: f"{one_line(what).rstrip('.')}." for value, what in does.items()}
     inquiry = in_words_of("The agent", subject, text, does=GOES_ON, schema=schema, meanings=meanings)

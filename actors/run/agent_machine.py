@@ -19,7 +19,7 @@ from actors.run.agent import (
     UseTool,
 )
 from actors.run.calls import CallFailed, CallRequested, ReplyFields
-from actors.run.ending import Outcome, RunFinished, exhausted
+from actors.run.ending import Outcome, RunFinished, end_exhausted_run
 from actors.run.ids import step_of
 from actors.run.machine import CallPrompt, RunMachine, try_fields
 from actors.run.questions import (
@@ -150,7 +150,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         if run.calls.open or waiting or run.tools or run.open_questions:
             return None
         if short is not None:
-            return exhausted(short)
+            return end_exhausted_run(short)
         return RunFinished(outcome=Outcome.FAILED, why="the agent wants nothing, and waits for nothing", cause="bug")
 
     def _call(self, state: AgentState[D], node: str, try_number: int) -> AgentCallRequested:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, T
 from actors.run.ids import call_of, node_of, step_of, try_id
 from actors.run.waits import TimedEvent
 from actors.run.words import storable
-from actors.values.artifacts import LENGTH, Artifact, ended_early
+from actors.values.artifacts import LENGTH, Artifact, lacks_end
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.copies import changed, without
 from runtime.core.events import Event, Seconds
@@ -102,8 +102,8 @@ class Replied(TimedEvent):
 
     @property
     def ended_early(self) -> bool:
-        """Whether the end of the reply is missing, as of an artifact (`actors.values.artifacts.ended_early`)."""
-        return ended_early(self.content, self.finish_reason)
+        """Whether the end of the reply is missing, as of an artifact (`actors.values.artifacts.lacks_end`)."""
+        return lacks_end(self.content, self.finish_reason)
 
     @property
     def used(self) -> Amount:
@@ -230,7 +230,7 @@ CallsAndLedger = tuple[Calls[Any], Ledger]
 """The calls and the ledger: an event about a call changes both."""
 
 
-def requested(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> CallsAndLedger:
+def record_request(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> CallsAndLedger:
     """Return calls and ledger after a call was asked for: it is reserved."""
     name, tries = request.request_id, calls.tries
     if tries and request.call in tries:  # A further try of the same call.
@@ -238,14 +238,14 @@ def requested(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> CallsA
     return Calls({**calls.open, name: OpenCall(request, epoch)}, tries), ledger.reserve(name, request.reserve)
 
 
-def reissued(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: int) -> CallsAndLedger:
+def record_reissue(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: int) -> CallsAndLedger:
     """Return calls and ledger after an earlier driver's call was asked for again."""
     again = event.again
     open_calls = {**without(calls.open, (event.replaces,)), again.request_id: OpenCall(again, epoch)}
     return changed(calls, open=open_calls), ledger.forfeit(event.replaces).reserve(again.request_id, again.reserve)
 
 
-def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
+def record_answer(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
     """Return calls and ledger after a reply: its call is over, and settled at what it used."""
     name, tries = event.request_id, calls.tries
     if tries:
@@ -256,7 +256,7 @@ def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
     return Calls(without(calls.open, (name,)), tries), ledger_after
 
 
-def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:
+def record_failure(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:
     """Return calls and ledger after a try brought no reply: the try is counted, and charged or refunded."""
     name, earlier = event.request_id, calls.tries.get(event.call)
     refunded, bad_replies = event.refunded, 0 if earlier is None else earlier.bad_replies
@@ -275,14 +275,14 @@ def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) 
     return changed(calls, open=without(calls.open, (name,)), tries={**calls.tries, event.call: tries}), ledger
 
 
-def charged(calls: Calls[C], event: CallFailed) -> int:
+def calls_charged(calls: Calls[C], event: CallFailed) -> int:
     """Return how many calls a failed try is charged, from the calls before it."""
     if event.used is not None:
         return event.used.calls
     return 0 if event.refunded else calls.open[event.request_id].request.calls
 
 
-def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsAndLedger:
+def withdraw_calls(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsAndLedger:
     """Return calls and ledger without any calls about some nodes; what they had reserved is unknown from now on."""
     names = [name for name, open_call in calls.open.items() if open_call.request.node in nodes]
     for name in names:
@@ -291,7 +291,7 @@ def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsA
     return changed(calls, open=without(calls.open, names), tries=tries), ledger
 
 
-def ended(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
+def end_calls(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
     """Return calls and ledger after the run's end: replies to open calls come late.
 
     Unless the end is final, the calls stay: they are asked for again when the run is reopened.
@@ -301,7 +301,7 @@ def ended(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
     return changed(calls, open={}) if final else calls, ledger
 
 
-def settled(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsAndLedger:
+def settle_late_reply(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsAndLedger:
     """Return calls and ledger after a late reply. After an end that may be undone, its call is made again."""
     ledger, open_call = ledger.settle(event.request_id, event.used), calls.open.get(event.request_id)
     if open_call is None:
@@ -313,7 +313,7 @@ def settled(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsAndLedger:
     return changed(calls, open=without(calls.open, (event.request_id,)), tries=tries_by_call), ledger
 
 
-def reopened(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
+def reopen_calls(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
     """Return calls and ledger after an end was undone: what the open calls had reserved is reserved again.
 
     A driver then asks anew for calls of its predecessor, and goes on with child runs.
@@ -406,7 +406,7 @@ LIMIT = "output_tokens_max"
 """The fact of a verdict that says which limit cut the reply."""
 
 
-def cut_verdict(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdict:
+def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdict:
     """Return the rejection of an artifact that ended early, in the name of the step's guard.
 
     The text tells the next attempt what to do otherwise.

@@ -83,6 +83,6 @@ EARLY = (NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD)
 """The reasons of a run that ends with calls unspent, because another call would probably be lost."""
 
 
-def exhausted(limit: Limit) -> RunFinished:
+def end_exhausted_run(limit: Limit) -> RunFinished:
     """Return the end of a run that has used up a limit."""
     return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=_RAN_OUT[limit])

@@ -60,34 +60,34 @@ TIMED = (TimedEvent, RunFinished)
 
 
 def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
-    """Return the common part of the state after one of its events; `timed` keeps the time beside it."""
+    """Return the common part of the state after one of its events; `record_time` keeps the time beside it."""
     match event:
         case CallRequested():
-            calls_now, ledger = calls.requested(run.calls, run.ledger, event, run.epoch)
+            calls_now, ledger = calls.record_request(run.calls, run.ledger, event, run.epoch)
             return changed(run, calls=calls_now, ledger=ledger)
         case Replied():
-            calls_now, ledger = calls.answered(run.calls, run.ledger, event)
+            calls_now, ledger = calls.record_answer(run.calls, run.ledger, event)
             return changed(run, calls=calls_now, ledger=ledger)
         case CallFailed():
-            calls_now, ledger = calls.failed(run.calls, run.ledger, event, parked=run.parked)
+            calls_now, ledger = calls.record_failure(run.calls, run.ledger, event, parked=run.parked)
             if PROVIDER in run.waits:
-                calls_now = parking.joined(calls_now, event, run.waits[PROVIDER])
+                calls_now = parking.join_wait(calls_now, event, run.waits[PROVIDER])
             return changed(run, calls=calls_now, ledger=ledger)
         case CallReissued():
-            calls_now, ledger = calls.reissued(run.calls, run.ledger, event, run.epoch)
+            calls_now, ledger = calls.record_reissue(run.calls, run.ledger, event, run.epoch)
             return changed(run, calls=calls_now, ledger=ledger)
         case Settled():
-            calls_now, ledger = calls.settled(run.calls, run.ledger, event)
+            calls_now, ledger = calls.settle_late_reply(run.calls, run.ledger, event)
             return changed(run, calls=calls_now, ledger=ledger)
         case WaitRequested():
-            paused = parking.wait_begun(run.calls, event, run.waits.get(event.request_id))
-            return changed(run, waits=waits.begun(run.waits, event), calls=paused)
+            paused = parking.begin_wait(run.calls, event, run.waits.get(event.request_id))
+            return changed(run, waits=waits.add_wait(run.waits, event), calls=paused)
         case WaitEnded():
-            ended = parking.rested(run.calls, run.waits[event.request_id])
-            return changed(run, waits=waits.ended(run.waits, event.request_id), calls=ended)
+            ended = parking.end_wait(run.calls, run.waits[event.request_id])
+            return changed(run, waits=waits.remove_wait(run.waits, event.request_id), calls=ended)
         case ClarificationRequested():
-            asked = questions.asked(run.questions, event, run.now)
-            return changed(run, questions=asked, tools=tools.asked(run.tools, event))
+            asked = questions.add_question(run.questions, event, run.now)
+            return changed(run, questions=asked, tools=tools.record_question(run.tools, event))
         case (
             ToolRequested()
             | ToolStarted()
@@ -98,38 +98,40 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
         ):
             return _with_tools(run, event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
-            left = waits.ended(waits.ended(run.waits, expiry_id(event.question_id)), reminder_id(event.question_id))
+            left = waits.remove_wait(
+                waits.remove_wait(run.waits, expiry_id(event.question_id)), reminder_id(event.question_id)
+            )
             place = inbox.next_place(run.messages, run.questions)
-            return changed(run, questions=questions.closed(run.questions, event, place), waits=left)
+            return changed(run, questions=questions.close_question(run.questions, event, place), waits=left)
         case ClarificationReminded() | ClarificationEscalated():
-            return changed(run, questions=questions.reminded(run.questions, event))
+            return changed(run, questions=questions.record_reminder(run.questions, event))
         case NoteTold() | RequirementTold():
-            wanted = isinstance(event, RequirementTold) and (_reopened_by(run, "requirement") or _ended_early(run))
-            told = inbox.told(run.messages, event, inbox.next_place(run.messages, run.questions))
+            wanted = isinstance(event, RequirementTold) and (_reopens_run(run, "requirement") or _ended_early(run))
+            told = inbox.add_message(run.messages, event, inbox.next_place(run.messages, run.questions))
             return changed(run, messages=told, reopening=run.reopening or wanted)
         case SettingsChanged():
             return _with_settings(run, event)
         case MailRefused():
             return run
         case RunResumed():
-            return parking.resumed(run, event)
+            return parking.resume_run(run, event)
         case RunParked():
-            return parking.parked(run, event)
+            return parking.park_run(run, event)
         case Forked():
-            return fork_rules.forked(run, event)
+            return fork_rules.start_fork(run, event)
         case RunFinished():
-            calls_now, ledger = calls.ended(run.calls, run.ledger, final=event.final)
-            begun = tools.begun(run.tools)
-            ledger = tool_reservations.all_released(ledger, run.tools, begun)
+            calls_now, ledger = calls.end_calls(run.calls, run.ledger, final=event.final)
+            begun = tools.begun_calls(run.tools)
+            ledger = tool_reservations.release_all(ledger, run.tools, begun)
             run = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger, tools=begun)
             if not event.final:
                 return run
-            return changed(run, waits={}, questions=questions.ended(run.questions, event))
+            return changed(run, waits={}, questions=questions.end_questions(run.questions, event))
         case _:
             assert_never(event)
 
 
-def _reopened_by(run: RunState[C], what: ReopenedBy) -> bool:
+def _reopens_run(run: RunState[C], what: ReopenedBy) -> bool:
     return run.finished is not None and run.finished.reopened_by == what
 
 
@@ -138,10 +140,10 @@ def _ended_early(run: RunState[C]) -> bool:
 
 
 def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:
-    ledger = tool_reservations.charged(run.ledger, run.tools, event)
-    open_tools = tools.changed_by(run.tools, event, run.epoch)
+    ledger = tool_reservations.charge_event(run.ledger, run.tools, event)
+    open_tools = tools.apply_event(run.tools, event, run.epoch)
     if isinstance(event, ToolRequested):
-        open_tools = fork_rules.held_back(open_tools, event, run.fork)
+        open_tools = fork_rules.hold_back_call(open_tools, event, run.fork)
     return changed(run, tools=open_tools, ledger=ledger)
 
 
@@ -155,12 +157,12 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
         run = changed(run, waits=left, calls=again, renewing=True, reopening=run.reopening or _ended_early(run))
     if event.limits is None:
         return run
-    kept = waits.ended(run.waits, DEADLINE) if event.limits.deadline != run.ledger.limits.deadline else run.waits
-    raised = run.reopening or _reopened_by(run, "limits")
+    kept = waits.remove_wait(run.waits, DEADLINE) if event.limits.deadline != run.ledger.limits.deadline else run.waits
+    raised = run.reopening or _reopens_run(run, "limits")
     return changed(run, ledger=changed(run.ledger, limits=event.limits), waits=kept, reopening=raised)
 
 
-def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:
+def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:
     """Return the common part with the time that an event tells; `working` says whether work was open before it.
 
     Only the events in `TIMED` tell one. Active time goes by the driver's monotonic seconds, and by the wall clock in an

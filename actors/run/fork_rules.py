@@ -20,7 +20,7 @@ OF_ORIGIN = -1
 """The epoch of work that the other run had asked for: no driver of the fork has, so each asks for it again."""
 
 
-def forked(run: RunState[C], event: Forked) -> RunState[C]:
+def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
     """Return the common part of a fork at its beginning: what was open waits for the fork's first driver."""
     used = Amount() if run.child else run.ledger.committed
     return changed(
@@ -67,24 +67,24 @@ def _tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
     if tool.phase == "asked":
         return replace(tool, epoch=OF_ORIGIN, certain=True)
     begun = tool.started is not None and not tool.request.repeatable
-    held = begun or is_made(tool.request, made)
+    held = begun or was_made_before_fork(tool.request, made)
     at_rest = replace(tool, epoch=OF_ORIGIN, started=None, phase="settled" if held else "running", certain=True)
     return replace(at_rest, forked=True, started=tool.started if begun else None)
 
 
-def is_made(request: ToolRequested, made: Iterable[MadeCall]) -> bool:
+def was_made_before_fork(request: ToolRequested, made: Iterable[MadeCall]) -> bool:
     """Tell whether a call must not be made without asking: it is not repeatable, and the other run has made it."""
     return not request.repeatable and any(each.is_like(MadeCall.of(request)) for each in made)
 
 
-def held_back(tools: Tools, request: ToolRequested, fork: Fork | None) -> Tools:
+def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> Tools:
     """Return the open calls, the latest one held back for a person's answer where the other run has made it."""
-    if fork is None or not is_made(request, fork.made):
+    if fork is None or not was_made_before_fork(request, fork.made):
         return tools
     return {**tools, request.request_id: replace(tools[request.request_id], phase="settled", forked=True)}
 
 
-def calls_made(events: Iterable[Any]) -> tuple[MadeCall, ...]:
+def calls_before_fork(events: Iterable[Any]) -> tuple[MadeCall, ...]:
     """Return the calls of tools that are not repeatable and were begun in the events after the place of a fork.
 
     `events` are all events of the other run; each is given with whether it comes after that place.

@@ -17,7 +17,7 @@ from actors.run.questions import (
     ClarificationAnswered,
     ClarificationDeclined,
     Questions,
-    known_via,
+    read_via,
 )
 from actors.run.settings import SettingsChanged, change_of
 from actors.run.waits import TimedEvent
@@ -108,13 +108,13 @@ def next_place(messages: Messages, questions: Questions) -> int:
     return 1 + max(places, default=0)
 
 
-def told(messages: Messages, event: NoteTold | RequirementTold, place: int) -> Messages:
+def add_message(messages: Messages, event: NoteTold | RequirementTold, place: int) -> Messages:
     """Return the messages with one more."""
     kind: MessageKind = "note" if isinstance(event, NoteTold) else "requirement"
     return (*messages, UserMessage(kind, event.text, place))
 
 
-def seen(messages: Messages) -> Messages:
+def mark_seen(messages: Messages) -> Messages:
     """Return the messages, once a prompt with all of them has gone out."""
     if all(message.seen for message in messages):
         return messages
@@ -142,18 +142,18 @@ def accept_mail(
             case "change":
                 return change_of(ledger, body, message.at, message.mono, never_strict=never_strict)
             case "cancel" if finished:
-                return _refused(message, "the run has finished")
+                return _refuse_message(message, "the run has finished")
             case _:
-                return _taken(questions, messages, body, message)
+                return _accept_message(questions, messages, body, message)
     except UsageProblem as problem:
-        return _refused(message, problem.cause)
+        return _refuse_message(message, problem.cause)
 
 
-def _refused(message: "Mailed", reason: str) -> MailRefused:
+def _refuse_message(message: "Mailed", reason: str) -> MailRefused:
     return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=reason)
 
 
-def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: "Mailed") -> InboxEvent:
+def _accept_message(questions: Questions, messages: Messages, body: dict[str, Any], message: "Mailed") -> InboxEvent:
     at, mono = message.at, message.mono
     question, via = str(body.get("question", "")), str(body.get("via") or "")
     person = storable(str(body.get("person") or ""))[:PERSON_MAX] if via in NAMED else ""
@@ -161,13 +161,13 @@ def _taken(questions: Questions, messages: Messages, body: dict[str, Any], messa
         case "cancel":
             return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
         case "answer":
-            answer = fitting_answer(questions, question, body.get("answer"), via, person)
+            answer = normalise_answer(questions, question, body.get("answer"), via, person)
             return ClarificationAnswered(
-                question_id=question, at=at, mono=mono, answer=answer, via=known_via(via), person=person
+                question_id=question, at=at, mono=mono, answer=answer, via=read_via(via), person=person
             )
         case "decline":
             check_decline(questions, question, via, person)
-            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=known_via(via), person=person)
+            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=read_via(via), person=person)
         case "note":
             return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case "requirement":
@@ -176,7 +176,7 @@ def _taken(questions: Questions, messages: Messages, body: dict[str, Any], messa
             raise UsageProblem("not a message that a run understands")
 
 
-def fitting_answer(questions: Questions, name: str, answer: object, via: str, person: str = "") -> str:
+def normalise_answer(questions: Questions, name: str, answer: object, via: str, person: str = "") -> str:
     """Return an answer in its normal form; `via` is the way that it came, empty where that is not known.
 
     `person` is the name of the person who gives it, where the way says that.

@@ -196,7 +196,7 @@ def _no_correction(_: Any, __: str) -> Mapping[str, Any] | None:
     return None
 
 
-def _step_asked(event: Replied) -> str:
+def _step_of_reply(event: Replied) -> str:
     return step_of(event.request_id)
 
 
@@ -231,7 +231,7 @@ class Kind(Generic[S, E]):
     """Returns the id of the run whose result a begun run was made from, such as its plan; empty for none."""
     title: Callable[[S], str | None] = lambda _: None
     """Returns the title that a begun run was admitted with, for checks; None where its records do not say."""
-    purpose: Callable[[Replied], str] = _step_asked
+    purpose: Callable[[Replied], str] = _step_of_reply
     """Returns what a reply was asked for: a scripted model has a list of replies for each purpose."""
     missing: Callable[[S, Any], Sequence[str]] = lambda _, __: ()
     """Returns the plug-ins that a begun run needs and the registry lacks, such as `guard 'mine'`."""

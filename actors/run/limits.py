@@ -198,7 +198,7 @@ def split_limits(values: dict[str, Any]) -> RunLimits:
     return cast("RunLimits", {name: values.pop(name) for name in LIMITS if name in values})
 
 
-def checked_limits(limits: RunLimits) -> RunLimits:
+def check_limits(limits: RunLimits) -> RunLimits:
     """Return the limits that are set, times as seconds, and `compact` as the setting that it is.
 
     Raises `UsageProblem`, whose place is the limit.
@@ -209,9 +209,9 @@ def checked_limits(limits: RunLimits) -> RunLimits:
             continue
         spec = LIMITS[name]
         if spec.unit == "settings":
-            from actors.values.model_settings import checked_settings  # noqa: PLC0415 -- as below
+            from actors.values.model_settings import check_settings  # noqa: PLC0415 -- as below
 
-            if settings := checked_settings(value, place=name):
+            if settings := check_settings(value, place=name):
                 values[name] = settings
             continue
         try:
@@ -219,7 +219,7 @@ def checked_limits(limits: RunLimits) -> RunLimits:
         except ValueError as wrong:
             raise UsageProblem(str(wrong), place=name) from None
         if not _fits(spec, read):
-            raise UsageProblem(_expected(spec, value), place=name, hint="leave it out for the usual one")
+            raise UsageProblem(_describe_expected(spec, value), place=name, hint="leave it out for the usual one")
         values[name] = read
     if values.keys() >= {"keep_trying", "stop_below"}:
         raise UsageProblem("it says the same as stop_below 0", place="keep_trying", hint="give one of the two")
@@ -235,7 +235,7 @@ def ledger_limits(limits: RunLimits, calls: int, now: float, *, stop_below: floa
     """
     from runtime.core.ledger import Limits, micro_limit  # noqa: PLC0415 -- the help of the command line loads no pydantic
 
-    values: Mapping[str, Any] = checked_limits(limits)
+    values: Mapping[str, Any] = check_limits(limits)
     return Limits(
         calls=values.get("max_calls", calls),
         tokens=values.get("max_tokens"),
@@ -261,7 +261,7 @@ def _fits(spec: LimitSpec, value: object) -> bool:
     return (value >= 0 if spec.unit == "chance" else value > 0) and value <= spec.most  # False for NaN.
 
 
-def _expected(spec: LimitSpec, value: object) -> str:
+def _describe_expected(spec: LimitSpec, value: object) -> str:
     match spec.unit:
         case "switch":
             return f"it is True or False, not {value!r}"

@@ -23,8 +23,8 @@ from actors.run.calls import (
     accept_reply,
     call_cost,
 )
-from actors.run.ending import Outcome, RunFinished, exhausted
-from actors.run.evolve import TIMED, CommonEvent, evolve_run, timed
+from actors.run.ending import Outcome, RunFinished, end_exhausted_run
+from actors.run.evolve import TIMED, CommonEvent, evolve_run, record_time
 from actors.run.fork_rules import OF_ORIGIN
 from actors.run.inbox import InboxEvent
 from actors.run.messages import Faulted, Generated, Judged, RunMessage
@@ -67,7 +67,7 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
         case Woken():
             return waits.woken(run.waits, message)
         case Resumed():
-            return _resumed(message)
+            return _resume_run(message)
         case Parking():
             return parking.accept_parking(run, message)
         case Crashed():
@@ -77,7 +77,7 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
                 return None if run.parked else parked
             return RunFinished(outcome=Outcome.FAILED, why=why, cause="bug", at=message.at, mono=message.mono)
         case Mailed():
-            return _mailed(run, message)
+            return _accept_mail(run, message)
         case Overdrawn():
             return parking.accept_overdrawn(run, message)
         case _:
@@ -88,14 +88,14 @@ def _after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlE
     """Return the event of a message to a run that has ended; a run may go on if its end is not final."""
     match message:
         case Mailed() if not end.final:
-            return _mailed(run, message)
+            return _accept_mail(run, message)
         case Resumed() if run.tools or run.undone(at_once=message.at_once):
-            return _resumed(message)
+            return _resume_run(message)
         case _:
             return None
 
 
-def _mailed(run: RunState[C], message: Mailed) -> InboxEvent:
+def _accept_mail(run: RunState[C], message: Mailed) -> InboxEvent:
     return inbox.accept_mail(
         run.questions,
         run.messages,
@@ -106,7 +106,7 @@ def _mailed(run: RunState[C], message: Mailed) -> InboxEvent:
     )
 
 
-def _resumed(message: Resumed) -> RunResumed:
+def _resume_run(message: Resumed) -> RunResumed:
     return RunResumed(at=message.at, mono=message.mono, epoch=message.epoch, at_once=message.at_once)
 
 
@@ -319,7 +319,7 @@ class RunMachine(ABC, Generic[S, E]):
             again = self.next_try(state, opened.request)
             if again is not None:
                 short = run.ledger.shortfall(again.reserve, run.now)
-                return exhausted(short) if short else self.reissued(replaces=request_id, again=again)
+                return end_exhausted_run(short) if short else self.reissued(replaces=request_id, again=again)
         return None
 
     def further_try(self, state: S) -> CallRequested | Limit | None:
@@ -369,7 +369,7 @@ class RunMachine(ABC, Generic[S, E]):
         deadline = run.ledger.limits.deadline
         if message.out_of_time and deadline is not None and message.at >= deadline:
             # The child run ended at the common deadline, and not because it found nothing: a new deadline reopens both.
-            return exhausted(Limit.DEADLINE)
+            return end_exhausted_run(Limit.DEADLINE)
         return self.replied(state, received.request, received.fields)
 
     def advance(self, state: S | NotStarted) -> E | None:
@@ -403,12 +403,12 @@ class RunMachine(ABC, Generic[S, E]):
         run, fact = state.run, cast("Any", event)
         event_type: type = type(fact)
         if _is_timed(event_type):
-            run = timed(run, fact, working=self.working(state))
+            run = record_time(run, fact, working=self.working(state))
         if _is_common(event_type):
             if run.messages and isinstance(fact, CallRequested | CallReissued):
                 asked = fact.again if isinstance(fact, CallReissued) else fact
                 if self.shows_messages(state, asked):
-                    run = changed(run, messages=inbox.seen(run.messages))
+                    run = changed(run, messages=inbox.mark_seen(run.messages))
             run = evolve_run(run, fact)
         return self.apply(state, run, event)
 

@@ -11,7 +11,7 @@ from actors.run.questions import Question
 from actors.run.reminders import step_text, steps_left
 from actors.run.state import RunState
 from actors.run.words import question_in_words
-from actors.values.answers import TEXT, expected_answer
+from actors.values.answers import TEXT, describe_expected
 from actors.values.format import stamp
 from actors.values.question_form import PRIORITIES, Priority
 
@@ -97,7 +97,7 @@ def question_json(run: str, question: Question) -> OpenQuestion:
     return data
 
 
-def answered_until(run: RunState[Any], name: str) -> float | None:
+def answer_deadline(run: RunState[Any], name: str) -> float | None:
     """Return the time after which an answer is too late, in UTC seconds since 1970; None where there is no such time.
 
     It is the question's expiry or the run's deadline, whichever is earlier.
@@ -117,7 +117,7 @@ def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[Ope
     """Return the open questions of a run as plain data, in the order of `in_order`."""
     questions = []
     for name in run.open_questions:
-        question, until = shown(run.run_id, run.questions[name]), answered_until(run, name)
+        question, until = shown(run.run_id, run.questions[name]), answer_deadline(run, name)
         if until is not None:
             question["until"] = stamp(until)
             if "follows" in question:  # A step that is due later is never done.
@@ -135,12 +135,12 @@ def in_order(questions: Iterable[Q]) -> list[Q]:
     return sorted(questions, key=lambda each: (PRIORITIES.index(each["priority"]), str(each["asked"])))
 
 
-def encoded(questions: list[OpenQuestion]) -> bytes:
+def encode_questions(questions: list[OpenQuestion]) -> bytes:
     """Return open questions as a status row has them: a JSON array; empty for none."""
     return orjson.dumps(questions) if questions else b""
 
 
-def decoded(row: bytes) -> list[dict[str, Any]]:
+def decode_questions(row: bytes) -> list[dict[str, Any]]:
     """Return the open questions of a status row. Raises `ValueError` for what no journal has written."""
     questions = orjson.loads(row or b"[]")
     if not isinstance(questions, list) or not all(isinstance(each, dict) and "id" in each for each in questions):
@@ -165,7 +165,7 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
     if question["priority"] != "normal":
         yield f"Priority: {question['priority']}.", "bold"
     yield question_in_words(str(question["about"])), "dim"
-    for row in shown_rows(question):
+    for row in subject_lines(question):
         yield f"| {row}".rstrip(), ""
     choices = question["choices"]
     for number, choice in enumerate(choices, 1):
@@ -175,7 +175,7 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
     if choices and schema == TEXT:
         yield "Or answer in your own words.", "dim"
     elif not choices and schema != TEXT:
-        yield f"Answer: {expected_answer(schema)}.", "dim"
+        yield f"Answer: {describe_expected(schema)}.", "dim"
     yield question_in_words(str(question["otherwise"])), "dim"
     for text in reminder_lines(question):
         yield text, "dim"
@@ -188,7 +188,7 @@ def reminder_lines(question: Mapping[str, Any]) -> list[str]:
     return lines + [f"Unless it is answered by {each['at']}, {step_text(each['ask'])}." for each in follows]
 
 
-def shown_rows(question: Mapping[str, Any]) -> list[str]:
+def subject_lines(question: Mapping[str, Any]) -> list[str]:
     """Return the lines of what a question is about: its passage or finding, and the artifact under review."""
     rows = str(question["shown"]).split("\n") if question["shown"] else []
     content = str(question.get("artifact", ""))

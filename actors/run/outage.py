@@ -69,12 +69,12 @@ def still_down(run: RunState[C], message: "Faulted") -> WaitRequested | None:
         name = f"{PROVIDER}:{message.request_id}"
         if message.request_id not in run.calls.open or name in run.waits:
             return None
-        return _still_waited(name, message.until, fault, message.at)
+        return _continue_wait(name, message.until, fault, message.at)
     if PROVIDER not in run.waits:
         return None
     tries = next((each for each in run.calls.tries.values() if each.phase == "failed"), None)
     if tries is None:  # What it was waited for is withdrawn.
-        return _still_waited(PROVIDER, message.at + LEFT_SECONDS, fault, message.at)
+        return _continue_wait(PROVIDER, message.at + LEFT_SECONDS, fault, message.at)
     return _wait(run, tries, fault, message.at).model_copy(update={"asked_at": message.at})
 
 
@@ -109,13 +109,13 @@ def follows(kind: FaultKind) -> str:
     return "the provider is waited for" if kind in _DOWN else "another try"
 
 
-def _still_waited(name: str, until: float, fault: Fault, asked_at: float) -> WaitRequested:
+def _continue_wait(name: str, until: float, fault: Fault, asked_at: float) -> WaitRequested:
     return WaitRequested(request_id=name, until=until, why=_reason(fault), fault=fault, asked_at=asked_at)
 
 
 def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:
     """Return the wait for the provider from a time on; a process waits for it only within the patience."""
-    left, pause = patience_of(run) - tries.waited, min(_doubled(tries), STAYING_SECONDS)
+    left, pause = patience_of(run) - tries.waited, min(_doubled_pause(tries), STAYING_SECONDS)
     if fault.retry_after is not None:  # A server that asks for no pause at all must not be asked without end.
         pause = max(pause, min(fault.retry_after, PAUSE_MAX))
     elif left >= 1.0:
@@ -145,10 +145,10 @@ def _over(run: RunState[C], tries: Tries[C]) -> bool:
 def _pause(tries: Tries[Any]) -> float:
     """Return the seconds before the next try: as the server asked, else doubling."""
     retry_after = tries.failed.fault.retry_after
-    return _doubled(tries) if retry_after is None else min(max(0.0, retry_after), PAUSE_MAX)
+    return _doubled_pause(tries) if retry_after is None else min(max(0.0, retry_after), PAUSE_MAX)
 
 
-def _doubled(tries: Tries[Any]) -> float:
+def _doubled_pause(tries: Tries[Any]) -> float:
     """Return a pause in seconds that doubles with each try, with jitter by the request's id."""
     jitter = hashlib.sha256(tries.request.request_id.encode()).digest()[0] / 255
     doubled = BACKOFF_FIRST * 2.0 ** min(tries.count - 1, 12)

@@ -45,19 +45,19 @@ class RunParked(TimedEvent):
     """The cause that only a person can remove, if there is one."""
 
 
-def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:
+def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
     """Return the state after a driver took over. It asks anew what the day allows: the budget may have been raised.
 
     An end that can be undone is undone. Where a person has resumed the run, the next tries do not wait, and the
     provider that was waited for is asked now.
     """
-    waits, open_calls, ledger = waiting.ended(run.waits, HOME_BUDGET), run.calls, run.ledger
+    waits, open_calls, ledger = waiting.remove_wait(run.waits, HOME_BUDGET), run.calls, run.ledger
     undone = run.undone(at_once=event.at_once)
     if undone:
-        open_calls, ledger = calls.reopened(open_calls, ledger)
+        open_calls, ledger = calls.reopen_calls(open_calls, ledger)
     if event.at_once:
-        open_calls = begun_anew(open_calls, ask_first=PROVIDER in waits)
-        provider_wait = {PROVIDER: replaced(waits[PROVIDER], event.at)} if PROVIDER in waits else {}
+        open_calls = restart_calls(open_calls, ask_first=PROVIDER in waits)
+        provider_wait = {PROVIDER: replace_wait_end(waits[PROVIDER], event.at)} if PROVIDER in waits else {}
         delayed = [name for name, wait in waits.items() if wait.for_provider or wait.call in open_calls.tries]
         waits = {**{name: wait for name, wait in waits.items() if name not in delayed}, **provider_wait}
     return changed(
@@ -76,12 +76,12 @@ def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:
     )
 
 
-def replaced(wait: WaitRequested, until: float) -> WaitRequested:
+def replace_wait_end(wait: WaitRequested, until: float) -> WaitRequested:
     """Return a wait with another end."""
     return wait.model_copy(update={"until": until})
 
 
-def parked(run: RunState[C], event: RunParked) -> RunState[C]:
+def park_run(run: RunState[C], event: RunParked) -> RunState[C]:
     """Return the state after a driver announced that it stops, or after the run decided to park."""
     reasons = (*run.parked_reasons, event.why)
     cause = event.cause or run.parked_cause
@@ -109,27 +109,27 @@ def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | Ru
     return WaitRequested(request_id=HOME_BUDGET, until=message.until, why=message.why)
 
 
-def wait_begun(calls: Calls[C], wait: WaitRequested, before: WaitRequested | None) -> Calls[C]:
+def begin_wait(calls: Calls[C], wait: WaitRequested, before: WaitRequested | None) -> Calls[C]:
     """Return the calls after a wait began: the next try of a call waits for its end.
 
     `before` is the wait in whose place it comes: that for a provider that is still down.
     """
     if wait.request_id == PROVIDER:
-        tries = {call: _paused(each, wait, before) for call, each in calls.tries.items()}
+        tries = {call: _pause_tries(each, wait, before) for call, each in calls.tries.items()}
         return changed(calls, tries=tries) if tries else calls
     if wait.node is None or wait.call not in calls.tries:
         return calls
     return changed(calls, tries={**calls.tries, wait.call: replace(calls.tries[wait.call], phase="waiting")})
 
 
-def _paused(tries: Tries[C], wait: WaitRequested, before: WaitRequested | None) -> Tries[C]:
+def _pause_tries(tries: Tries[C], wait: WaitRequested, before: WaitRequested | None) -> Tries[C]:
     if tries.phase != "failed":
         return tries
     since, failures = (tries.failed.at, 0) if before is None else (before.until, 1)
     return replace(tries, count=tries.count + failures, waited=tries.waited + max(0.0, wait.until - since))
 
 
-def joined(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
+def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
     """Return the calls after one failed while the provider is waited for: what is left of the wait is its pause too.
 
     Without it, each of several calls at once would have a patience of its own.
@@ -139,7 +139,7 @@ def joined(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
     return changed(calls, tries={**calls.tries, event.call: tries})
 
 
-def rested(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
+def end_wait(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
     """Return the calls after the wait ended: the next try may be asked for."""
     if wait.request_id == PROVIDER:
         return up(calls)
@@ -158,7 +158,7 @@ def up(calls: Calls[C]) -> Calls[C]:
     return changed(calls, tries=tries) if tries else calls
 
 
-def begun_anew(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
+def restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
     """Return the calls after a person has resumed the run: with a new patience, and without parking.
 
     With `ask_first` they wait for the provider, which is asked at once; else they may be asked for.

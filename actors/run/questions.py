@@ -17,7 +17,7 @@ from actors.run.reminder_events import ReminderEvent, Reminders
 from actors.run.waits import TimedEvent, WaitRequested, Waits
 from actors.values.answers import choice
 from actors.values.artifacts import Clarified
-from actors.values.question_form import AskedForm, asked_form
+from actors.values.question_form import AskedForm, make_form
 from runtime.core.events import Event
 from runtime.core.machine import Work
 
@@ -37,7 +37,7 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
     name = f"the tool '{tool}'" if tool else "the tool"
     if forked:
         about = "The run from which this one was forked has made this call, and a fork undoes nothing of it."
-        return asked_form(
+        return make_form(
             f"Is the call of {name} for {step} made again, or what became of it?",
             about=f"{about} The step waits for the answer.",
             otherwise="the outcome counts as unknown, and the call is not made again by itself.",
@@ -48,7 +48,7 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
             },
             priority="high",
         )
-    return asked_form(
+    return make_form(
         f"What became of the call of {name} for {step}?",
         about=f"The call broke off, and may have done its work; the step waits for the answer.{where}",
         otherwise="the outcome counts as unknown, and the call is not made again by itself.",
@@ -68,12 +68,12 @@ VIAS: tuple[Via, ...] = get_args(Via)
 """All ways by which an answer can be given."""
 
 
-def known_via(value: object) -> Via:
+def read_via(value: object) -> Via:
     """Return the way that a message or a stored event names; empty for one that is not among `VIAS`."""
     return next((via for via in VIAS if via == value), "")
 
 
-StoredVia = Annotated[Via, BeforeValidator(known_via)]
+StoredVia = Annotated[Via, BeforeValidator(read_via)]
 """A way in a stored event. A journal may name one that is not used any more."""
 NAMED: tuple[Via, ...] = ("link",)
 """The ways by which only people with a known name answer."""
@@ -249,23 +249,23 @@ Questions = Mapping[str, Question]
 """All questions of a run by id, closed ones too, in the order in which they were asked."""
 
 
-def asked(questions: Questions, event: ClarificationRequested, now: float) -> Questions:
+def add_question(questions: Questions, event: ClarificationRequested, now: float) -> Questions:
     """Return the questions with one more."""
     return {**questions, event.question_id: Question(event, now)}
 
 
-def closed(questions: Questions, event: ClosingEvent, place: int) -> Questions:
+def close_question(questions: Questions, event: ClosingEvent, place: int) -> Questions:
     """Return the questions with one of them closed, or answered late."""
     return {**questions, event.question_id: questions[event.question_id].moved(event, place)}
 
 
-def reminded(questions: Questions, event: ReminderEvent) -> Questions:
+def record_reminder(questions: Questions, event: ReminderEvent) -> Questions:
     """Return the questions after a step of one's reminders."""
     question = replace(questions[event.question_id], steps_done=event.steps_done)
     return {**questions, event.question_id: question}
 
 
-def ended(questions: Questions, event: Event) -> Questions:
+def end_questions(questions: Questions, event: Event) -> Questions:
     """Return the questions after the run's end: nobody needs the answers to the open ones."""
     return {name: question.moved(event) if question.open else question for name, question in questions.items()}
 
@@ -280,7 +280,7 @@ def open_of(questions: Questions) -> dict[str, ClarificationRequested]:
     return {name: question.request for name, question in questions.items() if question.open}
 
 
-def shown_in_prompts(questions: Questions) -> tuple[Clarified, ...]:
+def questions_for_prompts(questions: Questions) -> tuple[Clarified, ...]:
     """Return the questions that prompts show: answered, declined or expired ones."""
     return tuple(
         Clarified(question.request.whole, question.answer, question.request.node, _UNANSWERED.get(question.status, ""))

@@ -31,7 +31,7 @@ from actors.run.tools import (
     ToolStarted,
 )
 from actors.run.waits import HOME_BUDGET, PROVIDER, WaitEnded, WaitRequested
-from actors.values.format import counted, money, stamp
+from actors.values.format import format_count, money, stamp
 from runtime.core.events import Event
 from runtime.core.ledger import MICRO
 from runtime.core.names import describe
@@ -50,16 +50,16 @@ def record_text(event: Any, state: Any) -> str:
         case RunParked():
             return f"parked: {event.why}" if event.why else "parked"
         case CallRequested():
-            most = counted(event.tokens_max, "token") if event.calls <= 1 else counted(event.calls, "call")
+            most = format_count(event.tokens_max, "token") if event.calls <= 1 else format_count(event.calls, "call")
             return f"{event.request_id} asked for, {most} at most"
         case CallReissued():
             return f"{event.again.request_id} asked for again, {event.replaces} was interrupted"
         case Replied():
-            return f"{event.request_id} came after {event.elapsed:.1f} s, {counted(event.used.tokens, 'token')}"
+            return f"{event.request_id} came after {event.elapsed:.1f} s, {format_count(event.used.tokens, 'token')}"
         case CallFailed():
             return f"{event.request_id} brought no reply: {event.fault.kind}: {event.fault.message}"
         case Settled():
-            return f"{event.request_id} was withdrawn; its late reply cost {counted(event.used.tokens, 'token')}"
+            return f"{event.request_id} was withdrawn; its late reply cost {format_count(event.used.tokens, 'token')}"
         case WaitRequested() if event.for_provider:
             return f"waits for the provider until {stamp(event.until)}: {event.why}"
         case WaitRequested():
@@ -136,7 +136,7 @@ def cost_text(cost: ToolCost) -> str:
     """Return what a call of a tool cost, in words."""
     dollars = "cost unknown" if cost.micro_usd is None else money(cost.micro_usd / MICRO)
     numbers = {"token": cost.input_tokens + cost.output_tokens, "turn": cost.turns}
-    return ", ".join((dollars, *(counted(number, what) for what, number in numbers.items() if number)))
+    return ", ".join((dollars, *(format_count(number, what) for what, number in numbers.items() if number)))
 
 
 def node_of_event(event: Any, state: Any) -> str:

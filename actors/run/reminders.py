@@ -31,7 +31,7 @@ def with_reminders(
     if rule is None:
         return event
     expiry = None if expires_seconds is None else run.now + expires_seconds
-    until, ending = _ended(run.ledger.limits.deadline, expiry)
+    until, ending = _first_ending(run.ledger.limits.deadline, expiry)
     reminders = Reminders(ask=rule.ask, steps=rule.steps, until=until, ending=ending)
     return event.model_copy(update={"reminders": reminders})
 
@@ -40,7 +40,7 @@ def _is_for(rule: ReminderRule, event: ClarificationRequested) -> bool:
     return rule.questions == "all" or (rule.questions == "approvals") == event.people_only
 
 
-def _ended(deadline: float | None, expiry: float | None) -> tuple[float | None, Ending]:
+def _first_ending(deadline: float | None, expiry: float | None) -> tuple[float | None, Ending]:
     """Return what ends an unanswered question first, and when."""
     if expiry is not None and (deadline is None or expiry <= deadline):
         return expiry, "expiry"
@@ -75,7 +75,7 @@ def _event(run: RunState[Any], name: str, question: Question, due: Sequence[Remi
     added = tuple([person for step in due for person in step.ask])
     later = reminders.steps[done:]
     expiry = run.waits.get(expiry_id(name))
-    until, ending = _ended(run.ledger.limits.deadline, None if expiry is None else expiry.until)
+    until, ending = _first_ending(run.ledger.limits.deadline, None if expiry is None else expiry.until)
     fields: dict[str, Any] = {
         "question_id": name,
         "steps_done": done,

@@ -16,15 +16,15 @@ from actors.run.inbox import Messages
 from actors.run.open_question import (
     OpenQuestion,
     Shown,
-    encoded,
+    encode_questions,
     open_questions,
     question_json,
     question_name,
     question_parts,
 )
 from actors.run.state import RunState
-from actors.values.format import counted, money, spent
-from actors.values.lines import BLANK, Line, StyledSpan, html_of, indented, line, markdown_of
+from actors.values.format import format_count, format_usage, money
+from actors.values.lines import BLANK, Line, StyledSpan, html_of, indent_line, line, markdown_of
 from runtime.core.ledger import MICRO, ZERO, Amount, Ledger
 from runtime.core.machine import Summary
 from runtime.models.port import Fault
@@ -161,7 +161,7 @@ class RunResult:
     """How its kind shows it to people; None where only its common fields are shown."""
 
     def __repr__(self) -> str:
-        facts = [self.outcome or self.status, *self.facts(), counted(self.calls, "call")]
+        facts = [self.outcome or self.status, *self.facts(), format_count(self.calls, "call")]
         return f"<{type(self).__name__} {self.run_id}: {', '.join(facts)}>"
 
     def _repr_html_(self) -> str:
@@ -303,7 +303,13 @@ def _cause(run: RunState[Any], finished: RunFinished | None, reason: str) -> str
 
 def common_lines(result: RunResult, program: str) -> list[Line]:
     """Return the lines that show the result of a run of any kind."""
-    return [*heading(result, "Finished"), *question_lines(result, program), *message_lines(result), BLANK, used(result)]
+    return [
+        *heading(result, "Finished"),
+        *question_lines(result, program),
+        *message_lines(result),
+        BLANK,
+        usage_line(result),
+    ]
 
 
 def heading(result: RunResult, finished: str) -> Iterator[Line]:
@@ -321,10 +327,10 @@ def question_lines(result: RunResult, program: str) -> Iterator[Line]:
     """Yield the first open question as every face shows it, and the number of further questions."""
     if result.question is None:
         return
-    yield from (indented(text, style) for text, style in question_parts(result.question))
+    yield from (indent_line(text, style) for text, style in question_parts(result.question))
     more = len(result.open_questions) - 1
     if more > 0:
-        yield indented(f"And {counted(more, 'more question')}: `{program} questions {result.run_id}`.", "dim")
+        yield indent_line(f"And {format_count(more, 'more question')}: `{program} questions {result.run_id}`.", "dim")
 
 
 def message_lines(result: RunResult) -> list[Line]:
@@ -332,18 +338,18 @@ def message_lines(result: RunResult) -> list[Line]:
     if not result.messages:
         return []
     texts = (f"{each.kind}: {each.text}{'' if each.seen else '  (not yet seen)'}" for each in result.messages)
-    return [BLANK, line("You said", "bold"), *(indented(text) for text in texts)]
+    return [BLANK, line("You said", "bold"), *(indent_line(text) for text in texts)]
 
 
-def used(result: RunResult) -> Line:
+def usage_line(result: RunResult) -> Line:
     """Return the run's id and what is charged for it."""
-    calls, tokens = counted(result.calls, "model call"), counted(result.tokens, "token")
+    calls, tokens = format_count(result.calls, "model call"), format_count(result.tokens, "token")
     cached = f" ({result.cached_tokens:,} from the prompt cache)" if result.cached_tokens else ""
     text = f": {calls}, {tokens}{cached}, {money(result.cost_usd)}"
     if result.unknown != ZERO:
-        text += f"; charged as unknown: {spent(result.unknown, known=result.cost_usd is not None)}"
+        text += f"; charged as unknown: {format_usage(result.unknown, known=result.cost_usd is not None)}"
     if result.fork is not None:
-        shared = counted(result.fork.used.calls, "call")
+        shared = format_count(result.fork.used.calls, "call")
         text += f"; forked from run {result.fork.origin} at record {result.fork.seq}, with {shared} of its own"
     return Line((StyledSpan(f"Run {result.run_id}", "dim", result.run_id), StyledSpan(f"{text}.", "dim")))
 
@@ -357,7 +363,7 @@ __all__ = [
     "message_lines",
     "question_lines",
     "result_fields",
-    "used",
+    "usage_line",
 ]
 
 
@@ -371,7 +377,7 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown
     # What a child uses is what the run above has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger
     reserved = sum((ledger.reserved.get(name, ZERO) for name in (*calls, *run.tools)), ZERO)
-    asks = encoded(open_questions(run, shown)) if run.questions else b""
+    asks = encode_questions(open_questions(run, shown)) if run.questions else b""
     row = partial(Summary, committed=ledger.committed, reserved=reserved, parked=run.parked or run.renewing, asks=asks)
     if run.over and run.finished is not None:
         return row("finished", str(run.finished.outcome))

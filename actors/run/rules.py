@@ -12,7 +12,7 @@ from typing import Any
 
 from actors.run import outage, questions, reminders, tool_reservations, tools, waits
 from actors.run.calls import C
-from actors.run.ending import RunFinished, exhausted
+from actors.run.ending import RunFinished, end_exhausted_run
 from actors.run.parking import RunParked
 from actors.run.questions import ClarificationExpired, ClarificationRequested
 from actors.run.reminder_events import ReminderEvent
@@ -66,9 +66,9 @@ def take_over_tools(
     if isinstance(decision, ToolReissued) and decision.again.micro_usd_max:
         if waits.HOME_BUDGET in run.waits:
             return None
-        left = tool_reservations.released(run.ledger, run.tools, decision.replaces)
+        left = tool_reservations.release_call(run.ledger, run.tools, decision.replaces)
         short = left.shortfall(decision.again.reserve, run.now)
-        return exhausted(short) if short else decision
+        return end_exhausted_run(short) if short else decision
     return decision
 
 

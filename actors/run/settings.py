@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, field_serializer
 from actors.run.waits import TimedEvent
 from actors.run.words import storable
 from actors.values.model_settings import KEY as MODEL_SETTINGS
-from actors.values.model_settings import ModelSettings, checked_settings
+from actors.values.model_settings import ModelSettings, check_settings
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger, Limits, Price
 from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
@@ -95,7 +95,7 @@ def change_of(
         raise UsageProblem("a run can only become strict", place="strict")
     if strict and never_strict:
         raise UsageProblem(never_strict, place="strict")
-    settings = checked_settings(body[MODEL_SETTINGS]) if body.get(MODEL_SETTINGS) else {}
+    settings = check_settings(body[MODEL_SETTINGS]) if body.get(MODEL_SETTINGS) else {}
     if not changes and model is None and timeout is None and output is None and not strict and not settings:
         raise UsageProblem("nothing is changed")
     try:

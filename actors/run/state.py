@@ -12,7 +12,7 @@ from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
 from actors.run.fork_event import Fork
 from actors.run.inbox import MessageKind, Messages, texts_of
-from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
+from actors.run.questions import ClarificationRequested, Questions, open_of, questions_for_prompts
 from actors.run.reminder_events import ReminderRule
 from actors.run.settings import NEVER_STRICT
 from actors.run.tools import Tools
@@ -104,7 +104,7 @@ class RunState(Generic[C]):
     @property
     def held(self) -> frozenset[str]:
         """The requests whose child run waits for its provider."""
-        return waiting.held(self.waits) if self.waits else frozenset()
+        return waiting.held_requests(self.waits) if self.waits else frozenset()
 
     @property
     def outage(self) -> WaitRequested | None:
@@ -131,7 +131,7 @@ class RunState(Generic[C]):
     @property
     def clarifications(self) -> tuple[Clarified, ...]:
         """The questions that prompts show: answered, declined or expired ones."""
-        return shown_in_prompts(self.questions) if self.questions else ()
+        return questions_for_prompts(self.questions) if self.questions else ()
 
     def texts_of(self, kind: MessageKind) -> tuple[str, ...]:
         """Return the texts of the user's messages of a kind, oldest first."""

@@ -4,7 +4,7 @@ from actors.run.tools import ToolEvent, ToolFinished, ToolReissued, ToolRequeste
 from runtime.core.ledger import Amount, Ledger
 
 
-def charged(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
+def charge_event(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
     """Return the ledger after an event about a call; `tools` are the calls that were open before it.
 
     A call that reports no cost is charged with its reservation as unknown; one that was not begun costs nothing.
@@ -13,16 +13,16 @@ def charged(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
         case ToolRequested() if event.micro_usd_max:
             return ledger.reserve(event.request_id, event.reserve)
         case ToolReissued() if event.again.micro_usd_max:
-            return released(ledger, tools, event.replaces).reserve(event.again.request_id, event.again.reserve)
+            return release_call(ledger, tools, event.replaces).reserve(event.again.request_id, event.again.reserve)
         case ToolFinished() if event.cost is not None and event.cost.micro_usd is not None:
             return ledger.settle(event.request_id, Amount(micro_usd=event.cost.micro_usd))
         case ToolFinished():
-            return released(ledger, tools, event.request_id)
+            return release_call(ledger, tools, event.request_id)
         case _:
             return ledger
 
 
-def released(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
+def release_call(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
     """Return the ledger without the reservation of a call; it is charged as unknown if the call was begun."""
     if request_id not in ledger.reserved:
         return ledger
@@ -30,8 +30,8 @@ def released(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
     return ledger.refund(request_id) if tool is None or tool.started is None else ledger.forfeit(request_id)
 
 
-def all_released(ledger: Ledger, tools: Tools, left: Tools) -> Ledger:
+def release_all(ledger: Ledger, tools: Tools, left: Tools) -> Ledger:
     """Return the ledger without the reservations of the calls in `tools` that are not in `left`."""
     for name in tools.keys() - left.keys():
-        ledger = released(ledger, tools, name)
+        ledger = release_call(ledger, tools, name)
     return ledger

@@ -243,16 +243,16 @@ Tools = Mapping[str, OpenTool]
 """The open calls by request id."""
 
 
-def requested(tools: Tools, event: ToolRequested, epoch: int) -> Tools:
+def add_call(tools: Tools, event: ToolRequested, epoch: int) -> Tools:
     """Return the calls with one more."""
     return {**tools, event.request_id: OpenTool(event, epoch)}
 
 
-def changed_by(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
+def apply_event(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
     """Return the open calls after an event about them."""
     match event:
         case ToolRequested():
-            return requested(tools, event, epoch)
+            return add_call(tools, event, epoch)
         case ToolStarted():
             return _with(tools, event.request_id, started=event)
         case ToolFinished():
@@ -262,15 +262,15 @@ def changed_by(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
         case ToolProcessEnded():
             return _with(tools, event.call, phase="settled", certain=event.certain)
         case ToolReissued():
-            return requested(without(tools, (event.replaces,)), event.again, epoch)
+            return add_call(without(tools, (event.replaces,)), event.again, epoch)
 
 
-def asked(tools: Tools, event: ClarificationRequested) -> Tools:
+def record_question(tools: Tools, event: ClarificationRequested) -> Tools:
     """Return the open calls after a question that may be about one of them."""
     return _with(tools, event.node, phase="asked", question_id=event.question_id) if event.node in tools else tools
 
 
-def withdrawn(tools: Tools, nodes: Collection[str]) -> Tools:
+def withdraw_calls(tools: Tools, nodes: Collection[str]) -> Tools:
     """Return the open calls without the repeatable ones for some nodes; others run to their end."""
     return {name: tool for name, tool in tools.items() if not (tool.request.repeatable and tool.request.node in nodes)}
 
@@ -357,10 +357,10 @@ def _take_over(
         case "checking":
             return None
         case "asked":
-            return _answered(request_id, tool, questions, now)
+            return _apply_answer(request_id, tool, questions, now)
 
 
-def begun(tools: Tools) -> Tools:
+def begun_calls(tools: Tools) -> Tools:
     """Return the calls that may have done something: the others need not be waited for after the run's end."""
     return {name: tool for name, tool in tools.items() if tool.started is not None} if tools else tools
 
@@ -405,7 +405,9 @@ def _purpose(node: str) -> str:
     return f"the undo of call {place.removeprefix('n')}" if step == "undo" else f"the step '{step_of(node)}'"
 
 
-def _answered(request_id: str, tool: OpenTool, questions: Questions, now: float) -> ToolReissued | ToolFinished | None:
+def _apply_answer(
+    request_id: str, tool: OpenTool, questions: Questions, now: float
+) -> ToolReissued | ToolFinished | None:
     question = questions[tool.question_id]
     if question.open:
         return None

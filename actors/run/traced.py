@@ -70,7 +70,7 @@ def _nothing(_: object) -> tuple[Traced, ...]:
     return ()
 
 
-def _none_ended(_: object, __: Sequence[str]) -> tuple[str, ...]:
+def _no_ended_attempts(_: object, __: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
@@ -82,5 +82,5 @@ class Tracing(Generic[E]):
     """Returns the attempt that a node of a call, a tool or a check belongs to; empty for none."""
     facts: Callable[[E], Sequence[Traced]] = _nothing
     """Returns the checks and decisions that an event is."""
-    ended: Callable[[E, Sequence[str]], Collection[str]] = _none_ended
+    ended: Callable[[E, Sequence[str]], Collection[str]] = _no_ended_attempts
     """Returns the attempts that an event ends, of those that are open."""

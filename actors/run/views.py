@@ -13,7 +13,7 @@ from actors.run.result import RunResult, RunView, common_lines, result_fields
 from actors.run.traced import Tracing
 from actors.values.findings import Finding
 from actors.values.flow import Checklist, Flow
-from actors.values.format import counted, money
+from actors.values.format import format_count, money
 from actors.values.lines import BLANK, Line, LineTree, line
 from runtime.core.events import Record
 from runtime.core.ledger import MICRO
@@ -72,7 +72,7 @@ def _result(view: RunView) -> RunResult:
     return RunResult(**result_fields(view, view.state.run, view.with_inbox.run))
 
 
-def _asked_nothing(_: Any) -> "AskedFor":
+def _no_request(_: Any) -> "AskedFor":
     return AskedFor()
 
 
@@ -111,8 +111,8 @@ def budget_line(state: Any, now: float, *, price_known: bool | None = None, work
     ledger, limits = state.run.ledger, state.run.ledger.limits
     used = ledger.spent + ledger.unknown
     # Calls in flight count too, since the user waits for them.
-    parts = [f"{ledger.committed.calls} of {counted(limits.calls, 'call')}"]
-    parts.append(counted(used.tokens, "token") + (f" of {limits.tokens:,}" if limits.tokens else ""))
+    parts = [f"{ledger.committed.calls} of {format_count(limits.calls, 'call')}"]
+    parts.append(format_count(used.tokens, "token") + (f" of {limits.tokens:,}" if limits.tokens else ""))
     if ledger.cached_tokens:
         parts[-1] += f", {ledger.cached_tokens:,} of them from the prompt cache"
         saved = 0.0 if state.config.price is None else state.config.price.cache_saving_usd(ledger.cached_tokens)
@@ -164,7 +164,7 @@ def _no_findings(_: object) -> tuple[str, Sequence[Finding]]:
 class Views(Generic[S, E]):
     """The views of a kind. A default serves every kind; a kind replaces those that should show more."""
 
-    asked: Callable[[S], AskedFor] = _asked_nothing
+    asked: Callable[[S], AskedFor] = _no_request
     """What a begun run was asked for."""
     result: Callable[[RunView], RunResult] = _result
     """The result of a run; its `to_json` is what `show --json` prints."""

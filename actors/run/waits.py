@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_serializer
 
-from actors.run.ending import RunFinished, exhausted
+from actors.run.ending import RunFinished, end_exhausted_run
 from actors.run.ids import call_of
 from actors.run.reminder_events import ReminderRule
 from actors.run.words import StorableText
@@ -109,17 +109,17 @@ Waits = Mapping[str, WaitRequested]
 """The open waits by request id."""
 
 
-def begun(waits: Waits, event: WaitRequested) -> Waits:
+def add_wait(waits: Waits, event: WaitRequested) -> Waits:
     """Return the waits with one more."""
     return {**waits, event.request_id: event}
 
 
-def ended(waits: Waits, request_id: str) -> Waits:
+def remove_wait(waits: Waits, request_id: str) -> Waits:
     """Return the waits without one, if it is there."""
     return without(waits, (request_id,)) if request_id in waits else waits
 
 
-def withdrawn(waits: Waits, nodes: Collection[str]) -> Waits:
+def withdraw_waits(waits: Waits, nodes: Collection[str]) -> Waits:
     """Return the waits without those before further work on some nodes."""
     return {name: wait for name, wait in waits.items() if wait.node not in nodes} if waits else waits
 
@@ -134,7 +134,7 @@ def woken(waits: Waits, message: "Woken") -> WaitEnded | None:
 def keep_deadline(waits: Waits, deadline: float, now: float) -> WaitRequested | RunFinished | None:
     """End the run at its deadline, and have the clock wait for it until then."""
     if now >= deadline:  # Also while the wait is open: a driver may come back long after it.
-        return exhausted(Limit.DEADLINE)
+        return end_exhausted_run(Limit.DEADLINE)
     if DEADLINE in waits:
         return None
     return WaitRequested(request_id=DEADLINE, until=deadline, why="the run's deadline")
@@ -167,7 +167,7 @@ def without_provider(waits: Waits) -> Waits:
     return {name: wait for name, wait in waits.items() if not wait.for_provider}
 
 
-def held(waits: Waits) -> frozenset[str]:
+def held_requests(waits: Waits) -> frozenset[str]:
     """Return the requests whose child run waits for its provider: they are not given to anybody before that is over."""
     return frozenset(wait.request_id.partition(":")[2] for wait in provider_waits(waits) if wait.request_id != PROVIDER)
 

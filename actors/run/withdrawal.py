@@ -13,13 +13,13 @@ def without_work(run: RunState[C], nodes: Collection[str]) -> RunState[C]:
 
     A call of a tool that is not repeatable stays open, and runs to its end.
     """
-    open_calls, ledger = calls.withdrawn(run.calls, run.ledger, nodes)
-    left = tools.withdrawn(run.tools, nodes)
-    ledger = tool_reservations.all_released(ledger, run.tools, left)
+    open_calls, ledger = calls.withdraw_calls(run.calls, run.ledger, nodes)
+    left = tools.withdraw_calls(run.tools, nodes)
+    ledger = tool_reservations.release_all(ledger, run.tools, left)
     return changed(
         run,
         calls=open_calls,
         ledger=ledger,
         tools=left,
-        waits=waits.withdrawn(run.waits, nodes),
+        waits=waits.withdraw_waits(run.waits, nodes),
     )

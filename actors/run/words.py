@@ -49,7 +49,7 @@ def in_words(text: str) -> str:
     if "/" not in text:
         return text
     text = _REQUEST.sub(_attempt, text)
-    text = _EXECUTED.sub(_executed, text)
+    text = _EXECUTED.sub(_execution_words, text)
     text = _NUMBERED.sub(lambda match: f"trouble {match[1]}", text)
     text = _UNDO.sub(lambda match: f"undo of call {match[1]}", text)
     return _WORKSPACE.sub(lambda match: f"the workspace at the {match[1]}", text)
@@ -79,24 +79,24 @@ def _attempt(match: re.Match[str]) -> str:
     parts = [step_in_words(step)]
     parts += [f"branch {branch}"] if branch else []
     parts += [f"visit {visit}"] if visit != "1" else []
-    parts.append(_counted(attempt))
+    parts.append(_attempt_words(attempt))
     parts += ["its cause"] if classified else []
     parts += [f"try {number}"] if number else []
     return ", ".join(parts)
 
 
-def _executed(match: re.Match[str]) -> str:
+def _execution_words(match: re.Match[str]) -> str:
     step, revision, visit, attempt, phase, number = match.groups()
     parts = [step_in_words(step)]
     parts += [f"revision {revision}"] if revision != "1" else []
     parts += [f"visit {visit}"] if visit not in (None, "1") else []
-    parts.append(_counted(attempt))
+    parts.append(_attempt_words(attempt))
     parts += [phase.replace("_", " ")] if phase else []
     parts += [f"try {number}"] if number else []
     return ", ".join(parts)
 
 
-def _counted(attempt: str) -> str:
+def _attempt_words(attempt: str) -> str:
     count = int(attempt)
     ordinal = _ORDINALS[count - 1] if 0 < count <= len(_ORDINALS) else f"{count}th"
     return f"{ordinal} attempt" if count <= 20 else f"attempt {count}"

@@ -61,22 +61,22 @@ def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence
         return Retry()
     if can_redo(graph, progress, failed):
         return Redo((failed,))
-    return stuck(graph, failed)
+    return stuck_move(graph, failed)
 
 
 def stay(graph: Graph, progress: BranchProgress, failed: str) -> Move:
     """Return the move of a step that may not escalate any more: a retry, else a new visit of itself, else `Stuck`."""
     if can_retry(graph, progress, failed):
         return Retry()
-    return Redo((failed,)) if can_redo(graph, progress, failed) else stuck(graph, failed)
+    return Redo((failed,)) if can_redo(graph, progress, failed) else stuck_move(graph, failed)
 
 
 def forward_only(graph: Graph, progress: BranchProgress, failed: str) -> Move:
     """Return the move of a linear search: a retry, else `Stuck`."""
-    return Retry() if can_retry(graph, progress, failed) else stuck(graph, failed)
+    return Retry() if can_retry(graph, progress, failed) else stuck_move(graph, failed)
 
 
-def stuck(graph: Graph, failed: str) -> Stuck:
+def stuck_move(graph: Graph, failed: str) -> Stuck:
     """Return the move of a step with nothing left to try."""
     return Stuck(root=not graph.requires[failed])
 

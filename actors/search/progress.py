@@ -138,11 +138,11 @@ def mark(progress: BranchProgress, step: str, phase: Phase) -> BranchProgress:
 
 def redo(graph: Graph, progress: BranchProgress, targets: Iterable[str]) -> BranchProgress:
     """Return the progress after backtracking: the targets and everything that requires them are unset (S5)."""
-    unset = {step: changed(progress[step], phase=Phase.IDLE, accepted=None) for step in cleared(graph, targets)}
+    unset = {step: changed(progress[step], phase=Phase.IDLE, accepted=None) for step in cleared_steps(graph, targets)}
     return BranchProgress({**progress, **unset})
 
 
-def cleared(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
+def cleared_steps(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
     """Return the steps that backtracking to the targets unsets, in file order."""
     unset = set(targets)
     for target in tuple(unset):

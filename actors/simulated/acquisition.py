@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from actors.simulated.stated_numbers import Sought, names, stated
+from actors.simulated.stated_numbers import Sought, find_stated_number, names
 
 CAVEATS_MAX = 5
 """Caveats of one review."""
@@ -25,14 +25,14 @@ def decision(material: Mapping[str, Any]) -> dict[str, Any]:
     required = [field for field in open_fields if field.get("required")]
     for field in required:
         if field.get("source") != "user" and field.get("may_search") and field.get("suggested_query"):
-            return _decided("search", field, query=field["suggested_query"])
+            return _make_decision("search", field, query=field["suggested_query"])
     for field in required:
         if field.get("may_ask"):
-            return _decided("ask_user", field)
+            return _make_decision("ask_user", field)
     return {"action": "finish", "target_field": "", "query": "", "question": "", "reasoning": "nothing is left to do"}
 
 
-def _decided(action: str, field: Mapping[str, Any], query: str = "") -> dict[str, Any]:
+def _make_decision(action: str, field: Mapping[str, Any], query: str = "") -> dict[str, Any]:
     reason = f"{field.get('label', '')} has no value yet"
     return {"action": action, "target_field": field["path"], "query": query, "question": "", "reasoning": reason}
 
@@ -47,13 +47,15 @@ def observation(material: Mapping[str, Any]) -> dict[str, Any]:
     for field in _fields(material):
         if field.get("type") != "number":
             continue
-        found = [each for passage in material.get("passages", ()) if (each := _observed(field, passage, material))]
+        found = [
+            each for passage in material.get("passages", ()) if (each := _make_observation(field, passage, material))
+        ]
         here = [each for each, is_here in found if is_here]
         values += here if here and places else [each for each, _ in found]
     return {"values": values}
 
 
-def _observed(
+def _make_observation(
     field: Mapping[str, Any], passage: Mapping[str, Any], material: Mapping[str, Any]
 ) -> tuple[dict[str, Any], bool] | None:
     """Return the value of a field that a passage states, and whether the passage names the place; None for none."""
@@ -61,7 +63,7 @@ def _observed(
     words = tuple(dict.fromkeys((*field.get("words", ()), field.get("label", ""))))
     mark, language = passage.get("decimal_mark", ""), passage.get("language", "")
     sought = Sought(words, field.get("unit", ""), material.get("units", {}), places, mark, language)
-    found = stated(sought, str(passage.get("text", "")))
+    found = find_stated_number(sought, str(passage.get("text", "")))
     if found is None:
         return None
     value = {

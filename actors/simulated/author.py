@@ -19,7 +19,7 @@ from actors.policy.cause import CLASSIFIER, Cause
 from actors.run.ids import call_of
 from actors.simulated.acquisition import AUTHORS as ACQUISITION
 from actors.simulated.acquisition import acquisition_reply
-from actors.simulated.plans import DEFECT_STEPS, note, simulated_plan
+from actors.simulated.plans import DEFECT_STEPS, note, simulate_plan
 from actors.simulated.profile import PLAN, UNSOLVABLE, AuthorProfile
 from actors.simulated.seeded import draw, normal, pick, tag
 from actors.simulated.world import World, attempts_before, clue, read_views, strategy_for, views_text
@@ -159,7 +159,7 @@ def _analysis(request: Request) -> dict[str, Any]:
     view = request.view("analysis")
     kind = world.kind if view == world.truth("analysis") else _other_kind(world.kind, view)
     if request.has_own_meaning:
-        kind = _drawn_kind(request)
+        kind = _draw_kind(request)
     return {
         "problem_type": kind,
         "language": "python",
@@ -175,11 +175,11 @@ def _other_kind(kind: str, view: int) -> str:
     return others[view % len(others)]
 
 
-def _drawn_kind(request: Request) -> str:
+def _draw_kind(request: Request) -> str:
     return PROBLEM_TYPES[int(draw(request.world.key, request.node, "kind") * len(PROBLEM_TYPES))]
 
 
-def _named(request: Request, view: int) -> list[str]:
+def _words_listed(request: Request, view: int) -> list[str]:
     """Return the words of the problem that a recon with this view lists; none if `texts_vary` is 0.
 
     The view determines one word. If the meaning is drawn at random, up to three random words are listed.
@@ -199,7 +199,7 @@ def _part(request: Request) -> dict[str, Any]:
     return {
         "mentioned_files": [],
         "stack_traces": [],
-        "apis_involved": _named(request, view),
+        "apis_involved": _words_listed(request, view),
         "test_references": [],
         "reproduction_steps": [request.wording.strip()] if request.wording else [],
         "constraints_mentioned": [views_text({role: view})],
@@ -213,7 +213,7 @@ def _strategy(request: Request) -> dict[str, Any]:
     kind = request.dependency("analysis").get("problem_type", world.kind)
     kind = kind if view == world.truth("strategy") else _other_kind(kind, view)
     return {
-        "strategy_id": strategy_for(_drawn_kind(request) if request.has_own_meaning else kind),
+        "strategy_id": strategy_for(_draw_kind(request) if request.has_own_meaning else kind),
         "strategy_name": "as simulated",
         "rationale": views_text({"strategy": view}) + request.wording,
         "key_steps": ["as simulated"],
@@ -258,14 +258,14 @@ def _plan(request: Request) -> dict[str, Any]:
     cause, goal = world.wrong(views), f"{views_text(views)} {note(tag(world.key, request.node))}"
     given = request.material.get("given") or {}
     if cause is None:
-        return simulated_plan(goal, given=given)
+        return simulate_plan(goal, given=given)
     profile = world.profile
     same_defect = draw(world.key, request.node, "steady") < profile.repeated(cause)
     words = (world.key, cause, "" if same_defect else request.node)
     shown = _another_level(profile, cause, *words) if draw(*words, "misattributed") < profile.misattributed else cause
     place = DEFECT_STEPS[int(draw(*words, "place") * len(DEFECT_STEPS))]
     defect = pick(profile.defects(shown), *words, "defect")
-    return simulated_plan(goal, defect, clue(shown), place, given=given)
+    return simulate_plan(goal, defect, clue(shown), place, given=given)
 
 
 def _another_level(profile: AuthorProfile, level: str, *words: object) -> str:

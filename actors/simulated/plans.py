@@ -29,7 +29,7 @@ def judged_part(content: str) -> str:
     return _WORDING.sub("", content)
 
 
-def simulated_plan(
+def simulate_plan(
     goal: str,
     defect: Defect | None = None,
     clue: str = "",
@@ -66,11 +66,11 @@ def _body(defect: Defect | None, clue: str, position: int, given: Mapping[str, A
             steps[position]["preconditions"].append(clue)
         case Defect.UNORDERED:
             steps[position]["preconditions"].append(clue)
-            steps[0] = _unordered_step("prepare", clue)
+            steps[0] = _make_unordered_step("prepare", clue)
         case Defect.DELETED:
             steps[position]["preconditions"].append(clue)
             steps[1]["effects"].append(clue)
-            steps[0] = _unordered_step("clean_up", f"{clue}_gone")
+            steps[0] = _make_unordered_step("clean_up", f"{clue}_gone")
             steps[0]["delete_effects"] = [clue]
             goals.append(f"{clue}_gone")
         case Defect.GOAL:
@@ -104,7 +104,7 @@ def _step(number: int) -> dict[str, Any]:
     }
 
 
-def _unordered_step(name: str, effect: str) -> dict[str, Any]:
+def _make_unordered_step(name: str, effect: str) -> dict[str, Any]:
     """Return a step without dependencies, on which no other step depends."""
     step: Mapping[str, Any] = _step(1)
     return {**step, "step_id": name, "name": name, "preconditions": ["start"], "effects": [effect]}

@@ -127,7 +127,7 @@ class Cost(Config):
     """Dollars per million output tokens."""
 
 
-def _whole_or_based(schema: dict[str, Any]) -> None:
+def _require_all_or_base(schema: dict[str, Any]) -> None:
     """Make the JSON Schema require all values, or `based_on`."""
     schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["name", "description", "based_on"]}]
 
@@ -135,7 +135,7 @@ def _whole_or_based(schema: dict[str, Any]) -> None:
 class AuthorProfile(Config):
     """The difficulty of problems, and the error rates of the author that solves them."""
 
-    model_config = ConfigDict(json_schema_extra=_whole_or_based)
+    model_config = ConfigDict(json_schema_extra=_require_all_or_base)
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
     """The name in `simulated:NAME`."""

@@ -10,7 +10,7 @@ from actors.quantities.quantity import Refusal
 from actors.quantities.unit_forms import in_form, with_words
 from actors.quantities.units import UnitTable
 from actors.quantities.whole import Whole, whole_quantity
-from actors.quantities.written import WrittenNumber, written_numbers
+from actors.quantities.written import WrittenNumber, find_numbers
 
 SENTENCES_MAX = 400
 """Sentences of one text that are looked at."""
@@ -59,7 +59,7 @@ class StatedNumber:
     """From 0 to 1: how well the words, the unit and the place fit."""
 
 
-def stated(sought: Sought, text: str) -> StatedNumber | None:
+def find_stated_number(sought: Sought, text: str) -> StatedNumber | None:
     """Return the number in a text that fits best; None where no sentence states one."""
     text = _without_orders(text)
     sought = replace(sought, units=with_words(sought.units, sought.words))
@@ -106,7 +106,7 @@ def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> StatedNumbe
         if place is None:
             continue
         fitting = []
-        for number in written_numbers(sentence, sought.mark, sought.language):
+        for number in find_numbers(sentence, sought.mark, sought.language):
             whole = whole_quantity(sentence, number, table, mark=sought.mark, language=sought.language)
             sure = _fit(sought, sentence, number, whole, table)
             if sure > 0 and not place[0] <= number.start < place[1] and not _counts_others(sentence, whole, place):

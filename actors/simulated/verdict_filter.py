@@ -13,7 +13,7 @@ import orjson
 from actors.config.workflow import PLAN_GUARDS
 from actors.guards.plan_medium import make as plan_medium
 from actors.guards.port import Guard, GuardFactory, definition_of
-from actors.simulated.plans import DEFECT_STEPS, simulated_plan
+from actors.simulated.plans import DEFECT_STEPS, simulate_plan
 from actors.simulated.profile import PLAN, AuthorProfile
 from actors.simulated.seeded import draw, pick
 from actors.simulated.world import World, clue, read_views
@@ -63,7 +63,7 @@ class VerdictFilter:
         filtered = dict(guards)
         if self.changes_verdicts:
             filtered |= {name: self._filtered(guards[name]) for name in guards if name in PLAN_GUARDS}
-            filtered |= {name: _silenced(guards[name]) for name in guards if name in COMPARING}
+            filtered |= {name: _silence_guard(guards[name]) for name in guards if name in COMPARING}
         return filtered
 
     def _filtered(self, make: GuardFactory) -> GuardFactory:
@@ -110,13 +110,13 @@ class VerdictFilter:
         cause = pick(self.profile.causes, *key, "cause")
         defect = pick(self.profile.defects(cause), *key, "defect")
         place = DEFECT_STEPS[int(draw(*key, "place") * len(DEFECT_STEPS))]
-        plan = simulated_plan("of another problem", defect, clue(ELSEWHERE), place)
+        plan = simulate_plan("of another problem", defect, clue(ELSEWHERE), place)
         content = orjson.dumps(plan).decode()
         other = self._medium(Artifact(artifact_id="other", step="other", content=content), Context(specification=""))
         return other.model_copy(update={"guard": verdict.guard})
 
 
-def scored(verdict: Verdict, artifact: Artifact, world: World) -> Verdict:
+def score_verdict(verdict: Verdict, artifact: Artifact, world: World) -> Verdict:
     """Return the verdict with a score that tells, with the probability `score_signal`, how much is right.
 
     Otherwise it is a uniform number, so that a right artifact has the higher score of two with probability
@@ -131,7 +131,7 @@ def scored(verdict: Verdict, artifact: Artifact, world: World) -> Verdict:
     return verdict.model_copy(update={"score": score})
 
 
-def _silenced(make: GuardFactory) -> GuardFactory:
+def _silence_guard(make: GuardFactory) -> GuardFactory:
     """Return the guard, which leaves a plan that cannot be read to the plan guard, whose verdict is filtered."""
 
     def make_silenced(config: Mapping[str, Any]) -> Guard:

@@ -112,7 +112,7 @@ class World:
         difficulty = self.difficulty.get(level)
         if difficulty is None:
             return probability(odds(self.profile.easy) * factor * (self.profile.misled if told else 1.0))
-        return lifted(self.profile.odds, difficulty, told, self.profile.heed(level), factor)
+        return hard_level_probability(self.profile.odds, difficulty, told, self.profile.heed(level), factor)
 
     def wrong(self, views: Views) -> str | None:
         """Return the topmost level whose view is wrong; None if all are right."""
@@ -146,7 +146,9 @@ def attempts_before(node: str) -> int:
     return 0 if found is None else int(found[2]) + int(found[3]) - 2
 
 
-def lifted(given: AuthorOdds, difficulty: float, told: int, heeds: float = 1.0, factor: float = 1.0) -> float:
+def hard_level_probability(
+    given: AuthorOdds, difficulty: float, told: int, heeds: float = 1.0, factor: float = 1.0
+) -> float:
     """Return the probability that an attempt is right at a hard level, after `told` rejections that named the cause.
 
     `difficulty` is the probability without feedback; `factor` multiplies the odds.

@@ -43,7 +43,7 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
     written = list(_steps(template, steps, items, request))
     _fit(written, request.r_max)
     if points := _critique_points(request.dependency("critique")):
-        written[-1]["description"] += f" First answer the critique: {_numbered(points)}"
+        written[-1]["description"] += f" First answer the critique: {_number_text(points)}"
     budget = sum(step["retry_budget"] for step in written)
     made = {step["step_id"]: step["effects"] for step in written}
     inner = {name for step in written for name in step["dependencies"]}
@@ -59,7 +59,7 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
     }
     if request.requirements:
         plan["requirements"] = [requirement_to_json(_with_tokens(item, written, made)) for item in request.requirements]
-    return from_given_state(plan, request.given)
+    return plan_from_given_state(plan, request.given)
 
 
 def unbound(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
@@ -72,7 +72,7 @@ def unbound(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
             yield name
 
 
-def lacking(template: PlanTemplate, given: Mapping[str, Any]) -> tuple[str, ...]:
+def lacking_names(template: PlanTemplate, given: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the generators and guards, sorted, of steps of every plan of the template that no tool implements."""
     return tuple(sorted({name for step in template.steps if step.needed for name in unbound(step, given)}))
 
@@ -93,7 +93,7 @@ def _items(step: TemplateStep, request: TemplateRequest) -> list[Item]:
     demands = [item for item in request.requirements if item.kind in step.each]
     count = min(REPETITIONS_MAX, len(demands))
     groups = [demands[n * len(demands) // count : (n + 1) * len(demands) // count] for n in range(count)]
-    items = [Item(_numbered([item.text for item in group]), tuple(item.id for item in group)) for group in groups]
+    items = [Item(_number_text([item.text for item in group]), tuple(item.id for item in group)) for group in groups]
     return items or ([Item(request.title, ())] if RequirementKind.GOAL in step.each else [])
 
 
@@ -105,7 +105,7 @@ def _critique_points(critique: Mapping[str, Any]) -> list[str]:
     return [item for value in lists if isinstance(value, list) for item in value if isinstance(item, str)]
 
 
-def _numbered(texts: Sequence[str]) -> str:
+def _number_text(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else "; ".join(f"({n}) {text}" for n, text in enumerate(texts, 1))
 
 
@@ -142,7 +142,7 @@ def _steps(
             target = f"{back}_1" if back and whole[back].each else back
             yield {
                 "step_id": f"{step.id}_{number}" if step.each else step.id,
-                "name": _filled(step.name, request, item, number),
+                "name": _fill_text(step.name, request, item, number),
                 "description": _description(step, request, item, demands),
                 "generator": step.generator,
                 "guard": step.guard,
@@ -162,16 +162,19 @@ def _all_before(step: TemplateStep, whole: Mapping[str, TemplateStep]) -> set[st
     return {name for other in step.after for name in (other, *_all_before(whole[other], whole))}
 
 
-def _filled(text: str, request: TemplateRequest, item: Item, number: int) -> str:
+def _fill_text(text: str, request: TemplateRequest, item: Item, number: int) -> str:
     values = {"{title}": request.title, "{item}": item.text, "{brief}": short(item.text, BRIEF_MAX), "{n}": str(number)}
     values["{files}"] = ", ".join(request.files[:FILES_SHOWN])
     return re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], text)
 
 
 def _description(step: TemplateStep, request: TemplateRequest, item: Item, demands: Sequence[Requirement]) -> str:
-    sentences = [_filled(text, request, item, 0) for text in step.text if "{files}" not in text or request.files]
+    sentences = [_fill_text(text, request, item, 0) for text in step.text if "{files}" not in text or request.files]
     return " ".join(
-        [*sentences, *([f"The text asks for this: {_numbered([item.text for item in demands])}."] if demands else [])]
+        [
+            *sentences,
+            *([f"The text asks for this: {_number_text([item.text for item in demands])}."] if demands else []),
+        ]
     )
 
 
@@ -192,7 +195,7 @@ def _fit(steps: list[dict[str, Any]], r_max: int) -> None:
         largest["retry_budget"] -= 1
 
 
-def from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def plan_from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the plan from the given state to the given goal, without the first steps if their effects hold already.
 
     A step stays where it depends on one that stays, satisfies a demand, or where a failure goes back to it.

@@ -7,8 +7,8 @@ from typing import Any
 
 from actors.demands.reader import read_demands
 from actors.demands.wordings import requirement_kind
-from actors.guards.fields import folded
-from actors.values.format import shortened, title_of
+from actors.guards.fields import fold_space
+from actors.values.format import shorten, title_of
 from actors.values.open_questions import NOT_UNDERSTOOD
 from actors.values.requirements import Requirement, RequirementSource, requirement_id, requirements_in
 
@@ -72,7 +72,7 @@ class TemplateRequest:
         """Return the fields by which an artifact asks, or says that it is not understood; none if nothing is open."""
         if not self.short:
             return {}
-        open_ = [text for text in QUESTIONS if not any(folded(text) in asked for asked in self.asked)][:1]
+        open_ = [text for text in QUESTIONS if not any(fold_space(text) in asked for asked in self.asked)][:1]
         questions = [{"question": text, "type": "text", "choices": []} for text in open_]
         return {"open_questions": questions, NOT_UNDERSTOOD: TOO_SHORT}
 
@@ -80,9 +80,9 @@ class TemplateRequest:
 def read_request(material: Mapping[str, Any]) -> TemplateRequest:
     """Return the request with this material of a `ModelRequest`."""
     clarifications = [item for item in _list(material.get("clarifications")) if isinstance(item, Mapping)]
-    answers = [_printed(item.get("answer", "")) for item in clarifications]
-    added, notes = ([_printed(item) for item in _list(material.get(key))] for key in ("requirements", "notes"))
-    problem = _printed(material.get("specification", ""))
+    answers = [_print_value(item.get("answer", "")) for item in clarifications]
+    added, notes = ([_print_value(item) for item in _list(material.get(key))] for key in ("requirements", "notes"))
+    problem = _print_value(material.get("specification", ""))
     texts = [problem, *answers, *added, *notes]
     words = sum(len(text.split()) for text in texts)
     named = tuple(dict.fromkeys(name for text in texts for name in _FILE.findall(text)))[:FILES_MAX]
@@ -93,15 +93,15 @@ def read_request(material: Mapping[str, Any]) -> TemplateRequest:
     recon = recon if isinstance(recon, Mapping) else {}
     found = tuple(item for item in _list(recon.get("mentioned_files")) if isinstance(item, str) and item.strip())
     distinct = {item.id: item for item in requirements_in(recon.get("requirements"))}
-    for item in _stated(problem, answers, added):
+    for item in _stated_requirements(problem, answers, added):
         distinct.setdefault(item.id, item)
     r_max = settings.get("r_max")
     return TemplateRequest(
-        title=title_of(_titled([problem, *answers])).rstrip(_EDGES) or "The stated problem",
+        title=title_of(_title_text([problem, *answers])).rstrip(_EDGES) or "The stated problem",
         files=found or named,
         requirements=tuple(distinct.values())[:DEMANDS_MAX],
         short=words < WORDS_MIN and not named,
-        asked=tuple(folded(str(item.get("question", ""))) for item in clarifications),
+        asked=tuple(fold_space(str(item.get("question", ""))) for item in clarifications),
         dependencies=dependencies,
         catalogue=tuple(name for name in _list(settings.get("guard_catalog")) if isinstance(name, str)),
         r_max=r_max if isinstance(r_max, int) and r_max > 0 else R_MAX,
@@ -112,18 +112,18 @@ def read_request(material: Mapping[str, Any]) -> TemplateRequest:
 
 def short(text: str, length: int) -> str:
     """Return the text on one line, cut to `length` characters."""
-    return shortened(folded(text), length)
+    return shorten(fold_space(text), length)
 
 
-def _titled(texts: Sequence[str]) -> str:
+def _title_text(texts: Sequence[str]) -> str:
     """Return the first text that is long enough to plan from, else the first one."""
     return next((text for text in texts if len(text.split()) >= WORDS_MIN), texts[0])
 
 
-def _stated(problem: str, answers: Sequence[str], added: Sequence[str]) -> list[Requirement]:
+def _stated_requirements(problem: str, answers: Sequence[str], added: Sequence[str]) -> list[Requirement]:
     """Return the demands of the user's texts: those that were added later first, then those of problem and answers."""
     stated = [
-        _requirement(str(requirement_kind(text.lower())), folded(text), RequirementSource.USER)
+        _requirement(str(requirement_kind(text.lower())), fold_space(text), RequirementSource.USER)
         for text in reversed(added)
         if text.strip()
     ]
@@ -137,7 +137,7 @@ def _requirement(kind: str, quote: str, source: str) -> Requirement:
     return Requirement(requirement_id(quote), kind, quote.rstrip(_EDGES) or quote, quote, str(source))
 
 
-def _printed(value: Any) -> str:
+def _print_value(value: Any) -> str:
     return _UNPRINTED.sub(" ", str(value))
 
 

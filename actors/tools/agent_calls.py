@@ -21,10 +21,10 @@ from actors.tools.agent_work import GIT_SECONDS, earlier_attempts
 from actors.tools.arguments import ready
 from actors.tools.binding import environment_of
 from actors.tools.command_calls import without_secrets
-from actors.tools.mcp_calls import opened_call
+from actors.tools.mcp_calls import open_call
 from actors.tools.programs import ProgramMissing, find_server
-from actors.tools.refusals import CallRefused, refused_by_system, refused_call
-from actors.tools.repository import GitFailed, TimeLimit, known_repository
+from actors.tools.refusals import CallRefused, refuse_call, system_refusal
+from actors.tools.repository import GitFailed, TimeLimit, find_noted_repository
 from actors.tools.snapshot_texts import ref_of
 from actors.tools.specs import AgentSpec
 from actors.tools.workspace import Workspace
@@ -32,7 +32,7 @@ from actors.tools.worktrees import (
     commit_worktree,
     left_worktrees,
     make_worktree,
-    refused_by_git,
+    refuse_git_errors,
     remove_worktree,
     remove_worktrees,
     temporary_folder,
@@ -70,15 +70,19 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
                 try:
                     await ready(workspace)
                     program = "" if spec.mcp is not None else find_server(spec, outside)
-                    with refused_by_git("no worktree can be made"):
+                    with refuse_git_errors("no worktree can be made"):
                         for earlier in earlier_attempts(name):  # A person has said that they failed.
                             await trio.to_thread.run_sync(_throw_away, workspace, earlier, base, True)
                         await trio.to_thread.run_sync(make_worktree, workspace, base, folder)
-                    prompt, before, files = str(arguments["prompt"]), _confined(spec, folder), workspace.lock.inherited
+                    prompt, before, files = (
+                        str(arguments["prompt"]),
+                        _confinement_words(spec, folder),
+                        workspace.lock.inherited,
+                    )
                     added = {"TMPDIR": str(temporary_folder(folder))}
                     if spec.mcp is not None:
                         sent = {"prompt": prompt}
-                        server = opened_call(spec.mcp, sent, outside, folder, files, confined=before, added=added)
+                        server = open_call(spec.mcp, sent, outside, folder, files, confined=before, added=added)
                         call = _ServerCall(await stack.enter_async_context(server))
                     else:
                         gated = start_gated(
@@ -91,7 +95,7 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
                         redactor = Redactor(secrets_in(outside))
                         call = _AgentCall(spec, prompt, redactor, await stack.enter_async_context(gated))
                 except (CallRefused, ProgramMissing, OSError) as error:
-                    call = refused_call(error, "it cannot be started")
+                    call = refuse_call(error, "it cannot be started")
                 yield call
         finally:
             if not (isinstance(call, _AgentCall | _ServerCall) and call.succeeded):
@@ -111,7 +115,7 @@ def _throw_away(workspace: Workspace, name: str, base: str, keep: bool) -> None:
     folder = worktree_folder(workspace.home, workspace.run, name)
     if keep and folder.is_dir():
         try:
-            repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
+            repository = find_noted_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
             base = repository.commit_at(workspace.run, f"{name}.base") or base
             commit_worktree(repository, folder, base, workspace.run, f"{name}.unfinished")
         except (GitFailed, OSError) as error:
@@ -141,7 +145,7 @@ def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
 
 def _keep_changes(workspace: Workspace, folder: Path) -> None:
     """Record the changes in a worktree as a commit, if a base was recorded for it. Raises `GitFailed`, `OSError`."""
-    repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
+    repository = find_noted_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
     # The names of the folder and of the ref of its base each end with a hash of the full name.
     refs = ref_of(workspace.run, "all").rpartition("/")[0]
     base = f"{refs}/{folder.name.rpartition('-')[0]}-base-*"
@@ -194,7 +198,7 @@ class _AgentCall(PreparedCall):
         try:
             self.gated.check_started()
         except CommandNotStarted as error:
-            return refused_by_system(error, "it cannot be started").result
+            return system_refusal(error, "it cannot be started").result
         result = await trio.to_thread.run_sync(self._result, code, output, errors)  # Both may be large.
         self.succeeded = result.outcome is ToolOutcome.SUCCEEDED
         return result
@@ -233,7 +237,7 @@ class _ServerCall(PreparedCall):
         return replace(result, cost=ToolCost())
 
 
-def _confined(spec: AgentSpec, folder: Path) -> list[str]:
+def _confinement_words(spec: AgentSpec, folder: Path) -> list[str]:
     """Return the words to put before a program so that it can write only to its worktree and its declared paths."""
     if spec.writable is None:
         return []

@@ -46,7 +46,7 @@ def _claude(output: str) -> AgentReport:
     if not found:
         return AgentReport("", ToolCost(), _unread("claude", "no JSON object of the type 'result'", output))
     last = found[-1]
-    usage = _mapping(last.get("usage"))
+    usage = _as_mapping(last.get("usage"))
     read = [usage.get(name) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
     cost = ToolCost(
         micro_usd=_micro_usd(last.get("total_cost_usd")),
@@ -74,16 +74,16 @@ def _codex(output: str) -> AgentReport:
             case "thread.started":
                 session = _text(event.get("thread_id"))[:200]
             case "item.completed":
-                item = _mapping(event.get("item"))
+                item = _as_mapping(event.get("item"))
                 if item.get("type", item.get("item_type")) in ("agent_message", "assistant_message"):
                     text = _text(item.get("text"))
             case "turn.completed":
-                usage, ended, problem = _mapping(event.get("usage")), True, ""
+                usage, ended, problem = _as_mapping(event.get("usage")), True, ""
                 turns, into = turns + 1, into + _count(usage.get("input_tokens"))
                 out += _count(usage.get("output_tokens"))
             case "turn.failed":
                 ended = True
-                said = _text(_mapping(event.get("error")).get("message"))
+                said = _text(_as_mapping(event.get("error")).get("message"))
                 problem = "the agent reports a failed turn" + (f": {_line(said)}" if said else "")
             case _:
                 pass
@@ -127,7 +127,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _as_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 

@@ -59,12 +59,12 @@ class TreeChange(NamedTuple):
 def diff_use(name: str, base: str, files_max: int, diff_bytes_max: int) -> ToolUse:
     """Return the call that records what an agent has changed since `base` in the worktree of this name."""
     limits = {"files_max": files_max, "diff_bytes_max": diff_bytes_max}
-    return _built_in(WORKTREE_DIFF, {"name": name, "base": base, **limits})
+    return _built_in_use(WORKTREE_DIFF, {"name": name, "base": base, **limits})
 
 
 def merge_use(name: str, base: str, commit: str) -> ToolUse:
     """Return the call that merges the work of an agent; a second call with the same name and commit merges nothing."""
-    return _built_in(WORKSPACE_MERGE, {"name": name, "base": base, "commit": commit})
+    return _built_in_use(WORKSPACE_MERGE, {"name": name, "base": base, "commit": commit})
 
 
 def earlier_attempts(name: str) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def earlier_attempts(name: str) -> tuple[str, ...]:
     return tuple(f"{start}{number}" for number in range(1, int(name[len(start) :] or 1)))
 
 
-def _built_in(tool: str, arguments: Mapping[str, str | int]) -> ToolUse:
+def _built_in_use(tool: str, arguments: Mapping[str, str | int]) -> ToolUse:
     return ToolUse(
         tool=tool, arguments=canonical(arguments), repeatable=True, risky=False, timeout_seconds=CALL_SECONDS
     )
@@ -137,7 +137,7 @@ def _leads_out(path: bytes, target: bytes) -> bool:
     return place == ".." or place.startswith("../") or any(_is_git(part) for part in place.split("/"))
 
 
-def shown_paths(paths: Sequence[str]) -> str:
+def list_paths(paths: Sequence[str]) -> str:
     """Return paths as a reason names them: the first few, and how many more there are."""
     more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
     return f"{', '.join(paths[:PATHS_SHOWN])}{more}"

@@ -6,7 +6,7 @@ from typing import Any
 from actors.run.tools import ToolOutcome
 from actors.tools.confined import OutOfBounds, check_inside
 from actors.tools.parameters import Parameters, PathParameter, first_problem
-from actors.tools.refusals import CallRefused, refused_by_system
+from actors.tools.refusals import CallRefused, system_refusal
 from actors.tools.workspace import Workspace
 
 
@@ -33,6 +33,6 @@ def check_arguments(parameters: Parameters, arguments: Mapping[str, Any], worksp
         except OutOfBounds as error:
             raise CallRefused(ToolOutcome.PERMANENT, f"the argument {name!r}: {error}") from None
         except OSError as error:
-            raise refused_by_system(error, f"the argument {name!r}") from None
+            raise system_refusal(error, f"the argument {name!r}") from None
         if parameter.exists and not there:
             raise CallRefused(ToolOutcome.FAILED, f"there is no {path!r} in the workspace")

@@ -43,7 +43,7 @@ class Uses:
     """The steps that bindings of generators declare, in their order."""
 
 
-def bound(file: ToolsFile, document: ParsedFile) -> Uses:
+def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
     """Return the uses that the file binds generators, guards and single steps to.
 
     Raises:
@@ -66,14 +66,16 @@ def bound(file: ToolsFile, document: ParsedFile) -> Uses:
             hint = nearest(undo, (*undos, *UNDO_WORDS)) or f"name a tool, or {' or '.join(sorted(UNDO_WORDS))}"
             raise document.problem(f"there is no tool {undo!r}", path, hint)
     declared = tuple(
-        _declared(name, each, generators[name], guards, document)
+        _declare_step(name, each, generators[name], guards, document)
         for name, each in file.generators.items()
         if each.step is not None
     )
     return Uses(generators, guards, steps, undos, undo_of, declared)
 
 
-def _declared(name: str, binding: Binding, use: Use, guards: Mapping[str, Use], document: ParsedFile) -> DeclaredStep:
+def _declare_step(
+    name: str, binding: Binding, use: Use, guards: Mapping[str, Use], document: ParsedFile
+) -> DeclaredStep:
     """Return the step that a generator's binding declares."""
     step, path = binding.step, ("generators", name, "step")
     assert step is not None, "only such bindings are asked"
@@ -152,7 +154,7 @@ def _check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPat
 
 
 def _use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
-    tool = _named(file, binding, document, path)
+    tool = _find_tool(file, binding, document, path)
     match tool:
         case CommandTool() | PythonTool() | McpTool():
             before = None
@@ -160,7 +162,7 @@ def _use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath)
                 before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
             return _call(tool, binding, document, path, before)
         case ModelTool():
-            _takes_nothing(binding, document, path)
+            _check_takes_nothing(binding, document, path)
             before = None
             if tool.pre_check is not None:
                 before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
@@ -177,7 +179,7 @@ def _use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath)
         case AgentTool():
             return _agent(file, tool, binding, document, path)
         case HumanTool():
-            _takes_nothing(binding, document, path)
+            _check_takes_nothing(binding, document, path)
             return PersonUse(name=binding.tool, instructions=tool.human)
         case _:
             assert_never(tool)
@@ -253,7 +255,7 @@ def _sources(binding: Binding) -> dict[str, ValueSource]:
 
 
 def _pre_check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> ToolUse:
-    tool = _named(file, binding, document, path)
+    tool = _find_tool(file, binding, document, path)
     if not isinstance(tool, CommandTool | PythonTool | McpTool):
         raise document.problem(f"the tool {binding.tool!r} is no command and no Python function", path)
     if tool.pre_check is not None:
@@ -262,13 +264,13 @@ def _pre_check(file: ToolsFile, binding: Binding, document: ParsedFile, path: Ke
     return _call(tool, binding, document, path, None)
 
 
-def _named(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> AnyTool:
+def _find_tool(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> AnyTool:
     if binding.tool not in file.tools:
         raise document.problem(f"there is no tool {binding.tool!r}", path, nearest(binding.tool, file.tools))
     return file.tools[binding.tool]
 
 
-def _takes_nothing(binding: Binding, document: ParsedFile, path: KeyPath) -> None:
+def _check_takes_nothing(binding: Binding, document: ParsedFile, path: KeyPath) -> None:
     if binding.with_:
         raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
     if binding.outcomes or binding.values:
@@ -279,7 +281,7 @@ def _takes_nothing(binding: Binding, document: ParsedFile, path: KeyPath) -> Non
         raise document.problem(cause, (*path, "expect"), "name a command, a Python function or a tool of an MCP server")
 
 
-def unused(file: ToolsFile) -> tuple[str, ...]:
+def unused_names(file: ToolsFile) -> tuple[str, ...]:
     """Return the tools that no binding and no pre-check uses, and the servers that no tool names, in their order."""
     bindings = [*file.generators.values(), *file.guards.values()]
     bindings += [each for step in file.steps.values() for each in (step.generator, step.guard) if each is not None]

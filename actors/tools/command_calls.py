@@ -13,8 +13,8 @@ from actors.tools.arguments import check_arguments, ready
 from actors.tools.binding import environment_of
 from actors.tools.parameters import matches_line
 from actors.tools.programs import ProgramMissing, find_programs
-from actors.tools.refusals import CallRefused, refused_by_system, refused_call
-from actors.tools.specs import CommandSpec, filled
+from actors.tools.refusals import CallRefused, refuse_call, system_refusal
+from actors.tools.specs import CommandSpec, fill_argument
 from actors.tools.workspace import Workspace
 from runtime.logs.redact import Redactor
 from runtime.process.group import CommandExit, CommandNotStarted, start_gated
@@ -45,7 +45,7 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
                 )
                 call = ProgramCall(await stack.enter_async_context(gated), partial(result_of, spec))
             except (CallRefused, OSError) as error:
-                call = refused_call(error, "it cannot be started")
+                call = refuse_call(error, "it cannot be started")
             yield call
 
     return Tool(spec.name, prepare)
@@ -57,15 +57,15 @@ def words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[s
         programs = find_programs(spec, outside)
     except ProgramMissing as error:
         raise CallRefused(ToolOutcome.PERMANENT, str(error)) from None
-    wrap = [programs["wrap"], *(filled(word, {}) for word in spec.wrap[1:])] if spec.wrap else []
-    return [*wrap, programs["command"], *(filled(word, arguments) for word in spec.argv[1:])]
+    wrap = [programs["wrap"], *(fill_argument(word, {}) for word in spec.wrap[1:])] if spec.wrap else []
+    return [*wrap, programs["command"], *(fill_argument(word, arguments) for word in spec.argv[1:])]
 
 
 def result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolResult:
     """Return what the end of a program comes to, or that it could not be executed."""
     if isinstance(done, CommandNotStarted):
-        return refused_by_system(done, "it cannot be started").result
-    output = kept(done.output, done.dropped, spec.output_bytes)
+        return system_refusal(done, "it cannot be started").result
+    output = keep_output(done.output, done.dropped, spec.output_bytes)
     if done.code == 0:
         if spec.failure_pattern and matches_line(spec.failure_pattern, output):
             reason = f"exit code 0, and a line of its output matches failure_pattern {json.dumps(spec.failure_pattern)}"
@@ -81,7 +81,7 @@ def result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolR
     return ToolResult(outcome, output, f"exit code {done.code}")
 
 
-def kept(output: bytes, dropped: int, bytes_max: int) -> str:
+def keep_output(output: bytes, dropped: int, bytes_max: int) -> str:
     """Return output as text of at most so many bytes; where some is missing, its last line says how much."""
     text = output.decode(errors="replace").encode()
     if not dropped and len(text) <= bytes_max:
@@ -93,5 +93,5 @@ def kept(output: bytes, dropped: int, bytes_max: int) -> str:
 def without_secrets(result: ToolResult, redactor: Redactor, bytes_max: int) -> ToolResult:
     """Return a result without secrets, its output cut to so many bytes. For a thread: an output may be large."""
     begin, dropped = redactor.beginning(result.output, bytes_max), result.output[bytes_max:]
-    output = kept(begin.encode(errors="replace"), len(dropped.encode(errors="replace")), bytes_max)
+    output = keep_output(begin.encode(errors="replace"), len(dropped.encode(errors="replace")), bytes_max)
     return replace(result, output=output, reason=redactor.beginning(result.reason, REASON_CHARACTERS_MAX))

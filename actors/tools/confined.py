@@ -41,7 +41,7 @@ def read_inside(folder: int, path: str, bytes_max: int) -> bytes | None:
     """
     try:
         with _parent_of(folder, path) as (parent, name):
-            handle = _opened(name, parent, path)
+            handle = _open_below(name, parent, path)
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -181,7 +181,7 @@ def _folder_in(parent: int, name: str, *, make: bool) -> int:
     return os.open(name, _FOLDER, dir_fd=parent)  # A symbolic link is no folder here: ENOTDIR.
 
 
-def _opened(name: str, parent: int, path: str) -> int:
+def _open_below(name: str, parent: int, path: str) -> int:
     try:
         return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
     except OSError as error:

@@ -13,7 +13,7 @@ from actors.run.tools import ToolOutcome
 from actors.tools.arguments import ready
 from actors.tools.confined import OutOfBounds, TooLarge, read_inside, write_inside
 from actors.tools.file_texts import output_of
-from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
+from actors.tools.refusals import CallRefused, RefusedCall, system_refusal
 from actors.tools.uses import WORKSPACE_READ, WORKSPACE_WRITE
 from actors.tools.workspace import Workspace
 
@@ -23,10 +23,13 @@ Work = Callable[[Workspace, Mapping[str, Any]], str]
 
 def file_tools(workspace: Workspace) -> list[Tool]:
     """Return the built-in tools that read and write files of a workspace."""
-    return [built_in(WORKSPACE_READ, read_files, workspace), built_in(WORKSPACE_WRITE, write_file, workspace)]
+    return [
+        make_built_in_tool(WORKSPACE_READ, read_files, workspace),
+        make_built_in_tool(WORKSPACE_WRITE, write_file, workspace),
+    ]
 
 
-def built_in(name: str, work: Work, workspace: Workspace) -> Tool:
+def make_built_in_tool(name: str, work: Work, workspace: Workspace) -> Tool:
     """Return a tool whose work is done by a function of ours, one call after the other."""
 
     @asynccontextmanager
@@ -81,7 +84,7 @@ def read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
                 ToolOutcome.PERMANENT, f"the files up to {path!r} have over {most} bytes (file_bytes)"
             ) from None
         except OSError as error:
-            raise refused_by_system(error, f"{path!r} cannot be read") from None
+            raise system_refusal(error, f"{path!r} cannot be read") from None
         if data is None and arguments["missing"] == "failure" and path not in arguments["optional"]:
             raise CallRefused(ToolOutcome.FAILED, f"there is no {path!r} in the workspace")
         try:
@@ -108,5 +111,5 @@ def write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     except OutOfBounds as error:
         raise CallRefused(ToolOutcome.PERMANENT, str(error)) from None
     except OSError as error:
-        raise refused_by_system(error, f"{path!r} cannot be written") from None
+        raise system_refusal(error, f"{path!r} cannot be written") from None
     return json.dumps({"file": path, "bytes": len(content)}, ensure_ascii=False)

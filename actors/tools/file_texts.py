@@ -12,7 +12,7 @@ def output_of(files: Mapping[str, str | None]) -> str:
     return json.dumps({"files": files}, ensure_ascii=False, separators=(",", ":"))
 
 
-def files_read(output: str) -> dict[str, str | None]:
+def read_file_output(output: str) -> dict[str, str | None]:
     """Return the texts in an output of `workspace:read` by path, in the order asked for; None for a missing file.
 
     Raises `ValueError` for any other text.

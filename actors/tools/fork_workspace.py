@@ -14,14 +14,14 @@ from pathlib import Path
 from actors.tools.listing import (
     PREFIX,
     TooManyFiles,
-    copy_kept,
+    copy_listings,
+    find_listing,
     forget_listings,
     id_of,
     keep,
-    kept_listing,
     take_listing,
 )
-from actors.tools.repository import GitFailed, TimeLimit, find_repository, known_repository
+from actors.tools.repository import GitFailed, TimeLimit, find_noted_repository, find_repository
 from actors.tools.workspace import WorkspaceLock, check_workspace, ensure_free, in_use
 from runtime.core.errors import UsageProblem
 
@@ -52,7 +52,7 @@ def remove_workspace(source: Path, snapshot: str, target: Path, home: Path) -> N
     """Remove what `make_workspace` has made so far."""
     if not snapshot.startswith(PREFIX):
         with suppress(GitFailed, OSError):
-            repository = known_repository(source, home, TimeLimit(SECONDS))
+            repository = find_noted_repository(source, home, TimeLimit(SECONDS))
             repository.theirs.run("worktree", "remove", "--force", str(target))
     shutil.rmtree(target, ignore_errors=True)
 
@@ -77,7 +77,7 @@ def free_folder(target: Path, home: Path) -> Path:
 def _worktree(source: Path, commit: str, target: Path, home: Path, run: str) -> None:
     """Make a worktree at a commit, on no branch, with exactly the bytes of the snapshot."""
     try:
-        repository = known_repository(source, home, TimeLimit(SECONDS))
+        repository = find_noted_repository(source, home, TimeLimit(SECONDS))
         repository.theirs.run("rev-parse", "-q", "--verify", f"{commit}^{{commit}}")
         repository.theirs.run("worktree", "add", "-q", "--no-checkout", "--detach", str(target), commit)
         own = find_repository(target, home, (), run=run, first=True, limit=repository.theirs.limit)
@@ -94,7 +94,7 @@ def _worktree(source: Path, commit: str, target: Path, home: Path, run: str) -> 
 def _copy(source: Path, snapshot: str, target: Path, home: Path) -> None:
     """Copy a folder that has not changed since the snapshot, without everything that is named `.git`."""
     ensure_free(source, home)
-    if _listed(source) != snapshot:
+    if _list_folder(source) != snapshot:
         cause = "the workspace is no git repository, and has changed since the place of the fork"
         raise UsageProblem(cause, place=str(source), hint="fork where its files are as they are now")
     try:
@@ -102,12 +102,12 @@ def _copy(source: Path, snapshot: str, target: Path, home: Path) -> None:
     except (OSError, shutil.Error) as error:
         cause = getattr(error, "strerror", None) or "some files cannot be read"
         raise UsageProblem(f"the workspace cannot be copied: {cause.lower()}", place=str(target)) from None
-    if _listed(target, home) != snapshot:
+    if _list_folder(target, home) != snapshot:
         raise UsageProblem("the workspace has changed while it was copied", place=str(source), hint="fork it again")
-    copy_kept(source, target, home)
+    copy_listings(source, target, home)
 
 
-def _listed(folder: Path, home: Path | None = None) -> str:
+def _list_folder(folder: Path, home: Path | None = None) -> str:
     """Return the id of a listing of a folder's files; with `home`, the listing is kept there."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -149,9 +149,9 @@ def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFo
         if holder := lock.take(run):
             raise in_use(folder, holder)
         if snapshot.startswith(PREFIX):
-            cause, ref = _removed_copy(folder, snapshot, home), ""
+            cause, ref = _remove_copy(folder, snapshot, home), ""
         else:
-            cause, ref = _removed_worktree(folder, snapshot, home, run)
+            cause, ref = _remove_worktree(folder, snapshot, home, run)
     except UsageProblem as problem:
         return LeftFolder(str(folder), problem.cause)
     except (GitFailed, OSError) as error:
@@ -161,33 +161,33 @@ def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFo
     return LeftFolder(str(folder), cause, ref)
 
 
-def _removed_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[str, str]:
+def _remove_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[str, str]:
     """Remove a worktree; return why it is kept, or the ref that keeps its last commit."""
-    repository = known_repository(folder, home, TimeLimit(SECONDS))
+    repository = find_noted_repository(folder, home, TimeLimit(SECONDS))
     if repository.note.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0] != run:
         return "another run has worked in it", ""
     changed = repository.changed_since(commit)
     if changed:
-        return _changed_at(min(changed)), ""
+        return _describe_changes(min(changed)), ""
     ref = repository.keep_head(run)
     repository.remove_worktree()
     return "", ref
 
 
-def _removed_copy(folder: Path, snapshot: str, home: Path) -> str:
+def _remove_copy(folder: Path, snapshot: str, home: Path) -> str:
     """Remove a copied folder; return why it is kept."""
-    if kept_listing(snapshot, folder, home) is None:
+    if find_listing(snapshot, folder, home) is None:
         return "nothing in this home says that it was made here"
-    if _listed(folder) != snapshot:
-        return _changed_at()
+    if _list_folder(folder) != snapshot:
+        return _describe_changes()
     for above, folders, files in os.walk(folder):
         if ".git" in (*folders, *files):  # Listings leave it out, and a fork copies none.
-            return _changed_at(os.path.join(os.path.relpath(above, folder), ".git"))  # noqa: PTH118 - as `os.walk`
+            return _describe_changes(os.path.join(os.path.relpath(above, folder), ".git"))  # noqa: PTH118 - as `os.walk`
     shutil.rmtree(folder)
     forget_listings(folder, home)
     return ""
 
 
-def _changed_at(path: str = "") -> str:
+def _describe_changes(path: str = "") -> str:
     at = f", for instance {path}" if path else ""
     return f"it has changes since the last snapshot of the run{at}"

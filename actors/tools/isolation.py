@@ -32,16 +32,16 @@ class NoIsolation(Exception):
     """This machine makes no namespaces for this user; the text is the cause, in half a sentence."""
 
 
-def isolating(environment: Mapping[str, str]) -> tuple[str, ...]:
+def sandbox_words(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the words of the sandbox that works here: a program's absolute path and its arguments.
 
     Each is tried once, with a command that does nothing. Raises `NoIsolation`.
     """
-    return _isolating(environment.get("PATH", os.defpath))
+    return _find_sandbox(environment.get("PATH", os.defpath))
 
 
 @cache
-def _isolating(path: str) -> tuple[str, ...]:
+def _find_sandbox(path: str) -> tuple[str, ...]:
     causes = []
     for name, arguments in SANDBOXES.items():
         try:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import orjson
 
-from actors.tools.repository import shown
+from actors.tools.repository import decode_path
 from actors.tools.workspace import key_of
 from runtime.journal.folder import prepare_folder
 
@@ -49,7 +49,7 @@ def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
         for path, status, parent, name in entries:
             if len(listing) >= FILES_MAX:
                 raise TooManyFiles(f"there are more than {FILES_MAX:,} files")
-            text, mark = shown(path), ".".join(map(str, _marks(status)))
+            text, mark = decode_path(path), ".".join(map(str, _marks(status)))
             if before.get(text, ("", ""))[1] == mark:
                 listing[text] = before[text]
                 continue
@@ -86,7 +86,7 @@ def keep(listing: Listing, workspace: Path, home: Path) -> str:
     return name
 
 
-def kept_listing(name: str, workspace: Path, home: Path) -> Listing | None:
+def find_listing(name: str, workspace: Path, home: Path) -> Listing | None:
     """Return a listing by its id; None where it is not kept any more."""
     if not re.fullmatch(rf"{PREFIX}[0-9a-f]{{32}}", name):
         return None
@@ -96,7 +96,7 @@ def kept_listing(name: str, workspace: Path, home: Path) -> Listing | None:
     return None
 
 
-def copy_kept(workspace: Path, other: Path, home: Path) -> None:
+def copy_listings(workspace: Path, other: Path, home: Path) -> None:
     """Keep the listings of a workspace for another one too, which has the same files. Raises `OSError`."""
     folder = _folder(other, home)
     for kept in _folder(workspace, home).glob("*.json"):

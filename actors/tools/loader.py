@@ -14,8 +14,8 @@ from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
-from actors.tools.binding import bound, unused
-from actors.tools.isolation import ISOLATED, NoIsolation, isolating
+from actors.tools.binding import bind_uses, unused_names
+from actors.tools.isolation import ISOLATED, NoIsolation, sandbox_words
 from actors.tools.mcp_calls import is_installed
 from actors.tools.parameters import Parameter
 from actors.tools.programs import ProgramMissing, find_programs, find_server
@@ -68,7 +68,7 @@ def load_tools(
         file = ToolsFile.model_validate(document.value)
     except ValidationError as error:
         raise usage_problem(error, document) from None
-    uses = bound(file, document)
+    uses = bind_uses(file, document)
     tools: dict[str, ToolSpec] = {}
     for name, tool in file.tools.items():
         match tool:
@@ -96,7 +96,7 @@ def load_tools(
         undo_of=uses.undo_of,
         declared=uses.declared,
     )
-    idle = unused(file)
+    idle = unused_names(file)
     notices = (f"{document.source}: nothing is bound to {', '.join(idle)}",) if idle else ()
     return LoadedTools(toolset, notices)
 
@@ -127,7 +127,7 @@ def _wrap(name: str, tool: CommandTool, document: ParsedFile, environment: Mappi
     if tool.wrap != ISOLATED:
         return tool.wrap
     try:
-        return isolating(environment)
+        return sandbox_words(environment)
     except NoIsolation as error:
         hint = "name a sandbox of your own, or leave `wrap` out"
         raise document.problem(f"this machine can isolate no tool: {error}", ("tools", name, "wrap"), hint) from None

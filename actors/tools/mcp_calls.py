@@ -17,8 +17,8 @@ from actors.tools.arguments import check_arguments, ready
 from actors.tools.binding import environment_of
 from actors.tools.command_calls import without_secrets
 from actors.tools.programs import ProgramMissing, find_server
-from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system, refused_call
-from actors.tools.specs import McpSpec, filled_in
+from actors.tools.refusals import CallRefused, RefusedCall, refuse_call, system_refusal
+from actors.tools.specs import McpSpec, fill_template
 from actors.tools.workspace import Workspace
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.process.group import CommandNotStarted, GatedProcess, start_gated
@@ -41,14 +41,14 @@ def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) ->
         except CallRefused as refused:
             yield RefusedCall(refused.result)
             return
-        async with opened_call(spec, arguments, outside, workspace.folder, workspace.lock.inherited) as call:
+        async with open_call(spec, arguments, outside, workspace.folder, workspace.lock.inherited) as call:
             yield call
 
     return Tool(spec.name, prepare)
 
 
 @asynccontextmanager
-async def opened_call(
+async def open_call(
     spec: McpSpec,
     arguments: Mapping[str, Any],
     outside: Mapping[str, str],
@@ -67,7 +67,7 @@ async def opened_call(
         call: PreparedCall
         try:
             _check_installed()
-            sent, token = filled_in(json.loads(spec.arguments), arguments), _token(spec, outside)
+            sent, token = fill_template(json.loads(spec.arguments), arguments), _token(spec, outside)
             redactor = Redactor([*secrets_in(outside), token])
             if spec.url:
                 call = _AddressCall(spec, sent, redactor, token)
@@ -81,7 +81,7 @@ async def opened_call(
                 )
                 call = _ProgramCall(spec, sent, redactor, await stack.enter_async_context(gated))
         except (CallRefused, ProgramMissing, OSError) as error:
-            call = refused_call(error, "the server cannot be started")
+            call = refuse_call(error, "the server cannot be started")
         yield call
 
 
@@ -133,7 +133,7 @@ class _ProgramCall(PreparedCall):
         try:
             self.gated.check_started()
         except CommandNotStarted as error:
-            return refused_by_system(error, "the server cannot be started").result
+            return system_refusal(error, "the server cannot be started").result
         if result.outcome is ToolOutcome.BROKEN and talk.too_much:
             result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
         elif result.outcome is ToolOutcome.BROKEN and talk.errors:

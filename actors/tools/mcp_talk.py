@@ -32,7 +32,7 @@ from referencing import Registry
 
 from actors.handlers.tools import ToolResult
 from actors.run.tools import ToolOutcome
-from actors.tools.mcp_tasks import ANY, TaskFailed, TasksAccepted, finished
+from actors.tools.mcp_tasks import ANY, TaskFailed, TasksAccepted, wait_for_task
 from actors.tools.mcp_wires import ReplyUnreadable, Streams, open_streams
 from actors.tools.specs import McpSpec
 from runtime.core.errors import root_cause
@@ -68,9 +68,9 @@ async def call_server(
         cause = root_cause(rest)
         if not isinstance(cause, Exception):
             raise
-        return result or _broken(cause)
+        return result or _broken_result(cause)
     except Exception as error:  # noqa: BLE001 -- whatever a server causes is the outcome of the call
-        return result or _broken(error)
+        return result or _broken_result(error)
     return result
 
 
@@ -137,7 +137,7 @@ async def _result(spec: McpSpec, arguments: Mapping[str, Any], client: Client) -
     try:
         sent = await client.session.send_request(request, ANY)
         result = CallToolResult.model_validate(
-            await finished(client, sent) if sent.get("resultType") == "task" else sent, by_name=False
+            await wait_for_task(client, sent) if sent.get("resultType") == "task" else sent, by_name=False
         )
     except TaskFailed as failure:
         return ToolResult(ToolOutcome.FAILED, reason=str(failure))
@@ -162,12 +162,12 @@ def text_of(result: CallToolResult) -> str:
 
 def _says(texts: list[str], value: Any) -> bool:
     """Tell whether texts are a structured value as JSON, or what servers of the SDK wrap as `{"result": …}`."""
-    read = [_parsed(text) for text in texts]
+    read = [_parse_message(text) for text in texts]
     forms: list[Any] = [texts, read, *(texts + read if len(texts) == 1 else ())]
     return value in forms or (isinstance(value, dict) and [*value] == ["result"] and value["result"] in forms)
 
 
-def _parsed(text: str) -> Any:
+def _parse_message(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -188,7 +188,7 @@ def _text(block: ContentBlock) -> str:
             return f"[{block.type}]"
 
 
-def _broken(error: Exception) -> ToolResult:
+def _broken_result(error: Exception) -> ToolResult:
     words = str(error) if isinstance(error, MCPError | ReplyUnreadable) else f"{type(error).__name__}: {error}"
     return ToolResult(ToolOutcome.BROKEN, reason=_one_line(f"the talk with the server broke off: {words}"))
 

@@ -54,15 +54,15 @@ class TasksAccepted(ClientExtension):
     identifier = "io.modelcontextprotocol/tasks"
 
     def claims(self) -> list[ResultClaim[Any]]:
-        """Return the type of a result that is a task. `finished` polls the task, not the SDK."""
+        """Return the type of a result that is a task. `wait_for_task` polls the task, not the SDK."""
         return [ResultClaim(result_type="task", model=StartedTask, resolve=_never)]
 
 
 async def _never(task: StartedTask, context: ClaimContext) -> CallToolResult:
-    raise AssertionError(f"{task} is polled by `finished`, not in {context}")
+    raise AssertionError(f"{task} is polled by `wait_for_task`, not in {context}")
 
 
-async def finished(client: Client, started: Mapping[str, Any]) -> Mapping[str, Any]:
+async def wait_for_task(client: Client, started: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the result of a task once it has ended.
 
     Raises `TaskFailed`, and `MCPError` if the server answers a poll with an error or the task has failed with one.
@@ -81,7 +81,7 @@ async def finished(client: Client, started: Mapping[str, Any]) -> Mapping[str, A
             case "failed":
                 raise MCPError(INTERNAL_ERROR, _message(state.get("error")))
             case "input_required":
-                await _cancelled(client, task)
+                await _cancel_task(client, task)
                 raise TaskFailed("the task asks for input, which no step can give")
             case "cancelled":
                 raise TaskFailed("the server has cancelled the task")
@@ -103,7 +103,7 @@ def _message(error: Any) -> str:
     return message[:500] if isinstance(message, str) else "it does not say why"
 
 
-async def _cancelled(client: Client, task: str) -> None:
+async def _cancel_task(client: Client, task: str) -> None:
     """Ask the server to cancel a task. Errors are ignored, and so is a missing answer."""
     with trio.move_on_after(CANCEL_SECONDS):
         try:

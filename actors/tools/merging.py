@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from actors.run.tools import ToolOutcome
-from actors.tools.agent_work import GIT_SECONDS, LINK, TreeChange, changes_in, shown_paths
+from actors.tools.agent_work import GIT_SECONDS, LINK, TreeChange, changes_in, list_paths
 from actors.tools.confined import (
     OutOfBounds,
     TooLarge,
@@ -21,9 +21,9 @@ from actors.tools.confined import (
     write_inside,
 )
 from actors.tools.refusals import CallRefused
-from actors.tools.repository import FILE_BYTES_MAX, GitFailed, Repository, TimeLimit, known_repository, shown
+from actors.tools.repository import FILE_BYTES_MAX, GitFailed, Repository, TimeLimit, decode_path, find_noted_repository
 from actors.tools.workspace import Workspace
-from actors.tools.worktrees import RAW, contents, refused_by_git
+from actors.tools.worktrees import RAW, contents, refuse_git_errors
 from runtime.core.crash_points import mark_point
 
 
@@ -33,46 +33,46 @@ def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     A conflict is a failure, and then no file is changed.
     """
     name, base, commit = str(arguments["name"]), str(arguments["base"]), str(arguments["commit"])
-    with refused_by_git("the agent's work cannot be merged"):
-        repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
-        merged = _begun(repository, workspace.run, name, commit)
+    with refuse_git_errors("the agent's work cannot be merged"):
+        repository = find_noted_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
+        merged = _begun_merge(repository, workspace.run, name, commit)
         ours = repository.parents(merged)[0] if merged else ""
         if not merged:
             ours = repository.commit(workspace.run, f"{name}.before", base)[0]
-            merged = _merged(repository, ours, commit)
+            merged = _merge_commits(repository, ours, commit)
             repository.write_ref(workspace.run, f"{name}.merge", merged)
             mark_point("merge.begun")
         changes = changes_in(repository.ours.run(*RAW, ours, merged))
         if repository.commit_at(workspace.run, f"{name}.merged") != merged:
             _write(workspace, repository, changes)
             repository.write_ref(workspace.run, f"{name}.merged", merged)
-    return json.dumps({"commit": merged, "files": sorted(shown(change.path) for change in changes)})
+    return json.dumps({"commit": merged, "files": sorted(decode_path(change.path) for change in changes)})
 
 
-def _begun(repository: Repository, run: str, name: str, commit: str) -> str:
+def _begun_merge(repository: Repository, run: str, name: str, commit: str) -> str:
     """Return the commit of a merge that an earlier call has begun; empty where none has."""
     found = repository.commit_at(run, f"{name}.merge")
     return found if found and repository.parents(found)[1:] == [commit] else ""
 
 
-def _merged(repository: Repository, ours: str, theirs: str) -> str:
+def _merge_commits(repository: Repository, ours: str, theirs: str) -> str:
     """Return the commit of the merge of two commits that have the same base. Raises `CallRefused` for a conflict."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
     # A clean merge prints the tree alone. A conflict adds its paths, if it has any, an empty field, and messages.
     found, _, messages = repository.ours.run(*words, accepted=(0, 1)).partition(b"\0\0")
     tree, *paths = [each for each in found.split(b"\0") if each]
     if paths:
-        raise _conflict([shown(path) for path in paths], "changed in the workspace too, since the agent began")
+        raise _conflict([decode_path(path) for path in paths], "changed in the workspace too, since the agent began")
     if messages:
         why = next((each for each in messages.split(b"\0") if each.startswith(b"CONFLICT (")), b"of no file")
-        raise CallRefused(ToolOutcome.FAILED, f"merge conflict: {shown(why).removeprefix('CONFLICT ').strip()}")
+        raise CallRefused(ToolOutcome.FAILED, f"merge conflict: {decode_path(why).removeprefix('CONFLICT ').strip()}")
     return repository.ours.text(
         "commit-tree", tree.decode(), "-p", ours, "-p", theirs, "-m", "merge of an agent's work"
     )
 
 
 def _conflict(paths: Sequence[str], why: str) -> CallRefused:
-    return CallRefused(ToolOutcome.FAILED, f"merge conflict: {shown_paths(sorted(paths))} {why}")
+    return CallRefused(ToolOutcome.FAILED, f"merge conflict: {list_paths(sorted(paths))} {why}")
 
 
 def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeChange]) -> None:

@@ -9,7 +9,7 @@ from actors.handlers.tools import Tool
 from actors.tools.agent_calls import agent
 from actors.tools.agent_work import WORKSPACE_MERGE, WORKTREE_DIFF
 from actors.tools.command_calls import command
-from actors.tools.file_calls import built_in, file_tools
+from actors.tools.file_calls import file_tools, make_built_in_tool
 from actors.tools.mcp_calls import mcp_tool
 from actors.tools.merging import merge_work
 from actors.tools.python_calls import python
@@ -29,19 +29,19 @@ def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str,
     return [
         *tools,
         *file_tools(workspace),
-        built_in(WORKSPACE_SNAPSHOT, take_snapshot, workspace),
-        built_in(WORKTREE_DIFF, recorder, workspace),
-        built_in(WORKSPACE_MERGE, merge_work, workspace),
+        make_built_in_tool(WORKSPACE_SNAPSHOT, take_snapshot, workspace),
+        make_built_in_tool(WORKTREE_DIFF, recorder, workspace),
+        make_built_in_tool(WORKSPACE_MERGE, merge_work, workspace),
     ]
 
 
 def _with_checkouts(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, str]) -> Tool:
     """Return a tool that can work in the workspace and on the files of a commit."""
-    opened = partial(_opened, spec, environment=environment)
+    opened = partial(_open_tool, spec, environment=environment)
     return replace(opened(workspace), at_commit=at_commit(workspace, opened))
 
 
-def _opened(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, str]) -> Tool:
+def _open_tool(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, str]) -> Tool:
     match spec:
         case CommandSpec():
             return command(spec, workspace, environment)

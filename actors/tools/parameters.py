@@ -15,7 +15,7 @@ PATTERN_CHARACTERS_MAX = 1_000
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> TypeAdapter[str]:
+def _compile_pattern(pattern: str) -> TypeAdapter[str]:
     return TypeAdapter(Annotated[str, StringConstraints(pattern=pattern)])
 
 
@@ -26,7 +26,7 @@ def pattern_problem(pattern: str) -> str:
     """
     try:
         for text in (pattern, _whole(pattern), _by_lines(pattern)):
-            _compiled(text)
+            _compile_pattern(text)
     except SchemaError as error:
         lines = [line.strip() for line in str(error).splitlines()]
         causes = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
@@ -34,24 +34,24 @@ def pattern_problem(pattern: str) -> str:
     return ""
 
 
-def _checked(pattern: str) -> str:
+def _check_pattern(pattern: str) -> str:
     if cause := pattern_problem(pattern):
         raise config_error(cause)
     return pattern
 
 
-Regex = Annotated[str, AfterValidator(_checked)]
+Regex = Annotated[str, AfterValidator(_check_pattern)]
 """A regular expression in a file, in the syntax of Rust's `regex`, which needs linear time."""
 
 
 def matches_all(pattern: str, text: str) -> bool:
     r"""Tell whether a whole text matches. The pattern has no problem; a line feed at the end is part of the text."""
-    return _found(_whole(pattern), text)
+    return _pattern_matches(_whole(pattern), text)
 
 
 def matches_line(pattern: str, text: str) -> bool:
     """Tell whether a pattern matches somewhere in a text, where `^` and `$` are the ends of each line."""
-    return _found(_by_lines(pattern), with_line_feeds(text))
+    return _pattern_matches(_by_lines(pattern), with_line_feeds(text))
 
 
 def with_line_feeds(output: str) -> str:
@@ -67,9 +67,9 @@ def _by_lines(pattern: str) -> str:
     return f"(?m:{pattern})"
 
 
-def _found(pattern: str, text: str) -> bool:
+def _pattern_matches(pattern: str, text: str) -> bool:
     try:
-        _compiled(pattern).validate_python(text)
+        _compile_pattern(pattern).validate_python(text)
     except ValidationError:
         return False
     return True

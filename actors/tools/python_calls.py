@@ -18,7 +18,7 @@ import trio
 from actors.handlers.tools import FunctionCall, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.arguments import check_arguments, ready
-from actors.tools.command_calls import kept
+from actors.tools.command_calls import keep_output
 from actors.tools.parameters import PathParameter
 from actors.tools.refusals import CallRefused, RefusedCall
 from actors.tools.specs import PythonSpec
@@ -83,7 +83,7 @@ def check_module(module: str) -> Path | None:
 def load_function(spec: PythonSpec) -> Callable[..., Any]:
     """Return a tool's function. Its file is run, if it is still the one that was pinned. Raises `CodeUnusable`."""
     try:
-        names = vars(importlib.import_module(spec.module)) if spec.module else _run(Path(spec.file), spec.sha256)
+        names = vars(importlib.import_module(spec.module)) if spec.module else _run_cached(Path(spec.file), spec.sha256)
     except CodeUnusable:
         raise
     except Exception as error:
@@ -96,7 +96,7 @@ def load_function(spec: PythonSpec) -> Callable[..., Any]:
     return loaded
 
 
-def _run(file: Path, sha256: str) -> dict[str, Any]:
+def _run_cached(file: Path, sha256: str) -> dict[str, Any]:
     """Run a file as a module of its own, once in a process, and return its names; a second call waits for the first."""
     name = f"_replan_tools_{file.stem}_{sha256[:32]}"
     with _RUNNING.setdefault(name, Lock()):
@@ -177,7 +177,7 @@ def _result_of(spec: PythonSpec, value: Any) -> ToolResult:
     if value is None or value is True:
         return ToolResult(ToolOutcome.SUCCEEDED)
     if isinstance(value, str):
-        return ToolResult(ToolOutcome.SUCCEEDED, kept(value.encode(errors="replace"), 0, spec.output_bytes))
+        return ToolResult(ToolOutcome.SUCCEEDED, keep_output(value.encode(errors="replace"), 0, spec.output_bytes))
     reason = "it returned False" if value is False else f"it returned {type(value).__name__}, not text, None or a bool"
     return ToolResult(ToolOutcome.FAILED, reason=reason)
 

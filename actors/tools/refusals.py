@@ -38,19 +38,19 @@ class RefusedCall(PreparedCall):
         return self.result
 
 
-def refused_by_system(error: OSError, doing: str) -> CallRefused:
+def system_refusal(error: OSError, doing: str) -> CallRefused:
     """Return the refusal of a call for an error of the operating system; its reason begins with the clause `doing`."""
     outcome = ToolOutcome.TRANSIENT if error.errno in _PASSING else ToolOutcome.PERMANENT
     cause = (error.strerror or str(error)).lower()
     return CallRefused(outcome, f"{doing}: {cause}")
 
 
-def refused_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> RefusedCall:
-    """Return a call that cannot begin because of an error; `doing` is as in `refused_by_system`."""
+def refuse_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> RefusedCall:
+    """Return a call that cannot begin because of an error; `doing` is as in `system_refusal`."""
     match error:
         case CallRefused():
             return RefusedCall(error.result)
         case ProgramMissing():
             return RefusedCall(ToolResult(ToolOutcome.PERMANENT, reason=str(error)))
         case OSError():
-            return RefusedCall(refused_by_system(error, doing).result)
+            return RefusedCall(system_refusal(error, doing).result)

@@ -112,7 +112,7 @@ class Git:
         return set(self.run(*arguments).split(b"\0")) - {b""}
 
 
-def null_terminated(paths: Sequence[bytes]) -> bytes:
+def join_with_nul(paths: Sequence[bytes]) -> bytes:
     """Return paths as git reads them, each with a NUL after it."""
     return b"".join(path + b"\0" for path in paths)
 
@@ -245,7 +245,7 @@ class Repository:
     def changed(self, before: str, after: str) -> set[str]:
         """Return the paths that differ between two commits. Raises `GitFailed`."""
         paths = self.ours.paths("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", before, after)
-        return {shown(path) for path in paths}
+        return {decode_path(path) for path in paths}
 
     def _tree(self) -> tuple[str, list[str]]:
         """Return the tree of the files, and the paths of what is left out. Raises `GitFailed`, `OSError`."""
@@ -270,7 +270,7 @@ class Repository:
             if size is None and path in known and _is_real(os.fsencode(self.workspace), path, folders):
                 continue  # A folder has replaced the file.
             if size is None:
-                left_out.append(shown(path))
+                left_out.append(decode_path(path))
             elif size >= 0:
                 held.append(path)
                 total += size
@@ -278,8 +278,8 @@ class Repository:
             raise GitFailed(f"the files have more than {TOTAL_BYTES_MAX:,} bytes")
         gone = sorted(known - set(held))
         if gone:
-            self.ours.run("update-index", "-z", "--force-remove", "--stdin", given=null_terminated(gone))
-        self.ours.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=null_terminated(held))
+            self.ours.run("update-index", "-z", "--force-remove", "--stdin", given=join_with_nul(gone))
+        self.ours.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=join_with_nul(held))
         return left_out
 
 
@@ -345,7 +345,7 @@ def open_repository(
     return Repository(workspace, Path(common), theirs, Git(program, workspace, own, limit, inherited), index, store)
 
 
-def known_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
+def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
     """Return the repository of a workspace, if it is the one that was noted with the last first snapshot there.
 
     Raises `GitFailed`, `OSError`.
@@ -381,7 +381,7 @@ def _check_same(noted: Path, repository: str, *, first: bool) -> None:
         raise GitFailed("the workspace has another repository than at the start of the run")
 
 
-def shown(path: bytes) -> str:
+def decode_path(path: bytes) -> str:
     """Return a path as text; bytes that are no UTF-8 are escaped."""
     return path.decode("utf-8", "backslashreplace")
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.tools.listing import PREFIX, TooManyFiles, changes, keep, kept_listing, take_listing
-from actors.tools.refusals import refused_by_system
+from actors.tools.listing import PREFIX, TooManyFiles, changes, find_listing, keep, take_listing
+from actors.tools.refusals import system_refusal
 from actors.tools.repository import GitFailed, find_repository
-from actors.tools.snapshot_texts import WorkspaceSnapshot, bounded_paths
+from actors.tools.snapshot_texts import WorkspaceSnapshot, cut_paths
 from actors.tools.workspace import Workspace
 
 
@@ -20,7 +20,7 @@ def take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     try:
         return _snapshot(workspace, name, since).model_dump_json(exclude_defaults=True)
     except OSError as error:
-        raise refused_by_system(error, "the workspace cannot be recorded") from None
+        raise system_refusal(error, "the workspace cannot be recorded") from None
 
 
 def _snapshot(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot:
@@ -31,7 +31,7 @@ def _snapshot(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot:
                 return snapshot
         except GitFailed as error:
             notice = f"no commit was made: {error}"
-    return _listing(workspace, since, notice)
+    return _list_snapshot(workspace, since, notice)
 
 
 def _commit(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot | None:
@@ -41,15 +41,15 @@ def _commit(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot | 
     if repository is None:
         return None
     commit, ref, left = repository.commit(workspace.run, name, since)
-    left_out = bounded_paths(left)[0]
+    left_out = cut_paths(left)[0]
     if not since:
         return WorkspaceSnapshot(id=commit, ref=ref, left_out=left_out)
-    changed, more = bounded_paths(repository.changed(since, commit))
+    changed, more = cut_paths(repository.changed(since, commit))
     return WorkspaceSnapshot(id=commit, ref=ref, changed=changed, more=more, left_out=left_out)
 
 
-def _listing(workspace: Workspace, since: str, notice: str) -> WorkspaceSnapshot:
-    before = kept_listing(since, workspace.folder, workspace.home)
+def _list_snapshot(workspace: Workspace, since: str, notice: str) -> WorkspaceSnapshot:
+    before = find_listing(since, workspace.folder, workspace.home)
     if since and before is None:
         notice = notice or "the snapshot to compare with is not there any more"
     try:
@@ -59,5 +59,5 @@ def _listing(workspace: Workspace, since: str, notice: str) -> WorkspaceSnapshot
     found = keep(listing, workspace.folder, workspace.home)
     if before is None:
         return WorkspaceSnapshot(id=found, notice=notice)
-    changed, more = bounded_paths(changes(before, listing))
+    changed, more = cut_paths(changes(before, listing))
     return WorkspaceSnapshot(id=found, changed=changed, more=more, notice=notice)

@@ -44,12 +44,12 @@ def snapshot_use(name: str, since: str = "") -> ToolUse:
     )
 
 
-def snapshot_taken(output: str) -> WorkspaceSnapshot:
+def read_snapshot(output: str) -> WorkspaceSnapshot:
     """Return the snapshot in an output of `workspace:snapshot`. Raises `pydantic.ValidationError` for another text."""
     return WorkspaceSnapshot.model_validate_json(output)
 
 
-def touched(changed: Collection[str], paths: Collection[str]) -> tuple[str, ...]:
+def touched_paths(changed: Collection[str], paths: Collection[str]) -> tuple[str, ...]:
     """Return the changed paths that are one of some paths or are below one, sorted."""
     folded = [path.strip("/").removeprefix("./") for path in paths]
     return tuple(sorted(one for one in changed if any(one == path or one.startswith(f"{path}/") for path in folded)))
@@ -60,7 +60,7 @@ def ref_of(run: str, name: str) -> str:
     return f"refs/replan/{_part(run)}/{_part(name)}"
 
 
-def bounded_paths(paths: Collection[str]) -> tuple[tuple[str, ...], int]:
+def cut_paths(paths: Collection[str]) -> tuple[tuple[str, ...], int]:
     """Return the first paths in `PATHS_BYTES_MAX` bytes, sorted, and how many are left out."""
     kept: list[str] = []
     left = PATHS_BYTES_MAX

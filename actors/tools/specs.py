@@ -120,7 +120,7 @@ ToolSpec = Annotated[CommandSpec | PythonSpec | McpSpec | AgentSpec, Field(discr
 """A tool of any kind that has an actor."""
 
 
-def filled(argument: str, values: Mapping[str, Any]) -> str:
+def fill_argument(argument: str, values: Mapping[str, Any]) -> str:
     """Return an argument with its parameters filled in, each once: values are never read for further parameters.
 
     Raises `KeyError` for a parameter without a value.
@@ -152,15 +152,15 @@ def placeholders(value: Any) -> Iterator[str]:
             return
 
 
-def filled_in(template: Any, values: Mapping[str, Any]) -> Any:
+def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
     """Return a template with its parameters filled in, each once; a text that is one parameter becomes its value."""
     match template:
         case str():
             whole = PLACEHOLDER.fullmatch(template)
-            return values[whole.group(1)] if whole and whole.group(1) else filled(template, values)
+            return values[whole.group(1)] if whole and whole.group(1) else fill_argument(template, values)
         case list():
-            return [filled_in(item, values) for item in template]
+            return [fill_template(item, values) for item in template]
         case dict():
-            return {key: filled_in(item, values) for key, item in template.items()}
+            return {key: fill_template(item, values) for key, item in template.items()}
         case _:
             return template

@@ -16,7 +16,7 @@ from pydantic import Field
 from actors.plans.plan import UNDO_WORDS, Plan, Step, bound_names
 from actors.plans.reader import read_draft
 from actors.tools.output_parsing import ValueSource, arguments_with, values_in
-from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec, filled, filled_in
+from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec, fill_argument, fill_template
 from actors.values.declared_steps import DeclaredStep
 from actors.values.format import money
 from actors.values.given import ReadableResult
@@ -110,19 +110,19 @@ class ModelUse(Value):
     """The call that must succeed before anything is read; None for none."""
 
     def reading(self) -> ToolUse:
-        """Return the call that reads the file and its context; `file_texts.files_read` reads its output."""
+        """Return the call that reads the file and its context; `file_texts.read_file_output` reads its output."""
         arguments = {
             "files": [self.file, *(path for path in self.context_files if path != self.file)],
             "missing": self.missing,
             "optional": [self.file],
             "bytes_max": self.file_bytes_max,
         }
-        return _built_in(WORKSPACE_READ, arguments, risky=False)
+        return _built_in_use(WORKSPACE_READ, arguments, risky=False)
 
     def writing(self, content: str) -> ToolUse:
         """Return the call that replaces the file by a content."""
         arguments = {"file": self.file, "content": content, "bytes_max": self.file_bytes_max}
-        return _built_in(WORKSPACE_WRITE, arguments, risky=self.risky)
+        return _built_in_use(WORKSPACE_WRITE, arguments, risky=self.risky)
 
 
 class PersonUse(Value):
@@ -382,7 +382,7 @@ def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
     return {name: result for name, result in results.items() if result.shown}
 
 
-def _built_in(tool: str, arguments: Mapping[str, Any], *, risky: bool) -> ToolUse:
+def _built_in_use(tool: str, arguments: Mapping[str, Any], *, risky: bool) -> ToolUse:
     return ToolUse(
         tool=tool, arguments=canonical(arguments), repeatable=True, risky=risky, timeout_seconds=FILE_SECONDS
     )
@@ -406,12 +406,12 @@ def _call(use: ToolUse, tools: ToolSet) -> str:
     arguments |= {name: f"<{token}>" for name, token in use.takes.items()}
     match spec:
         case CommandSpec():
-            return f"{use.tool}: {shlex.join((*spec.wrap, *(filled(word, arguments) for word in spec.argv)))}"
+            return f"{use.tool}: {shlex.join((*spec.wrap, *(fill_argument(word, arguments) for word in spec.argv)))}"
         case PythonSpec():
             keywords = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
             return f"{use.tool}: {spec.module or spec.file.rpartition('/')[2]}:{spec.function}({keywords})"
         case McpSpec():
-            sent = json.dumps(filled_in(json.loads(spec.arguments), arguments), ensure_ascii=False)
+            sent = json.dumps(fill_template(json.loads(spec.arguments), arguments), ensure_ascii=False)
             where = spec.url or shlex.join(spec.argv)
             return f"{use.tool}: {spec.remote} of the MCP server {spec.server} ({where}) with {sent}"
         case AgentSpec():

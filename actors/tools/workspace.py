@@ -52,7 +52,7 @@ class WorkspaceLock:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = _read(handle)
+            holder = _read_holder(handle)
             os.close(handle)
             return holder
         os.ftruncate(handle, 0)
@@ -97,7 +97,7 @@ def ensure_free(folder: Path, home: Path) -> None:
         lock.release()
 
 
-def _read(handle: int) -> Holder:
+def _read_holder(handle: int) -> Holder:
     with suppress(orjson.JSONDecodeError, AttributeError):
         value = orjson.loads(os.pread(handle, 16_384, 0))
         return Holder(str(value.get("run", "")), str(value.get("owner", "")))

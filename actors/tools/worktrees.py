@@ -23,11 +23,19 @@ from actors.tools.agent_work import (
     AgentWork,
     TreeChange,
     changes_in,
+    list_paths,
     refusal,
-    shown_paths,
 )
-from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
-from actors.tools.repository import Git, GitFailed, GitTimedOut, Repository, TimeLimit, known_repository, shown
+from actors.tools.refusals import CallRefused, RefusedCall, system_refusal
+from actors.tools.repository import (
+    Git,
+    GitFailed,
+    GitTimedOut,
+    Repository,
+    TimeLimit,
+    decode_path,
+    find_noted_repository,
+)
 from actors.tools.snapshot_texts import ref_of
 from actors.tools.workspace import Workspace
 from runtime.core.errors import UsageProblem
@@ -124,7 +132,7 @@ def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:
     Files that an earlier worktree has left in the folder are removed first. Raises `GitFailed` and `OSError`; then the
     folder is removed too.
     """
-    repository = known_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
+    repository = find_noted_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
     remove_worktree(folder)
     folder.mkdir(parents=True, mode=0o700)
     temporary_folder(folder).mkdir(mode=0o700)
@@ -185,15 +193,15 @@ class DiffRecorder:
         """Record the work of an agent, remove its worktree, and return an `AgentWork` as JSON. Raises `CallRefused`."""
         name, base = str(arguments["name"]), str(arguments["base"])
         folder = worktree_folder(workspace.home, workspace.run, name)
-        with refused_by_git("the agent's work cannot be recorded"):
+        with refuse_git_errors("the agent's work cannot be recorded"):
             limit = TimeLimit(GIT_SECONDS)
-            repository = known_repository(workspace.folder, workspace.home, limit)
+            repository = find_noted_repository(workspace.folder, workspace.home, limit)
             if folder.is_dir():
                 left_out = commit_worktree(repository, folder, base, workspace.run, f"{name}.work")
                 with suppress(OSError):  # A process that the agent started may still write; the next driver removes it.
                     remove_worktree(folder)
                 if left_out:
-                    what = f"{shown_paths(sorted(left_out))} is a repository of its own, too large, or no file"
+                    what = f"{list_paths(sorted(left_out))} is a repository of its own, too large, or no file"
                     raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {what}")
             commit = repository.commit_at(workspace.run, f"{name}.work")
             if not commit or repository.parents(commit) != [base]:
@@ -220,7 +228,7 @@ class DiffRecorder:
             diff = shown_diff.encode()[:bytes_max].decode(errors="ignore")
         if problem:
             raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {problem}", diff)
-        files = tuple(sorted(shown(change.path) for change in changes))
+        files = tuple(sorted(decode_path(change.path) for change in changes))
         return AgentWork(base=base, commit=commit, files=files, diff=diff).model_dump_json()
 
 
@@ -246,7 +254,7 @@ def _sizes(repository: Repository, changes: tuple[TreeChange, ...]) -> int:
 
 
 @contextmanager
-def refused_by_git(doing: str) -> Iterator[None]:
+def refuse_git_errors(doing: str) -> Iterator[None]:
     """Turn errors of git and of the system into refusals of a call; `doing` is the clause that begins their reason.
 
     Raises `CallRefused`: transient for a time limit and for system errors that may pass, else permanent.
@@ -258,7 +266,7 @@ def refused_by_git(doing: str) -> Iterator[None]:
     except GitFailed as error:
         raise CallRefused(ToolOutcome.PERMANENT, f"{doing}: {error}") from None
     except OSError as error:
-        raise refused_by_system(error, doing) from None
+        raise system_refusal(error, doing) from None
 
 
 def at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
@@ -273,7 +281,7 @@ def at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Call
         @asynccontextmanager
         async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
             try:
-                with refused_by_git("the files of the agent's work cannot be laid out"):
+                with refuse_git_errors("the files of the agent's work cannot be laid out"):
                     await trio.to_thread.run_sync(make_worktree, workspace, commit, folder)
                     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             except CallRefused as refused:

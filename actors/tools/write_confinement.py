@@ -36,21 +36,21 @@ def confine(paths: "list[str]") -> None:
     in_files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
     all_access = in_files | _IN_FOLDERS | (_REFER if version >= 2 else 0)
     attribute = struct.pack("=Q", all_access)
-    rules = _checked(system.syscall(_CREATE, attribute, len(attribute), 0))
+    rules = _check_syscall(system.syscall(_CREATE, attribute, len(attribute), 0))
     for path in paths:
         try:
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
             continue
         allowed = all_access if stat.S_ISDIR(os.fstat(handle).st_mode) else in_files
-        _checked(system.syscall(_ADD, rules, 1, struct.pack("=Qi", allowed, handle), 0))
+        _check_syscall(system.syscall(_ADD, rules, 1, struct.pack("=Qi", allowed, handle), 0))
         os.close(handle)
-    _checked(system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-    _checked(system.syscall(_RESTRICT, rules, 0))
+    _check_syscall(system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _check_syscall(system.syscall(_RESTRICT, rules, 0))
     os.close(rules)
 
 
-def _checked(result: int) -> int:
+def _check_syscall(result: int) -> int:
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result

@@ -79,7 +79,7 @@ def options_of(schema: Schema) -> list[str]:
     return [_text(option) for option in schema["enum"]]
 
 
-def expected_answer(schema: Schema) -> str:
+def describe_expected(schema: Schema) -> str:
     """Return a description of a valid answer, in a few words."""
     if "description" in schema:
         return str(schema["description"])
@@ -94,7 +94,7 @@ def expected_answer(schema: Schema) -> str:
         case "text":
             return "some text"
         case "quantity":
-            return _expected_quantity(schema)
+            return _describe_quantity(schema)
         case "json":
             return "a JSON value that fits the question's schema"
         case _:
@@ -165,11 +165,11 @@ def _quantity(schema: Schema, answer: str) -> str:
     read = read_quantity(schema, answer)
     message = getattr(read, "message", None)
     if message is not None:
-        raise InvalidAnswer(f"the answer should be {expected_answer(schema)}: {str(message)[:SHOWN_MAX]}")
+        raise InvalidAnswer(f"the answer should be {describe_expected(schema)}: {str(message)[:SHOWN_MAX]}")
     return answer
 
 
-def _expected_quantity(schema: Schema) -> str:
+def _describe_quantity(schema: Schema) -> str:
     bounds = [f"{name} {schema[key]:,g}" for name, key in (("from", "minimum"), ("to", "maximum")) if key in schema]
     unit = schema.get("unit") or ""
     return " ".join(filter(None, ("a number or a range", f"in {unit}" if unit else "", *bounds)))
@@ -209,7 +209,7 @@ def _check(schema: Schema, value: Any) -> None:
     if answer_form(schema) == "json":
         path = "".join(f"[{part!r}]" for part in error.absolute_path)
         raise InvalidAnswer(f"the answer does not fit{f' at {path}' if path else ''}: {error.message[:SHOWN_MAX]}")
-    raise InvalidAnswer(f"the answer should be {expected_answer(schema)}, not {str(value)[:SHOWN_MAX]!r}")
+    raise InvalidAnswer(f"the answer should be {describe_expected(schema)}, not {str(value)[:SHOWN_MAX]!r}")
 
 
 def _text(value: Any) -> str:

@@ -44,7 +44,7 @@ class Artifact:
     @property
     def ended_early(self) -> bool:
         """Whether the end of the reply is missing: it reached its token limit, or a content filter stopped it."""
-        return ended_early(self.content, self.finish_reason)
+        return lacks_end(self.content, self.finish_reason)
 
     def with_content(self, content: str) -> "Artifact":
         """Return the same artifact with other content."""
@@ -68,15 +68,15 @@ class Artifact:
     @cached_property
     def shown(self) -> str:
         """The text that prompts show: the JSON value without the text around it, or else the whole content."""
-        return indented_json(self.value.value) if isinstance(self.value, Parsed) else self.content
+        return format_json(self.value.value) if isinstance(self.value, Parsed) else self.content
 
 
-def ended_early(content: str, finish_reason: str) -> bool:
+def lacks_end(content: str, finish_reason: str) -> bool:
     """Tell whether a reply lacks its end. One that is whole by itself does not, whatever the server says."""
     return finish_reason in (LENGTH, FILTERED) and not is_whole(content)
 
 
-def indented_json(value: Any) -> str:
+def format_json(value: Any) -> str:
     """Return a JSON value as indented text."""
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from actors.values.format import shortened
+from actors.values.format import shorten
 from actors.values.question_form import Inquiry
 from runtime.core.events import Value
 
@@ -208,11 +208,11 @@ VERDICT_BYTES_MAX = 4 * 1024 * 1024
 """Bytes of a recorded verdict as JSON; the journal takes events of up to 64 MiB."""
 
 
-def bounded(verdict: Verdict) -> Verdict:
+def bound_verdict(verdict: Verdict) -> Verdict:
     """Return the verdict, cut to the limits. One that is still too large becomes a rejection, `verdict.too_large`."""
     if not (verdict.findings or verdict.parts or verdict.facts) and len(verdict.guard) <= TEXT_MAX:
         return verdict  # Most verdicts are like this, and measuring one takes longer than all the rest of recording it.
-    shorter = _shortened(verdict)
+    shorter = _shorten_verdict(verdict)
     try:
         size = len(shorter.model_dump_json())
     except (ValueError, TypeError):  # JSON cannot hold it: whoever writes the verdict reports that.
@@ -226,9 +226,9 @@ def bounded(verdict: Verdict) -> Verdict:
     )
 
 
-def _shortened(verdict: Verdict) -> Verdict:
-    findings = tuple(_short(finding) for finding in limited(verdict.findings))
-    parts = tuple(_shortened(part) for part in verdict.parts)
+def _shorten_verdict(verdict: Verdict) -> Verdict:
+    findings = tuple(_short(finding) for finding in limit_findings(verdict.findings))
+    parts = tuple(_shorten_verdict(part) for part in verdict.parts)
     if all(map(_same, findings, verdict.findings)) and all(map(_same, parts, verdict.parts)):
         return verdict
     return verdict.model_copy(update={"findings": findings, "parts": parts})
@@ -238,7 +238,7 @@ def _same(new: object, old: object) -> bool:
     return new is old
 
 
-def limited(findings: Sequence[Finding]) -> Sequence[Finding]:
+def limit_findings(findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return at most `FINDINGS_MAX` findings, errors first, and then one that counts the findings left out.
 
     The last finding is an error iff an error was left out.
@@ -254,21 +254,21 @@ def limited(findings: Sequence[Finding]) -> Sequence[Finding]:
 def _short(finding: Finding) -> Finding:
     trace = finding.trace
     changes = {
-        "code": shortened(finding.code, TEXT_MAX),
-        "message": shortened(finding.message, TEXT_MAX),
-        "where": shortened(finding.where, TEXT_MAX),
-        "tokens": _cut_tokens(finding.tokens),
+        "code": shorten(finding.code, TEXT_MAX),
+        "message": shorten(finding.message, TEXT_MAX),
+        "where": shorten(finding.where, TEXT_MAX),
+        "tokens": _shorten_tokens(finding.tokens),
         "trace": trace if trace is None or sum(map(len, trace)) <= TRACE_CHARACTERS_MAX else None,
     }
     changed = {name: value for name, value in changes.items() if value is not getattr(finding, name)}
     return finding.model_copy(update=changed) if changed else finding
 
 
-def _cut_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
+def _shorten_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
     """Return the first tokens, each cut; the same tuple if that changes nothing."""
     if len(tokens) <= TOKENS_MAX and sum(map(len, tokens)) <= TEXT_MAX:
         return tokens
-    return tuple(shortened(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])
+    return tuple(shorten(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])
 
 
 def finding_line(finding: Finding) -> str:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from runtime.core.ledger import MICRO, Amount
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Return a number with its noun, such as `1 call` or `2,400 tokens`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
@@ -17,9 +17,9 @@ def money(usd: float | None) -> str:
     return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
 
 
-def spent(amount: Amount, *, known: bool) -> str:
+def format_usage(amount: Amount, *, known: bool) -> str:
     """Return what was used: `3 calls, 2,400 tokens, $0.0123`."""
-    shown = f"{counted(amount.calls, 'call')}, {counted(amount.tokens, 'token')}"
+    shown = f"{format_count(amount.calls, 'call')}, {format_count(amount.tokens, 'token')}"
     return f"{shown}, {money(amount.micro_usd / MICRO)}" if known else shown
 
 
@@ -49,7 +49,7 @@ def ago(seconds: float) -> str:
     return f"{int(max(0, seconds))}s"
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """Return the text, cut to at most `limit` characters with an ellipsis at the end of what was cut."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 

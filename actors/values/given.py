@@ -165,7 +165,7 @@ def _adapter() -> TypeAdapter[tuple[Attachment, ...]]:
     return TypeAdapter(tuple[Attachment, ...])
 
 
-def stored_form(attachments: tuple[Attachment, ...]) -> str:
+def encode_attachments(attachments: tuple[Attachment, ...]) -> str:
     """Return attachments as the text that a record holds; empty for none."""
     return _adapter().dump_json(attachments, exclude_defaults=True).decode() if attachments else ""
 

@@ -57,15 +57,15 @@ class LineTree:
     """The node of the run whose prompt and reply can be shown; empty for a line that is about none."""
 
 
-def reworded(item: Line, worded: Callable[[str], str]) -> Line:
+def reword_line(item: Line, worded: Callable[[str], str]) -> Line:
     """Return a line whose texts are in other words."""
     return replace(item, spans=tuple(span._replace(text=worded(span.text)) for span in item.spans))
 
 
-def reworded_tree(tree: LineTree, worded: Callable[[str], str]) -> LineTree:
+def reword_tree(tree: LineTree, worded: Callable[[str], str]) -> LineTree:
     """Return a tree whose lines are in other words."""
-    children = tuple(reworded_tree(child, worded) for child in tree.children)
-    return replace(tree, line=reworded(tree.line, worded), children=children)
+    children = tuple(reword_tree(child, worded) for child in tree.children)
+    return replace(tree, line=reword_line(tree.line, worded), children=children)
 
 
 def line(text: str, style: Style = "", *, hang: int = 0) -> Line:
@@ -78,7 +78,7 @@ def verbatim(text: str, style: Style = "") -> Line:
     return Line((StyledSpan(clean(text), style),))
 
 
-def indented(text: str, style: Style = "", *, columns: int = 3) -> Line:
+def indent_line(text: str, style: Style = "", *, columns: int = 3) -> Line:
     """Return an indented line of any text, safe to print; its continuation lines are indented, too."""
     return Line((StyledSpan(" " * columns), *line(text, style).spans), columns)
 

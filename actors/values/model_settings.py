@@ -70,7 +70,7 @@ _KEYS = "keys belong into OPENAI_API_KEY or ANTHROPIC_API_KEY, which are never s
 _SCHEMES = re.compile(r"(?:bearer|basic|digest)\s|sk-", re.IGNORECASE)
 
 
-def _not_set(value: object) -> bool:
+def _is_not_set(value: object) -> bool:
     return not isinstance(value, int | float) and not value
 
 
@@ -85,33 +85,35 @@ class ModelSettings(Config):
     """The settings of a model's calls. One that is missing is the provider's own."""
 
     temperature: Annotated[float, Field(strict=True, ge=0, le=2, allow_inf_nan=False)] | None = Field(
-        default=None, exclude_if=_not_set
+        default=None, exclude_if=_is_not_set
     )
     """How random the choice of words is, from 0 to 2."""
     top_p: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = Field(
-        default=None, exclude_if=_not_set
+        default=None, exclude_if=_is_not_set
     )
     """The share of the likeliest words among which is chosen, above 0, at most 1."""
-    seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(default=None, exclude_if=_not_set)
+    seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(default=None, exclude_if=_is_not_set)
     """A number with which a provider tries to give the same reply again."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
-        default=None, exclude_if=_not_set
+        default=None, exclude_if=_is_not_set
     )
     """How much the model reasons before it writes."""
-    verbosity: Literal["low", "medium", "high"] | None = Field(default=None, exclude_if=_not_set)
+    verbosity: Literal["low", "medium", "high"] | None = Field(default=None, exclude_if=_is_not_set)
     """How much the model writes."""
     stop: Annotated[tuple[Stop, ...], BeforeValidator(_texts), Field(max_length=4)] = Field(
-        default=(), exclude_if=_not_set
+        default=(), exclude_if=_is_not_set
     )
     """Up to four texts, each of which ends the reply."""
-    context_window: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(default=None, exclude_if=_not_set)
+    context_window: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(
+        default=None, exclude_if=_is_not_set
+    )
     """The most tokens that the model takes, its reply included. It is not sent: a prompt that cannot fit is not either.
     Without it the server is asked."""
     compact: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=operator.not_)
     """Whether the shorter texts of prompts are used, for a model with a small context window. It is not sent."""
-    extra_body: Mapping[str, Any] = Field(default_factory=dict, exclude_if=_not_set)
+    extra_body: Mapping[str, Any] = Field(default_factory=dict, exclude_if=_is_not_set)
     """Further fields of the request's body, for servers that know more; not those that the client sets itself."""
-    extra_headers: Mapping[str, str] = Field(default_factory=dict, max_length=HEADERS_MAX, exclude_if=_not_set)
+    extra_headers: Mapping[str, str] = Field(default_factory=dict, max_length=HEADERS_MAX, exclude_if=_is_not_set)
     """Further headers of the request. They are stored with the run, so names of secrets are refused."""
 
     @model_validator(mode="before")
@@ -174,7 +176,7 @@ class ModelSettings(Config):
         return bool(self.model_dump())
 
     def patched(self, patch: Mapping[str, Any]) -> "ModelSettings":
-        """Return the settings after a change as `checked_settings` returns it: None takes a setting away.
+        """Return the settings after a change as `check_settings` returns it: None takes a setting away.
 
         Extra fields and headers are added to those that are there.
         """
@@ -188,7 +190,7 @@ class ModelSettings(Config):
         return other.patched(self.model_dump())
 
 
-def checked_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
+def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
     """Return a change of settings as plain data, by name; None takes one away.
 
     `value` is a mapping, a text `NAME=VALUE`, or several of them. A VALUE that is JSON is that value, any other a text.

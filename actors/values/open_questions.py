@@ -42,7 +42,7 @@ NOT_UNDERSTOOD = "not_understood"
 """The field in which an author says that it does not understand the problem, and why."""
 
 
-def not_understood_in(value: Any) -> Iterator[Finding]:
+def find_misunderstandings(value: Any) -> Iterator[Finding]:
     """Yield a finding if the author of this JSON value says that it does not understand the problem.
 
     It is a warning while a question is open whose answer may help, and an error otherwise. Never raises.

@@ -46,7 +46,7 @@ def guard(function: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
     A function with one parameter is a factory: it gets the step's `guard_config` and returns the guard. The name is the
     function's, unless another one is given. The function itself is returned unchanged.
     """
-    return _marked(function, "guard", name)
+    return _mark_plugin(function, "guard", name)
 
 
 @overload
@@ -59,7 +59,7 @@ def generator(*, name: str) -> Callable[[F], F]: ...
 
 def generator(function: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
     """Mark a function as a generator: `async def make(context) -> str`. The name is as for a guard."""
-    return _marked(function, "generator", name)
+    return _mark_plugin(function, "generator", name)
 
 
 def mark_of(value: object) -> PlugInMark | None:
@@ -68,7 +68,7 @@ def mark_of(value: object) -> PlugInMark | None:
     return mark if isinstance(mark, PlugInMark) else None
 
 
-def _marked(function: F | None, kind: Literal["guard", "generator"], name: str) -> F | Callable[[F], F]:
+def _mark_plugin(function: F | None, kind: Literal["guard", "generator"], name: str) -> F | Callable[[F], F]:
     def mark(marked: F) -> F:
         setattr(marked, _ATTRIBUTE, PlugInMark(kind, name or marked.__name__))
         return marked

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from actors.values.answers import TEXT, answer_form, options_of
-from actors.values.format import shortened
+from actors.values.format import shorten
 from runtime.core.events import Value
 
 SENTENCE_MAX = 600
@@ -112,7 +112,7 @@ WITHOUT = "Without an answer, "
 """How the sentence about no answer begins."""
 
 
-def asked_form(
+def make_form(
     text: str,
     *,
     about: str,
@@ -143,7 +143,7 @@ def asked_form(
 def inquiry(
     text: str, *, shown: str = "", choices: Mapping[str, str] | None = None, schema: Mapping[str, Any] | None = None
 ) -> Inquiry:
-    """Return what is asked in its form, for a finding; the arguments are those of `asked_form`."""
+    """Return what is asked in its form, for a finding; the arguments are those of `make_form`."""
     listed = tuple(Choice(value=value, does=does) for value, does in (choices or {}).items())
     if schema is None:
         schema = TEXT if choices is None else {"type": "string", "enum": list(choices)}
@@ -214,15 +214,15 @@ def together(inquiries: Sequence[Inquiry], subject: str) -> Inquiry:
     """Return several questions as one, whose answer is a text: one where there is only one."""
     if len(inquiries) == 1:
         return inquiries[0]
-    shown = "\n".join(f"{number}. {each.whole}{_offered(each)}" for number, each in enumerate(inquiries, 1))
+    shown = "\n".join(f"{number}. {each.whole}{_options_text(each)}" for number, each in enumerate(inquiries, 1))
     return inquiry(f"What do you answer to these {len(inquiries)} questions about {subject}?", shown=shown)
 
 
-def _offered(question: Inquiry) -> str:
+def _options_text(question: Inquiry) -> str:
     return f"\nPossible answers: {'; '.join(choice.value for choice in question.choices)}" if question.choices else ""
 
 
-def waiting(step: str, blocked: Sequence[str]) -> str:
+def waiting_text(step: str, blocked: Sequence[str]) -> str:
     """Return what depends on a question of a step, as a sentence."""
     others = [each for each in blocked if each != step]
     if not others:
@@ -245,7 +245,7 @@ def block(text: str) -> str:
     """Return a text of several lines without control and format characters, cut at `SHOWN_MAX`."""
     lines = [_plain(line).rstrip() for line in text.splitlines()]
     whole = "\n".join(lines).strip("\n")
-    return shortened(whole, SHOWN_MAX)
+    return shorten(whole, SHOWN_MAX)
 
 
 _NAMED_MAX = 5

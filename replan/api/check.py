@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actors.execution.forbidden import keeping_to_requirements
+from actors.execution.forbidden import guard_requirements
 from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import Settings
 from actors.plans.plan import Plan, plan_to_json
@@ -35,7 +35,7 @@ def check(
     if guard is None:
         raise UsageProblem(f"there is no level {level!r}", place="level", hint="minimal, medium or expansive")
     proves = guard({"assurance": assurance, "r_max": r_max, "guard_catalog": list(guard_catalog)})
-    judge = keeping_to_requirements(proves, None)
+    judge = guard_requirements(proves, None)
     return judge(Artifact(artifact_id="plan", step="plan", content=_text(plan)), Context(specification=""))
 
 

@@ -211,14 +211,14 @@ def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
 
 def _retired_notice(error: click.UsageError, path: str) -> str:
     """Return what is said about a retired command or option after the names of a command; empty for other errors."""
-    from actors.files.retired import retired
+    from actors.files.retired import describe_retired
 
     match error:
         case click.exceptions.NoSuchCommand():
-            gone = retired(f"{path} {error.command_name}".strip(), "command")
+            gone = describe_retired(f"{path} {error.command_name}".strip(), "command")
             return f"there is no command {error.command_name!r}: {gone}" if gone else ""
         case click.exceptions.NoSuchOption():
-            gone = retired(f"{path} {error.option_name}".strip(), "option")
+            gone = describe_retired(f"{path} {error.option_name}".strip(), "option")
             return f"there is no option {error.option_name!r}: {gone}" if gone else ""
         case _:
             return ""

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from actors.values.format import counted
+from actors.values.format import format_count
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import notice, print_json
 from replan.cli.terminal.plain import print_text
@@ -63,6 +63,6 @@ def copy_between(source: str, target: str, choice: RunChoice, *, delete: bool, a
         print_text("".join(f"{done.run}\n" for done in copied if done.run in new | deleted))
     there = sum(not done.new and not done.problem for done in copied)
     left = len(chosen.left) + len(failed)
-    summary = f"{counted(len(new), 'run')} copied to {place}, {there} there already, {left} not copied"
+    summary = f"{format_count(len(new), 'run')} copied to {place}, {there} there already, {left} not copied"
     notice(f"{summary}, {len(deleted)} deleted here" if delete else summary)
     return Exit.NOT_FOUND if problems else Exit.OK

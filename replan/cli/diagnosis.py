@@ -18,7 +18,7 @@ import trio
 
 from actors.config.loader import shipped_workflows
 from actors.tools.specs import McpSpec
-from actors.values.format import counted, money
+from actors.values.format import format_count, money
 from actors.values.lines import Line, StyledSpan, line
 from replan.cli.exits import Exit
 from replan.cli.model_checks import describe_key, describe_model, describe_server
@@ -142,15 +142,15 @@ def _tools(environment: Mapping[str, str]) -> str:
     tools = load_tools(path, environment=environment).toolset.tools.values()
     servers = sorted({tool.server for tool in tools if isinstance(tool, McpSpec)})
     of_servers = f", with tools of the MCP servers {', '.join(servers)}" if servers else ""
-    return f"{path}: {counted(len(tools), 'tool')}{of_servers}"
+    return f"{path}: {format_count(len(tools), 'tool')}{of_servers}"
 
 
 def _isolation(environment: Mapping[str, str]) -> str:
     """Return what `wrap: [isolated]` does here."""
-    from actors.tools.isolation import NoIsolation, isolating
+    from actors.tools.isolation import NoIsolation, sandbox_words
 
     try:
-        program, *_ = isolating(environment)
+        program, *_ = sandbox_words(environment)
     except NoIsolation as error:
         return f"none, so `wrap: [isolated]` is refused: {error}"
     return f"a PID and a network namespace for each call of a tool with `wrap: [isolated]` ({program})"
@@ -183,7 +183,7 @@ async def _journal(environment: Mapping[str, str]) -> str:
         if journal is None:
             return f"none yet; this release writes version {VERSION}"
         runs, waiting = [(await journal.totals(RunFilter(status=status))).runs for status in (None, "waiting")]
-    place, found = database_place(environment), f"version {VERSION}, {counted(runs, 'run')}, {waiting} waiting"
+    place, found = database_place(environment), f"version {VERSION}, {format_count(runs, 'run')}, {waiting} waiting"
     return f"{place}, {found}" if place else f"{found} ({path.stat().st_size:,} bytes)"
 
 
@@ -205,9 +205,9 @@ async def _tenants(environment: Mapping[str, str]) -> str:
 
 def _budget_text(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
     """Return what was committed today of a budget, and what is left of it; `unlimited` where it has no limit."""
-    calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
+    calls = format_count(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
-    remaining = [] if budget.calls is None else [f"{counted(max(0, budget.calls - spent.calls), 'call')} left"]
+    remaining = [] if budget.calls is None else [f"{format_count(max(0, budget.calls - spent.calls), 'call')} left"]
     remaining += [] if budget.usd is None else [f"{money(max(0.0, budget.usd - spent.micro_usd / MICRO))} left"]
     return f"{calls} and {usd} committed today, UTC ({', '.join(remaining) or unlimited})"
 
@@ -221,7 +221,7 @@ async def _hosts(environment: Mapping[str, str]) -> str:
         return "none"
     kinds = sorted({kind for host in hosts for kind in host.kinds or ()})
     driven = f" ({', '.join(kinds)})" if kinds and all(host.kinds is not None for host in hosts) else ""
-    return f"{counted(len(hosts), 'host')} {'serves' if len(hosts) == 1 else 'serve'} this home{driven}"
+    return f"{format_count(len(hosts), 'host')} {'serves' if len(hosts) == 1 else 'serve'} this home{driven}"
 
 
 def _webhooks(environment: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from actors.run.result import RunResult
 from actors.run.state import RunState
 from actors.run.waits import PROVIDER, WaitEnded, WaitRequested
-from actors.values.format import counted
+from actors.values.format import format_count
 from replan.cli.terminal.console import notice
 from replan.setup.command_name import program
 
@@ -27,7 +27,9 @@ def say_answer_command(question: str) -> None:
 def say_more_questions(run: str, count: int) -> None:
     """Say how many other questions of a run are open, and where they are listed."""
     if count > 0:
-        notice(f"{counted(count, 'more question')} {'is' if count == 1 else 'are'} open: {program()} questions {run}")
+        notice(
+            f"{format_count(count, 'more question')} {'is' if count == 1 else 'are'} open: {program()} questions {run}"
+        )
 
 
 def say_how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = False) -> None:

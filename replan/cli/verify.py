@@ -2,7 +2,7 @@
 
 import os
 
-from actors.values.format import counted
+from actors.values.format import format_count
 from actors.values.lines import Line, StyledSpan, line
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import print_json, show
@@ -56,8 +56,8 @@ def _verify(url: str | None) -> Verified:
 def _lines(verified: Verified) -> list[Line]:
     lines = [_finding(finding) for finding in verified.findings]
     if not lines:
-        records, messages = counted(verified.records, "record"), counted(verified.messages, "message")
-        text = f"     {counted(verified.runs, 'run')}, {records}, {messages}: nothing differs from the records"
+        records, messages = format_count(verified.records, "record"), format_count(verified.messages, "message")
+        text = f"     {format_count(verified.runs, 'run')}, {records}, {messages}: nothing differs from the records"
         lines.append(Line((StyledSpan("ok", "green"), StyledSpan(text))))
     lines += [line(f"not checked: {text}") for text in verified.unchecked]
     if verified.findings:

@@ -24,7 +24,7 @@ import numpy as np
 
 from actors.simulated.profile import LEVELS, TOLD_MAX, UNSOLVABLE, AuthorProfile
 from actors.simulated.seeded import difficulties
-from actors.simulated.world import lifted
+from actors.simulated.world import hard_level_probability
 from replan.experiments.preparation import PreparedExperiment
 from replan.experiments.tables import Row, Table, round_value
 
@@ -86,7 +86,9 @@ class WorldLevels:
             middle = every[node * width + width // 2]
             for told in range(_TOLD):
                 for position, level in enumerate(LEVELS):
-                    chances[position, position, told, node] = lifted(profile.odds, middle, told, profile.heed(level))
+                    chances[position, position, told, node] = hard_level_probability(
+                        profile.odds, middle, told, profile.heed(level)
+                    )
         return chances
 
     def after(self, values: Array, cause: int, redo: int) -> Array:

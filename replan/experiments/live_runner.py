@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import trio
 
 from actors.planning.events import PlanningEvent
-from actors.run.ending import exhausted
+from actors.run.ending import end_exhausted_run
 from replan.experiments.preparation import PreparedArm, PreparedExperiment
 from replan.experiments.problems import ExperimentProblem
 from replan.experiments.results import CUT_SHORT, ResultsFolder, Trial, trial_from
@@ -111,7 +111,7 @@ async def _run_trial(engine: Engine, open_trials: _OpenTrials, position: int, sl
             raise UsageProblem(f"the provider ended it: {result.why}", place=f"{arm.name} on {problem.name}")
         state, records = await engine.load(run)
         trial = trial_from(arm.name, problem, seed, (state, [record.event for record in records]), None)
-        out_of_money = exhausted(Limit.COST)
+        out_of_money = end_exhausted_run(Limit.COST)
         if progress.exact and (result.outcome, result.why) == (out_of_money.outcome, out_of_money.why):
             trial = trial.model_copy(update={"outcome": CUT_SHORT})
     open_trials.add(position, trial)

@@ -41,7 +41,7 @@ from actors.run.waits import WaitRequested
 from actors.simulated.author import address, answer_in, person_answer
 from actors.simulated.plans import judged_part
 from actors.simulated.profile import AuthorProfile
-from actors.simulated.verdict_filter import VerdictFilter, scored
+from actors.simulated.verdict_filter import VerdictFilter, score_verdict
 from actors.simulated.world import World, read_views
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
@@ -291,4 +291,4 @@ class _Planner:
         if context is None or state.run.clarifications or request.step not in self.setup.built_in:
             context = PLANNING.brief(state, work).context
         assert artifact is not None
-        return scored(_verdict(self.guards[request.step], artifact, context), artifact, self.world)
+        return score_verdict(_verdict(self.guards[request.step], artifact, context), artifact, self.world)

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequest, InputRequiredResult
 
 from actors.run.open_question import question_parts
-from actors.values.answers import ANSWER_MAX, answer_form, expected_answer, options_of
+from actors.values.answers import ANSWER_MAX, answer_form, describe_expected, options_of
 from replan.mcp.calls import ToolCall
 from replan.runs.shown import ShownRun
 from replan.service.arguments import Wait
@@ -58,7 +58,7 @@ def schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
         case "number":
             field |= {"type": "integer" if schema.get("type") == "integer" else "number"}
         case "text" | "quantity" | "json":
-            field |= {"type": "string", "maxLength": ANSWER_MAX, "description": clean(expected_answer(schema))}
+            field |= {"type": "string", "maxLength": ANSWER_MAX, "description": clean(describe_expected(schema))}
         case _:
             assert_never(form)
     return {"type": "object", "properties": {FIELD: field}, "required": [FIELD]}

@@ -11,7 +11,7 @@ from actors.config.model_spec import TemplateSpec
 from actors.documents.folder import list_folder
 from actors.documents.index import open_index
 from actors.handlers.registry import Registry
-from actors.values.format import counted
+from actors.values.format import format_count
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
 from replan.setup.home_folder import locate_home
@@ -109,5 +109,5 @@ def _places(docs: str | None, config: UserConfig, *, reads: bool) -> tuple[dict[
     remarks = [] if index.documents else [f"{docs} has no documents that can be read"]
     remarks += index.notices[:_NOTICES_MAX]
     if len(index.notices) > _NOTICES_MAX:
-        remarks.append(f"{counted(len(index.notices) - _NOTICES_MAX, 'more file')} left out or read in part")
+        remarks.append(f"{format_count(len(index.notices) - _NOTICES_MAX, 'more file')} left out or read in part")
     return {"folder": str(folder)}, tuple(remarks)

@@ -10,7 +10,7 @@ from typing import Any
 import trio
 
 from actors.run.ending import Outcome
-from actors.run.limits import LIMITS, RunLimits, checked_limits, least_value
+from actors.run.limits import LIMITS, RunLimits, check_limits, least_value
 from actors.run.result import RunResult
 from replan.runs.engine import Engine
 from replan.runs.models import check_model
@@ -40,11 +40,11 @@ class Changes:
     @property
     def raises_limits(self) -> bool:
         """Whether a limit of the whole run is among them."""
-        return any(LIMITS[name].of_run for name in checked_limits(self.limits))
+        return any(LIMITS[name].of_run for name in check_limits(self.limits))
 
     def __bool__(self) -> bool:
         """Tell whether anything changes."""
-        return self.strict or self.model is not None or bool(checked_limits(self.limits))
+        return self.strict or self.model is not None or bool(check_limits(self.limits))
 
 
 async def post_changes(
@@ -75,7 +75,7 @@ def naming_limits() -> Iterator[None]:
 
 def message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
     """Return changes as the run's inbox takes them. Raises `UsageProblem`, whose place is the name of the limit."""
-    limits = checked_limits(changes.limits)
+    limits = check_limits(changes.limits)
     body: dict[str, Any] = {LIMITS[name].key: value for name, value in limits.items()}
     if (least := least_value(limits)) is not None:
         body["stop_below"] = least

@@ -12,9 +12,9 @@ from actors.planning.config import RunConfig
 from actors.planning.prepare import RunOptions, RunRequest, planning_config
 from actors.plans.reader import read_draft
 from actors.run.kind import Setup
-from actors.run.limits import RunLimits, checked_limits, least_value, ledger_limits
+from actors.run.limits import RunLimits, check_limits, least_value, ledger_limits
 from actors.run.settings import SettingsChanged
-from actors.templates.plan import lacking, tokens_of
+from actors.templates.plan import lacking_names, tokens_of
 from actors.templates.tables import PlanTemplate, load_templates
 from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
@@ -198,7 +198,7 @@ def prepare_to_execute(
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config
     _check(options)
-    limit_values = checked_limits(options.limits)
+    limit_values = check_limits(options.limits)
     workspace = check_workspace(options.workspace, home.folder)
     tools, remarks = tools_of(options.tools, home, workspace, environment)
     try:
@@ -360,7 +360,7 @@ def _author_lacks(model: str, facts: Given) -> str:
     A language model is told the names of the tools.
     """
     template = _template(model) if facts.generators or facts.step_generators else None
-    missing = () if template is None else lacking(template, facts.model_dump())
+    missing = () if template is None else lacking_names(template, facts.model_dump())
     return f"your tools file lacks: {', '.join(missing)}" if missing else ""
 
 

@@ -18,7 +18,7 @@ import trio
 from actors.execution.state import State
 from actors.files.suggestions import nearest
 from actors.run.fork_event import Forked, ForkWorkspace
-from actors.run.fork_rules import calls_made
+from actors.run.fork_rules import calls_before_fork
 from actors.run.ids import call_of
 from actors.run.kind import ForkConfig
 from actors.run.result import RunResult
@@ -239,7 +239,7 @@ def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig 
         hash=loaded.records[place - 1].hash,
         limits=Limits.model_validate(limits),
         pinned="" if fork_config is None else fork_config.pinned,
-        made=calls_made((seq > place, event) for seq, event in enumerate(events, 1)),
+        made=calls_before_fork((seq > place, event) for seq, event in enumerate(events, 1)),
     )
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from actors.run.ids import is_child
-from actors.run.inbox import KINDS, ForPeopleOnly, check_decline, check_message, fitting_answer
-from actors.run.open_question import decoded, in_order
+from actors.run.inbox import KINDS, ForPeopleOnly, check_decline, check_message, normalise_answer
+from actors.run.open_question import decode_questions, in_order
 from actors.run.questions import Status, Via
 from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.run.words import storable
-from actors.values.answers import InvalidAnswer, expected_answer, normal_answer
+from actors.values.answers import InvalidAnswer, describe_expected, normal_answer
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
@@ -68,9 +68,9 @@ async def post_answer(
         if question is not None and question.status in CLOSED_BY_PEOPLE:  # The inbox says whether it is the same.
             answer = normal_answer(question.request.answer_schema, text)
         else:
-            answer = fitting_answer(_unfinished_state(run, common).questions, name, text, via, person)
+            answer = normalise_answer(_unfinished_state(run, common).questions, name, text, via, person)
     except InvalidAnswer as problem:
-        wish = "some text" if question is None else expected_answer(question.request.answer_schema)
+        wish = "some text" if question is None else describe_expected(question.request.answer_schema)
         more = "" if wish in problem.cause else f"; it wants {wish}"
         raise UsageProblem(problem.cause, place=place, hint=f"the question stays open{more}") from None
     except UsageProblem as problem:
@@ -257,7 +257,7 @@ async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]
         loaded = await reader.read(row.run)
         asks = loaded.kind.machine.summary(await reader.with_inbox(row.run, loaded)).asks
     try:
-        return decoded(asks)
+        return decode_questions(asks)
     except ValueError:
         raise JournalDamaged(f"run {row.run!r}", "the questions of its status row cannot be read") from None
 

@@ -20,7 +20,7 @@ from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
 from actors.planning.prepare import RunOptions
 from actors.run.kind import PreparedRun
-from actors.run.limits import LIMITS, RunLimits, checked_limits, least_value
+from actors.run.limits import LIMITS, RunLimits, check_limits, least_value
 from actors.values.given import Attachment
 from actors.values.model_settings import EXTRAS
 from replan.runs.acquiring import prepare_to_acquire
@@ -268,11 +268,11 @@ class Offer:
         usual = {name: most for name, most in ceilings.items() if LIMITS[name].ceiling and name != "max_calls"}
         if calls is not None:
             usual["max_calls"] = min(calls, ceilings["max_calls"])
-        return cast("RunLimits", usual | checked_limits(order.limits))
+        return cast("RunLimits", usual | check_limits(order.limits))
 
     def _check(self, order_limits: RunLimits) -> None:
         """Raise `UsageProblem`, whose place is the limit, for one that is not valid or beyond the server's."""
-        limits: Mapping[str, Any] = checked_limits(order_limits)
+        limits: Mapping[str, Any] = check_limits(order_limits)
         for name, most in self.config.clients.ceilings.items():
             if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
                 hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"

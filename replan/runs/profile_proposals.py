@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from actors.acquisition.profile import Profile, profile_of
-from actors.acquisition.profile_check import checked_profile
+from actors.acquisition.profile_check import read_profile
 from actors.acquisition.profile_guard import NAME
 from actors.config.model_spec import TemplateSpec
 from actors.documents.index import DocumentIndex, open_index
@@ -132,7 +132,7 @@ def parse_profile(text: str) -> Profile:
     if len(text.encode("utf-8", "replace")) > TEXT_BYTES_MAX:
         cause = f"it has more than {TEXT_BYTES_MAX // 1024} KiB"
         raise UsageProblem(cause, place=_SOURCE, hint="leave out fields that no result needs")
-    return checked_profile(parse_document(text, _SOURCE))
+    return read_profile(parse_document(text, _SOURCE))
 
 
 def keep_profile(home: Path, text: str, taken: frozenset[str], *, replace: bool = False) -> str:

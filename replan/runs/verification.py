@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from actors.run.open_question import decoded
-from actors.values.format import counted
+from actors.run.open_question import decode_questions
+from actors.values.format import format_count
 from replan.runs.loaded import AnyKind
 from replan.setup.kinds import Kinds
 from runtime.core.daily_budget import DAY_SECONDS, NO_LIMIT, Account, book, day_of
@@ -243,9 +243,9 @@ def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterat
 
 def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:
     """Yield how the questions that a list shows differ from those by the records, in what both say of each."""
-    expected = decoded(computed)
+    expected = decode_questions(computed)
     try:
-        in_row = decoded(stored)
+        in_row = decode_questions(stored)
     except ValueError:
         yield "the questions of its status row cannot be read"
         return
@@ -260,7 +260,7 @@ def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:
 
 
 def _amount(amount: Amount) -> str:
-    return f"{counted(amount.calls, 'call')} and {counted(amount.micro_usd, 'micro-dollar')}"
+    return f"{format_count(amount.calls, 'call')} and {format_count(amount.micro_usd, 'micro-dollar')}"
 
 
 def _difference(name: str, in_row: object, expected: object) -> str:

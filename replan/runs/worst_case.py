@@ -20,7 +20,7 @@ from actors.prompting.render import (
 from actors.run.calls import FRAMING_TOKENS
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.moves import Search
-from actors.values.format import counted, money
+from actors.values.format import format_count, money
 from runtime.core.ledger import MICRO
 
 ATTACHMENT_FRAME_BYTES = 400
@@ -63,12 +63,12 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, att
 
 def cost_texts(cost: dict[str, Any]) -> dict[str, str]:
     """Return what a run can cost in words: `best` and `worst` in calls, and `money`."""
-    worst = f"{counted(cost['calls_worst'], 'call')} between two changes of the requirements"
+    worst = f"{format_count(cost['calls_worst'], 'call')} between two changes of the requirements"
     if cost["calls_worst"] > cost["calls_limit"]:
-        worst = f"{counted(cost['calls_limit'], 'call')}, the limit; without it {worst}"
+        worst = f"{format_count(cost['calls_limit'], 'call')}, the limit; without it {worst}"
     usd = cost["cost_usd_max"]
     return {
-        "best": f"{counted(cost['calls_happy'], 'call')}, if every first attempt is accepted",
+        "best": f"{format_count(cost['calls_happy'], 'call')}, if every first attempt is accepted",
         "worst": worst,
         "money": "unknown: nobody knows this model's price" if usd is None else f"at most {money(usd)}",
     }

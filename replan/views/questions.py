@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from actors.run.open_question import decoded, question_parts
-from actors.values.answers import TEXT, answer_form, expected_answer
+from actors.run.open_question import decode_questions, question_parts
+from actors.values.answers import TEXT, answer_form, describe_expected
 
 if TYPE_CHECKING:
     from actors.run.kind import Kind
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def open_questions(kind: "Kind[Any, Any]", state: Any) -> list[dict[str, Any]]:
     """Return the open questions of a run as plain data, the oldest first, as its status row has them."""
-    return decoded(kind.machine.summary(state).asks)
+    return decode_questions(kind.machine.summary(state).asks)
 
 
 def question_rows(question: Mapping[str, Any]) -> list[str]:
@@ -40,7 +40,7 @@ def hint(question: Mapping[str, Any]) -> str:
         case "text" if schema == TEXT:
             return "One line, or several pasted"
         case _:
-            return expected_answer(schema)[:1].upper() + expected_answer(schema)[1:]
+            return describe_expected(schema)[:1].upper() + describe_expected(schema)[1:]
 
 
 def pick_answer(question: Mapping[str, Any], typed: str) -> str:

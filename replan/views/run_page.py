@@ -14,8 +14,8 @@ from actors.run.open_question import reminder_lines
 from actors.run.questions import WAYS, Status, Via
 from actors.run.state import RunState
 from actors.run.words import in_words, question_in_words, reason_in_words
-from actors.values.answers import AnswerForm, answer_form, expected_answer, options_of
-from actors.values.format import counted, money
+from actors.values.answers import AnswerForm, answer_form, describe_expected, options_of
+from actors.values.format import format_count, money
 from actors.values.lines import Line
 from runtime.core.ledger import MICRO, Amount
 from runtime.logs.terminal_text import clean
@@ -129,7 +129,8 @@ def budget_bars(common: RunState[Any], *, price_known: bool) -> list[Bar]:
 
 def _bar(name: str, spent: int, unknown: int, reserved: int, limit: int | None) -> Bar:
     text = _text(
-        [f"{part:,}" for part in (spent, unknown, reserved)], counted(limit, name.removesuffix("s")) if limit else ""
+        [f"{part:,}" for part in (spent, unknown, reserved)],
+        format_count(limit, name.removesuffix("s")) if limit else "",
     )
     return Bar(name, spent, unknown, reserved, limit, text)
 
@@ -183,7 +184,7 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     schema = question["answer_schema"]
     any_text = question_form(question) == "text" and "description" not in schema
     options = form_choices(question)
-    hint = "" if any_text or options else expected_answer(schema)
+    hint = "" if any_text or options else describe_expected(schema)
     does = [question_in_words(choice["does"]) for choice in question["choices"]]
     worded = {name: question_in_words(str(question[name])) for name in ("text", "about", "otherwise")}
     worded["why"] = reason_in_words(question["why"])

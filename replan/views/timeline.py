@@ -17,7 +17,7 @@ from actors.run.questions import (
 from actors.run.tools import ToolFinished, ToolReissued, ToolRequested
 from actors.run.waits import DEADLINE, WaitEnded, WaitRequested
 from actors.run.words import in_words, step_in_words
-from actors.values.format import counted, money
+from actors.values.format import format_count, money
 from runtime.core.events import Record
 from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.logs.terminal_text import clean
@@ -245,13 +245,13 @@ def _lane(name: str, rows: list[TimelineRow], begin: float, last: float) -> Time
             drawn_bars.append(DrawnBar(bar.kind, round(max(0.0, x), 2), round(length, 2), title))
     seconds = sum((last if row.bar.end is None else row.bar.end) - row.bar.begin for row in rows)
     used = sum((row.bar.used for row in rows), Amount())
-    counts = [counted(number, "call" if kind == "tool" else kind) for kind, number in kinds.items()]
+    counts = [format_count(number, "call" if kind == "tool" else kind) for kind, number in kinds.items()]
     text = ", ".join(filter(None, (*counts, seconds_text(seconds), _cost(used, rows[0].price_known))))
     return TimelineLane(step_in_words(name), text, tuple(drawn_bars))
 
 
 def _cost(used: Amount, price_known: bool) -> str:
-    parts = [counted(used.tokens, "token")] if used.tokens else []
+    parts = [format_count(used.tokens, "token")] if used.tokens else []
     if price_known and used.micro_usd:
         parts.append(money(used.micro_usd / MICRO))
     return ", ".join(parts)

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from actors.values.format import ago, counted, money, stamp
+from actors.values.format import ago, format_count, money, stamp
 from replan.runs.run_ids import short_id
 from runtime.logs.terminal_text import clean
 
@@ -85,7 +85,7 @@ def _environment() -> Environment:
         "since": _since,
         "left": _time_left,
         "ago": ago,
-        "counted": counted,
+        "counted": format_count,
         "money": money,
         "stamp": stamp,
         "style": _style,

@@ -5,7 +5,7 @@ from typing import Any, cast
 from starlette.requests import Request
 from starlette.responses import Response
 
-from actors.run.limits import LIMITS, RunLimits, checked_limits
+from actors.run.limits import LIMITS, RunLimits, check_limits
 from actors.values.model_settings import words_of
 from replan.runs import changes
 from replan.runs.changes import Changes
@@ -53,7 +53,7 @@ def limits_in_form(form: FormFields) -> RunLimits:
                 found[name] = words_of(form.text(name), name)
             case _:
                 found[name] = form.number(name)
-    return checked_limits(cast("RunLimits", found))
+    return check_limits(cast("RunLimits", found))
 
 
 def values_in_form(text: str) -> dict[str, str]:

@@ -8,13 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.acquisition.profile import outline_lines
-from actors.config.model_spec import shown_model
+from actors.config.model_spec import describe_model
 from actors.run.limits import LIMITS, LimitSpec, duration_text
 from actors.run.views import AskedFor
 from actors.run.waits import Started
 from actors.run.words import in_words
-from actors.values.format import counted, money
-from actors.values.lines import reworded, reworded_tree
+from actors.values.format import format_count, money
+from actors.values.lines import reword_line, reword_tree
 from replan.runs.profile_proposals import proposed_profile
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on, status_of
@@ -101,9 +101,9 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "drawing": parts.drawing,
         "timeline": _timeline(shown, parts, site.now()),
         "tree_title": views.tree_title,
-        "tree": replace(actions, shown=reworded_tree(actions.shown, in_words)),
+        "tree": replace(actions, shown=reword_tree(actions.shown, in_words)),
         "tree_pages": _pages(run, "tree", actions),
-        "tree_lines": [reworded(each, in_words) for each in parts.tree.lines[:ROWS_MAX]],
+        "tree_lines": [reword_line(each, in_words) for each in parts.tree.lines[:ROWS_MAX]],
         "result_title": "Steps" if has_plan else "Result" if over else "Found so far",
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
@@ -131,7 +131,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "lines": lines,
     }
     paged = _page_rows(request, rows)
-    paged["lines"] = replace(paged["lines"], shown=[reworded(each, in_words) for each in paged["lines"].shown])
+    paged["lines"] = replace(paged["lines"], shown=[reword_line(each, in_words) for each in paged["lines"].shown])
     return page(site, who, "run.html", values | _request_part(shown) | paged)
 
 
@@ -140,7 +140,7 @@ def _request_part(shown: ShownRun) -> dict[str, Any]:
     loaded, common = shown.loaded, shown.common
     asked = loaded.kind.views.asked(loaded.state) if loaded.started else AskedFor()
     model = loaded.kind.model(loaded.state) if loaded.started else None
-    facts = [*asked.facts, *([("model", shown_model(model))] if model else [])]
+    facts = [*asked.facts, *([("model", describe_model(model))] if model else [])]
     started = loaded.records[0].event if loaded.records else None
     if isinstance(started, Started) and started.by:
         facts.append(("started by", starter(started.by)))
@@ -196,8 +196,8 @@ def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
 
 def _limits_text(limits: Limits) -> str:
     """Return the limits of a run that are set, in words, without the deadline."""
-    parts = [counted(limits.calls, "call")]
-    parts += [counted(limits.tokens, "token")] if limits.tokens else []
+    parts = [format_count(limits.calls, "call")]
+    parts += [format_count(limits.tokens, "token")] if limits.tokens else []
     parts += [money(limits.micro_usd / MICRO)] if limits.micro_usd else []
     parts += [f"{duration_text(limits.active_seconds)} of work"] if limits.active_seconds else []
     return ", ".join(parts)

@@ -11,10 +11,10 @@ from starlette.responses import Response
 from actors.acquisition.prepare import CALLS as ACQUISITION_CALLS
 from actors.config.diagram import workflow_flow
 from actors.config.loader import read_workflow
-from actors.config.model_spec import shown_model
+from actors.config.model_spec import describe_model
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.prompting.render import SPECIFICATION_BYTES_MAX
-from actors.values.format import counted, money
+from actors.values.format import format_count, money
 from replan.runs.orders import DEFAULT, ModelAndLimits, Order
 from replan.runs.prepare import price_for
 from replan.runs.profile_proposals import CALLS as PROPOSAL_CALLS
@@ -88,7 +88,7 @@ def models_named(site: Site) -> dict[str, str]:
     labels = {}
     for name in site.offer.models:
         try:
-            model = shown_model(site.offer.choice_of(name, site.engine.environment).text)
+            model = describe_model(site.offer.choice_of(name, site.engine.environment).text)
         except UsageProblem:  # The form says so where it is chosen.
             model = name
         labels[name] = name if model == name else f"{name} ({model})"
@@ -115,7 +115,10 @@ def _planning_rows(site: Site, workflow: str, wanted: ModelAndLimits) -> tuple[t
     prepared = site.offer.prepare(order, site.engine.registry, site.engine.environment)
     cost = cost_of_run(prepared.request, SPECIFICATION_BYTES_MAX)
     texts, own = cost_texts(cost), cost.get("step_models", {})
-    models = [shown_model(prepared.choice.text), *(f"{shown_model(model)} for {step}" for step, model in own.items())]
+    models = [
+        describe_model(prepared.choice.text),
+        *(f"{describe_model(model)} for {step}" for step, model in own.items()),
+    ]
     return (
         ("Model", ", ".join(models)),
         ("At best", texts["best"]),
@@ -136,5 +139,5 @@ def _rows(site: Site, wanted: ModelAndLimits, usual_calls: int) -> tuple[tuple[s
         usd = f"at most {money(0)}"
     else:
         usd = "whatever these calls cost: no limit of dollars is set" if most is None else f"at most {money(most)}"
-    calls = f"{counted(limits.get('max_calls') or usual_calls, 'call')}, the limit"
-    return ("Model", shown_model(choice.text)), ("At worst", calls), ("Money", usd)
+    calls = f"{format_count(limits.get('max_calls') or usual_calls, 'call')}, the limit"
+    return ("Model", describe_model(choice.text)), ("At worst", calls), ("Money", usd)

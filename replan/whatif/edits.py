@@ -17,12 +17,12 @@ from actors.planning.children import child_guard
 from actors.planning.config import RunConfig, read_config
 from actors.planning.events import RunStarted, VerdictReached
 from actors.planning.prepare import pin
-from actors.planning.workflow_drift import as_started
+from actors.planning.workflow_drift import restore_workflow
 from actors.policy.table import Policy
 from actors.run.ids import is_child
 from actors.run.messages import Judged
 from actors.search.strategies.notation import read_search
-from actors.values.findings import Verdict, bounded
+from actors.values.findings import Verdict, bound_verdict
 from replan.whatif.differences import EditedRules
 from runtime.core.errors import UsageProblem
 
@@ -124,7 +124,7 @@ class _Edit:
     def _config(self, event: RunStarted, then: RunConfig) -> RunConfig:
         now = then
         if self.loaded is not None and self.policy is not None:
-            here = as_started(self.loaded, event, then)
+            here = restore_workflow(self.loaded, event, then)
             now = pin(here, self.policy, then.model, then.price, no_input=then.no_input)
             kept = {step: own for step, own in then.step_models.items() if step in now.step_models}
             now = now.changed(
@@ -148,7 +148,7 @@ class _Edit:
         brief = machine.brief(state, machine.outstanding(state)[event.request_id])
         answer = guard(brief.artifact, brief.context)
         verdict = answer if isinstance(answer, Verdict) else _await_verdict(answer)
-        checked = Verdict.model_validate_json(bounded(verdict).model_dump_json())
+        checked = Verdict.model_validate_json(bound_verdict(verdict).model_dump_json())
         return Judged(event.request_id, event.at, event.elapsed, checked, mono=event.mono)
 
     def _is_edited(self, then: Workflow, now: RunConfig, step: str) -> bool:

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from actors.values.format import counted
-from actors.values.lines import BLANK, Line, columns, indented, line
+from actors.values.format import format_count
+from actors.values.lines import BLANK, Line, columns, indent_line, line
 from replan.whatif.differences import FoldOutcome, RunComparison
 
 DIFFERENT = (FoldOutcome.DIFFERS, FoldOutcome.NEEDS_REPLY)
@@ -47,7 +47,7 @@ def report_lines(findings: Sequence[RunComparison], *, everything: bool = False)
     if left:
         causes = Counter(each.reason for each in findings if each.outcome is FoldOutcome.NOT_AFFECTED)
         named = ", ".join(f"{reason} {number:,}" for reason, number in causes.most_common())
-        lines.append(line(f"{counted(left, 'run')} not affected: {named}", "dim"))
+        lines.append(line(f"{format_count(left, 'run')} not affected: {named}", "dim"))
     reasons = _reasons(findings)
     if reasons:
         lines.append(BLANK)
@@ -59,7 +59,7 @@ def report_lines(findings: Sequence[RunComparison], *, everything: bool = False)
     for each in told if everything else told[:SHOWN_MAX]:
         lines += [BLANK, *_run_lines(each)]
     if len(told) > SHOWN_MAX and not everything:
-        lines += [BLANK, line(f"{counted(len(told) - SHOWN_MAX, 'more run')}: --all or --json shows them", "dim")]
+        lines += [BLANK, line(f"{format_count(len(told) - SHOWN_MAX, 'more run')}: --all or --json shows them", "dim")]
     return lines
 
 
@@ -68,12 +68,12 @@ def _headline(affected: Sequence[RunComparison]) -> list[Line]:
     differing = sum(each.outcome in DIFFERENT for each in waiting)
     lines = []
     if waiting:
-        runs = counted(len(waiting), "waiting run")
+        runs = format_count(len(waiting), "waiting run")
         lines.append(line(f"{differing:,} of {runs} would be asked something else", "bold"))
     changed = sum(each.outcome in DIFFERENT for each in affected)
     failed = sum(each.outcome in (FoldOutcome.FAILED, FoldOutcome.UNREADABLE) for each in affected)
     same = len(affected) - changed - failed
-    text = f"{counted(len(affected), 'run')}: {same:,} same to the end, {changed:,} with another decision"
+    text = f"{format_count(len(affected), 'run')}: {same:,} same to the end, {changed:,} with another decision"
     return [*lines, line(f"{text}, {failed:,} not compared" if failed else text, "" if waiting else "bold")]
 
 
@@ -90,10 +90,10 @@ def _run_lines(finding: RunComparison) -> list[Line]:
     status = f" ({finding.status})" if finding.status else ""
     shown = [line(f"{finding.run}{status}: {_WORDS[finding.outcome]}{place}, because: {finding.reason}")]
     if finding.then or finding.now:
-        shown += [indented(f"then: {finding.then}"), indented(f"now:  {finding.now}")]
+        shown += [indent_line(f"then: {finding.then}"), indent_line(f"now:  {finding.now}")]
     if finding.request:
         odds = "" if finding.odds is None else f"; estimate: the next attempt is accepted at {finding.odds:.0%}"
-        shown.append(indented(f"needs a reply to {finding.request}{odds}", "dim"))
+        shown.append(indent_line(f"needs a reply to {finding.request}{odds}", "dim"))
     return shown
 
 

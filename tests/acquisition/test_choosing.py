@@ -8,7 +8,7 @@ from actors.acquisition.planner_state import FoundPassage, Writes, apply
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import ReplyText
-from actors.acquisition.values import chosen, merged, spread
+from actors.acquisition.values import choose_value, merge_values, spread
 from tests.acquisition.states import BOOT, FULL, hop, number, profile, state
 
 
@@ -22,9 +22,9 @@ def found(*values, **more):
 
 def test_a_value_of_the_user_beats_documents():
     values = (*found(1), number(2, via="user"), *found(3, confidence=1.0))
-    assert chosen(field(), values).value == 2
-    assert chosen(field(), (number(2, via="given"), *found(1))).value == 2
-    assert chosen(field(), (number(2, via="default"), *found(1))).value == 1
+    assert choose_value(field(), values).value == 2
+    assert choose_value(field(), (number(2, via="given"), *found(1))).value == 2
+    assert choose_value(field(), (number(2, via="default"), *found(1))).value == 1
 
 
 @pytest.mark.parametrize(
@@ -37,22 +37,22 @@ def test_each_rule_chooses_its_value(rule, value):
         number(20, source="c.md", confidence=0.8),
         number(40, source="d.md", confidence=0.6),
     )
-    assert chosen(field(choose=rule), values).value == value
+    assert choose_value(field(choose=rule), values).value == value
 
 
 def test_of_an_even_number_of_values_the_lower_middle_one_is_the_median():
-    assert chosen(field(choose="median"), found(4, 1, 3, 2)).value == 2
+    assert choose_value(field(choose="median"), found(4, 1, 3, 2)).value == 2
 
 
 def test_a_confidence_of_one_counts_no_more_than_that_of_who_is_sure():
     honest, injected = number(52_400, source="offer.md", confidence=0.85), number(7, source="forum.md", confidence=1.0)
-    assert chosen(field(), (honest, injected)).value == 52_400
+    assert choose_value(field(), (honest, injected)).value == 52_400
     assert spread((honest, injected)).low == 7  # It is shown.
 
 
 def test_sources_that_agree_count_more_than_confidence():
     values = (number(7, source="a.md", confidence=1.0), *found(52_400, 52_400, confidence=0.5))
-    assert chosen(field(), values).value == 52_400
+    assert choose_value(field(), values).value == 52_400
 
 
 def dated(*pairs):
@@ -61,18 +61,18 @@ def dated(*pairs):
 
 def test_the_latest_year_counts_and_the_others_stay_out_of_the_range():
     values = (*dated((0.38, "2023"), (0.29, "2026"), (0.33, "2024")), *found(0.30))
-    assert chosen(field(choose="lowest"), values).value == 0.29
+    assert choose_value(field(choose="lowest"), values).value == 0.29
     known = known_numbers(schema_of(state(values={**BOOT, "market.shops": values})))["market.shops"]
     assert (known.range.low, known.range.high) == (0.29, 0.30)
-    assert chosen(field(period="any", choose="highest"), values).value == 0.38
-    assert chosen(field(period="2024", choose="highest"), values).value == 0.33
-    assert chosen(field(period="2022"), dated((0.38, "2023"))) is None
+    assert choose_value(field(period="any", choose="highest"), values).value == 0.38
+    assert choose_value(field(period="2024", choose="highest"), values).value == 0.33
+    assert choose_value(field(period="2022"), dated((0.38, "2023"))) is None
 
 
 def test_the_same_number_of_two_years_is_kept_twice():
-    assert len(merged((), dated((1, "2023"), (1, "2024")))) == 2
+    assert len(merge_values((), dated((1, "2023"), (1, "2024")))) == 2
     one = number(1, source="a.md", period="2023", quote="one")
-    assert len(merged((), (one, one.model_copy(update={"quote": "two"})))) == 1
+    assert len(merge_values((), (one, one.model_copy(update={"quote": "two"})))) == 1
 
 
 def observed(quote, *, source="a.md", value="40", spec=None, passages=None):

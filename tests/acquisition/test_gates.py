@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from actors.acquisition.calculation import inputs_hash
-from actors.acquisition.composing import composed
-from actors.acquisition.planner_state import LatestCalculation, PlannerState, Reflection, Writes, apply, written
+from actors.acquisition.composing import compose_values
+from actors.acquisition.planner_state import LatestCalculation, PlannerState, Reflection, Writes, apply, names_of_writes
 from actors.acquisition.schema import schema_of
 from tests.acquisition.states import (
     BOOT,
@@ -32,7 +32,7 @@ ALL_SEARCHED = tuple(
 
 def with_composed(before):
     """Return the state with all values that follow from others, as `prepare_schema` leaves it."""
-    writes = Writes(composed=composed(before, schema_of(before)))
+    writes = Writes(composed=compose_values(before, schema_of(before)))
     return dataclasses.replace(before, planner=apply(before.planner, writes))
 
 
@@ -51,7 +51,7 @@ def test_s52_enter_iteration_adds_exactly_one():
     for before in (0, 3):
         answer, _ = hop(state("enter_iteration", iterations=before))
         assert answer.writes.iterations == before + 1
-        assert written(answer.writes) == {"iterations"}
+        assert names_of_writes(answer.writes) == {"iterations"}
 
 
 def test_s53_an_aborted_run_finishes():
@@ -90,7 +90,7 @@ def test_s59_components_that_are_not_ready_compose_nothing():
 def test_s60_prepare_schema_writes_only_what_has_changed():
     once = with_composed(state("prepare_schema", FULL))
     answer, _ = hop(once)
-    assert written(answer.writes) == set()
+    assert names_of_writes(answer.writes) == set()
     assert answer.reason == "up to date"
 
 
@@ -149,7 +149,7 @@ def test_s66_with_all_raw_inputs_the_gate_finishes():
 
 def test_s67_otherwise_the_model_decides():
     answer, after = hop(state("acquisition_gate", BOOT))
-    assert (answer.outcome, after, written(answer.writes)) == ("undecided", "plan", set())
+    assert (answer.outcome, after, names_of_writes(answer.writes)) == ("undecided", "plan", set())
 
 
 def test_a_missing_field_without_attempts_asks_no_model():
@@ -244,7 +244,7 @@ def test_s76_more_questions_than_the_cap_abort():
 )
 def test_s77_other_decisions_pass_the_retry_gate_unchanged(decision):
     answer, after = hop(state("retry_gate", BOOT, decision=decision))
-    assert (answer.outcome, after, written(answer.writes)) == ("kept", "maybe_calculate", set())
+    assert (answer.outcome, after, names_of_writes(answer.writes)) == ("kept", "maybe_calculate", set())
 
 
 @pytest.mark.parametrize("origin", ["deterministic", "llm", "llm_error"])

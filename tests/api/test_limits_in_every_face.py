@@ -10,7 +10,7 @@ import pytest
 import replan
 from actors.acquisition.prepare import AcquisitionInput
 from actors.planning.prepare import RunOptions
-from actors.run.limits import LIMITS, checked_limits, duration_text, flag, seconds_of
+from actors.run.limits import LIMITS, check_limits, duration_text, flag, seconds_of
 from replan.cli.app import app
 from replan.mcp.server import offered_tools
 from replan.runs.acquiring import prepare_to_acquire
@@ -196,5 +196,5 @@ def test_a_length_of_time_is_a_number_of_seconds_or_a_text_with_its_unit():
 )
 def test_a_limit_that_is_not_valid_is_refused_by_its_name(limits, place):
     with pytest.raises(replan.UsageProblem) as caught:
-        checked_limits(limits)
+        check_limits(limits)
     assert caught.value.place == place

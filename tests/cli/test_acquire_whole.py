@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.quantities.quantity import rounded
+from actors.quantities.quantity import format_rounded
 
 DATA = Path(__file__).parent / "data" / "van_fleet"
 GOAL = "Cost of an electric delivery van fleet in Hamburg"
@@ -128,7 +128,7 @@ def test_people_see_numbers_that_are_rounded_and_programs_see_all_digits(replan,
     result = acquired(replan, tmp_path, *REST)
     [exact] = [step["value"] for step in result["calculation"]["steps"] if step["name"] == "per_km"]
     shown = replan("show", result["run_id"]).stdout
-    assert f"{rounded(exact)} (" in shown
+    assert f"{format_rounded(exact)} (" in shown
     assert str(exact) not in shown
 
 

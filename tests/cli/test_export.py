@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from actors.plans.plan_text import escaped, plan_checklist, plan_markdown
+from actors.plans.plan_text import escape_markdown, plan_checklist, plan_markdown
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, LOST, PLAN, RECON, STRATEGY, distinct
 from tests.cli.test_bad_input import assert_refused
@@ -105,8 +105,8 @@ def test_what_cannot_be_written_is_refused(replan, planned, problem, scripted, t
 
 def test_texts_of_models_are_shown_as_they_are():
     """No heading, no list, no HTML, no link, and no mention of a person can come from a plan."""
-    assert escaped("# <b>_x_</b> [a](b)\n\x1b[31m") == "\\# \\<b\\>\\_x\\_\\</b\\> \\[a\\](b)"
-    assert escaped("1. first") == "1\\. first"
+    assert escape_markdown("# <b>_x_</b> [a](b)\n\x1b[31m") == "\\# \\<b\\>\\_x\\_\\</b\\> \\[a\\](b)"
+    assert escape_markdown("1. first") == "1\\. first"
     steps = [{**PLAN["steps"][0], "name": "Ask @octocat `now`", "on_failure": "escalate", "failure_effects": []}]
     plan = {**PLAN, "goal_state": ["known"], "steps": steps}
     assert "- [ ] Ask @<!-- -->octocat \\`now\\` (checked" in plan_checklist(plan)

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 from pydantic import ValidationError
 
 from actors.config.model_spec import parse_model_spec
-from actors.files.retired import RETIRED, Written, retired
+from actors.files.retired import RETIRED, Written, describe_retired
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import parse_document
@@ -30,12 +30,12 @@ def is_known(path: str) -> bool:
 
 @pytest.mark.parametrize("name", [name for name in gone("command") if not is_known(name)])
 def test_a_retired_command_is_refused_with_what_does_its_job(name):
-    assert retired(name, "command") in last_line(*name.split())
+    assert describe_retired(name, "command") in last_line(*name.split())
 
 
 def test_a_retired_option_is_refused_with_what_does_its_job():
     for written in gone("option"):
-        assert retired(written, "option") in last_line(*written.split(), "1")
+        assert describe_retired(written, "option") in last_line(*written.split(), "1")
 
 
 def test_an_option_is_looked_up_with_the_names_of_its_command(monkeypatch):
@@ -48,7 +48,7 @@ def test_a_retired_model_is_refused_with_what_does_its_job():
     for name in gone("model"):
         with pytest.raises(UsageProblem) as refused:
             parse_model_spec(name)
-        assert refused.value.hint == retired(name, "model")
+        assert refused.value.hint == describe_retired(name, "model")
 
 
 @pytest.mark.parametrize("name", gone("key"))
@@ -58,7 +58,7 @@ def test_a_retired_key_of_a_file_is_refused_with_what_does_its_job(name):
         UserConfig.model_validate(document.value)
     problem = usage_problem(refused.value, document)
     assert problem.place == f"config.yaml:2 host.{name}"
-    assert problem.hint == retired(name, "key")
+    assert problem.hint == describe_retired(name, "key")
 
 
 def test_a_retired_word_is_gone_only_where_it_was_written(monkeypatch):
@@ -70,4 +70,4 @@ def test_a_retired_word_is_gone_only_where_it_was_written(monkeypatch):
 
 
 def test_explain_says_of_a_retired_extra_that_it_is_gone():
-    assert retired("attest") in last_line("explain", "attest")
+    assert describe_retired("attest") in last_line("explain", "attest")

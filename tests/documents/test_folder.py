@@ -169,7 +169,7 @@ def test_the_order_of_results_is_the_same_every_time_and_one_document_does_not_f
         (tmp_path / name).write_text("\n\n".join(f"charger market {'x ' * 500}" for _ in range(8)))
     names = found(tmp_path, "charger market", 9)
     assert sorted(names) == ["a.txt"] * 3 + ["b.txt"] * 3 + ["c.txt"] * 3
-    open_index.__globals__["_built"].cache_clear()
+    open_index.__globals__["_build_index"].cache_clear()
     assert found(tmp_path, "charger market", 9) == names
 
 

@@ -198,6 +198,6 @@ def test_a_changed_file_is_read_anew_and_an_unchanged_one_is_not(tmp_path, monke
         raise AssertionError("read again")
 
     with monkeypatch.context() as patched:
-        patched.setattr("actors.documents.extract_process._run", never)
+        patched.setattr("actors.documents.extract_process._run_process", never)
         assert open_index(tmp_path).documents == first.documents + 1
     assert "43" in read(tmp_path, "a.docx", as_docx(["The fleet has 43 vans, not less."])).passages[0].text

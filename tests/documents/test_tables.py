@@ -4,7 +4,7 @@ import pytest
 
 from actors.documents.html_text import html_lines
 from actors.documents.tables import markdown_lines, table_lines
-from actors.quantities.quoted import Found, Source, quoted_value
+from actors.quantities.quoted import Found, Source, find_quoted_value
 from actors.quantities.units import UnitTable
 
 CSV = table_lines
@@ -18,7 +18,7 @@ def markdown(text):
 def read(lines, value, wanted):
     text = "\n".join(line for _, line in lines)
     start = text.rindex(value)
-    found = quoted_value(Source(text, "point", "en"), [(start, start + len(value))], value, wanted,
+    found = find_quoted_value(Source(text, "point", "en"), [(start, start + len(value))], value, wanted,
                          wanted=wanted, table=UnitTable({"shop": ""}), declared={"shop": ""})  # fmt: skip
     return found.quantity.low if isinstance(found, Found) else found.message
 

@@ -4,15 +4,15 @@ import pytest
 
 from actors.execution.attempts import (
     after_tool,
-    failed,
+    fail_phase,
     next_attempt,
-    opened,
-    passed,
+    open_phase,
+    pass_phase,
     person_use,
     phases_of,
     tool_use,
 )
-from actors.execution.faults import assumption_broken, cut, dead_end, invariant_broken, unknown
+from actors.execution.faults import assumption_broken, dead_end, file_cut, invariant_broken, unknown
 from actors.execution.state import Attempt, AttemptPhase
 from actors.run.tools import ToolFinished, ToolOutcome
 from tests.execution.stage import Stage, person, plan, step, tool, toolset, writer
@@ -209,11 +209,15 @@ def test_an_attempt_after_one_whose_check_could_not_run_begins_with_the_check():
 
 def test_the_phases_of_an_attempt_pass_one_after_another():
     first = attempt(AttemptPhase.ACT, AttemptPhase.CHECK, open=True, tries=3)
-    second = passed(first)
+    second = pass_phase(first)
     assert (second.phase, second.open, second.tries, second.result) == (AttemptPhase.CHECK, False, 0, "")
-    assert (passed(second).phase, passed(second).result) == (None, "passed")
-    assert (failed(first).result, failed(first).open, failed(first).phase) == ("failed", False, AttemptPhase.ACT)
-    assert (opened(attempt()).begun, opened(attempt()).open, opened(attempt()).tries) == (True, True, 0)
+    assert (pass_phase(second).phase, pass_phase(second).result) == (None, "passed")
+    assert (fail_phase(first).result, fail_phase(first).open, fail_phase(first).phase) == (
+        "failed",
+        False,
+        AttemptPhase.ACT,
+    )
+    assert (open_phase(attempt()).begun, open_phase(attempt()).open, open_phase(attempt()).tries) == (True, True, 0)
 
 
 def test_findings_of_the_plan_name_their_place():
@@ -223,4 +227,7 @@ def test_findings_of_the_plan_name_their_place():
     assert many.message == f"no step is ready, and the goal lacks {', '.join(f't{n:02}' for n in range(10))}"
     assert len(many.tokens) == 12
     assert unknown(attempt(), "", "cut").message == "the tool may have done its work: cut"
-    assert (cut(attempt(), "content_filter").code, cut(attempt(), "length").code) == ("reply.filtered", "reply.cut")
+    assert (file_cut(attempt(), "content_filter").code, file_cut(attempt(), "length").code) == (
+        "reply.filtered",
+        "reply.cut",
+    )

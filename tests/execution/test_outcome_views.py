@@ -4,7 +4,7 @@ import pytest
 
 from actors.execution.outline import outline_lines, outline_of
 from actors.execution.replan_rules import given_facts
-from actors.execution.result import outcomes_in, result_of, shown_steps
+from actors.execution.result import outcomes_in, result_of, step_views
 from actors.execution.result_lines import checklist_of, step_lines
 from actors.execution.views import VIEWS
 from actors.plans.reader import read_plan
@@ -59,7 +59,7 @@ def test_a_step_that_no_outcome_leads_to_but_a_failure_stays_behind_the_others()
 def test_the_outcome_of_a_step_is_shown_in_the_checklist_and_in_the_graph():
     played = stage()
     played.tool("do_look", output="red\nowner: ann")
-    shown = {each.step: each for each in shown_steps(played.state)}
+    shown = {each.step: each for each in step_views(played.state)}
     assert (shown["look"].outcome, shown["look"].to_json()["outcome"]) == ("red", "red")
     assert "outcome" not in shown["paint"].to_json()
     assert "(red, " in next(iter(step_lines(shown["look"]))).plain

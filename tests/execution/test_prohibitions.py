@@ -6,7 +6,7 @@ import pytest
 
 from actors.execution.forbidden import forbidden_uses
 from actors.execution.replan_rules import given_facts, guard_of, prove
-from actors.execution.result import result_of, shown_goals, shown_steps
+from actors.execution.result import goal_views, result_of, step_views
 from actors.plans.reader import read_draft
 from actors.run.machine import MODEL
 from actors.run.result import RunView
@@ -299,7 +299,7 @@ def test_goals_of_earlier_revisions_are_shown_after_a_full_replan_with_what_beca
     stage.post(kind="requirement", text="A table will do.")
     stage.planned(plan(step("c", "x", "z"), initial="start x", goal="z") | {"goal": "a table exists"})
     stage.proved()
-    shown = {goal.text: goal.status for goal in shown_goals(stage.state)}
+    shown = {goal.text: goal.status for goal in goal_views(stage.state)}
     assert shown == {"a table exists": "pending", "data exists": "achieved", "report exists": "dropped"}
 
 
@@ -309,7 +309,7 @@ def test_the_text_of_the_goal_survives_a_partial_replan():
     broken(stage)
     stage.planned(plan(step("c", "start", "goal", generator="other"), initial="safe start") | {"goal": "b"})
     stage.proved()
-    assert [goal.text for goal in shown_goals(stage.state)] == ["the file out.txt exists"]
+    assert [goal.text for goal in goal_views(stage.state)] == ["the file out.txt exists"]
 
 
 def test_the_back_off_doubles_between_the_visits_of_a_step():
@@ -326,7 +326,7 @@ def test_the_story_lists_steps_in_the_order_in_which_they_ended():
     stage = Stage(value)
     stage.run_step("b")
     stage.run_step("c")
-    assert [shown.step for shown in shown_steps(stage.state)] == ["b", "c", "a"]
+    assert [shown.step for shown in step_views(stage.state)] == ["b", "c", "a"]
 
 
 def test_the_prompt_of_a_model_shows_its_last_five_rejections_and_not_only_the_last():

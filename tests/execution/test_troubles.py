@@ -164,7 +164,7 @@ def test_the_findings_of_an_execution_carry_the_tags_of_their_kinds():
     assert [finding.tags for finding in changed_paths(kept.requirements, ["db/1.sql"], "a")] == [
         ("requirement_violation",)
     ]
-    assert faults.reported(attempt).tags == ()
+    assert faults.failure_reported(attempt).tags == ()
 
 
 def test_what_cannot_be_written_can_be_stored_all_the_same():

@@ -234,7 +234,7 @@ def test_a_recon_in_which_nothing_is_real_is_rejected_once_in_a_run(invented):
     assert again.passed
     assert "it is left out" in again.findings[0].message
     artifact = Artifact(artifact_id="a", step="g", content=json.dumps(value))
-    assert recon.normalised(artifact, again.findings).value.value == nothing
+    assert recon.normalise_artifact(artifact, again.findings).value.value == nothing
 
 
 def test_later_steps_see_no_invented_name():
@@ -244,10 +244,10 @@ def test_later_steps_see_no_invented_name():
         "stack_traces": ["in short, a mess"],
     }
     artifact = Artifact(artifact_id="a", step="g", content=json.dumps(value))
-    seen = recon.normalised(artifact, judge("recon", value).findings)
+    seen = recon.normalise_artifact(artifact, judge("recon", value).findings)
     assert seen.value.value == {**value, "mentioned_files": ["src/parser.py"]}
     good = Artifact(artifact_id="a", step="g", content=json.dumps(GOOD["recon"]))
-    assert recon.normalised(good, ()) is good
+    assert recon.normalise_artifact(good, ()) is good
 
 
 def test_a_recon_without_a_list_of_requirements_lacks_a_field():
@@ -267,7 +267,7 @@ def test_requirements_are_quoted_and_get_their_ids_from_the_quote():
         (Code.NOT_IN_TEXT, "requirements[0]", "warning"),
     ]
     artifact = Artifact(artifact_id="a", step="g", content=json.dumps(value))
-    shown = recon.normalised(artifact, verdict.findings).value.value["requirements"]
+    shown = recon.normalise_artifact(artifact, verdict.findings).value.value["requirements"]
     assert shown == [{**real, "id": requirement_id("Parser.run()")}]
     assert requirement_id("Parser.run()") == requirement_id("\n Parser.run() ")
 
@@ -279,7 +279,7 @@ def test_steps_and_goals_that_name_requirements_by_their_authors_ids_get_the_mad
     ]
     plan = {"requirements": goals, "steps": [{"step_id": "a", "satisfies": ["mine", "other"]}, {"step_id": "b"}, "c"]}
     artifact = Artifact(artifact_id="a", step="g", content=json.dumps(plan))
-    seen = recon.normalised(artifact, ()).value.value
+    seen = recon.normalise_artifact(artifact, ()).value.value
     made = requirement_id("Parser.run()")
     assert seen["steps"] == [{"step_id": "a", "satisfies": [made, "other"]}, {"step_id": "b"}, "c"]
     assert [goal.get("depends_on") for goal in seen["requirements"]] == [None, [made]]

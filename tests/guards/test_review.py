@@ -4,8 +4,8 @@ import pytest
 
 from actors.config.action_pair import Composite
 from actors.guards import review
-from actors.guards.composite import combined
-from actors.guards.review import NAME, combined_verdict, includes_review, is_needed, is_open, verdict_of
+from actors.guards.composite import combine_verdicts
+from actors.guards.review import NAME, combine_with_review, includes_review, is_needed, is_open, verdict_of
 from actors.values.findings import Verdict
 from runtime.core.errors import UsageProblem
 
@@ -22,7 +22,7 @@ def part(name="a", *, passed=True, fatal=False):
 def judged(guard, *passes, fatal=False):
     """Return the verdict of the members that are no person."""
     parts = [part(name, passed=passed, fatal=fatal) for name, passed in zip("abcd", passes, strict=False)]
-    return combined(guard.kind, parts, len(guard.members))
+    return combine_verdicts(guard.kind, parts, len(guard.members))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_person_is_asked_where_their_verdict_can_change_the_result(guard, verd
 def test_a_review_is_open_until_the_verdict_has_the_persons_part():
     passed = judged(ALL, True, True)
     assert is_open(ALL, passed) is True
-    assert is_open(ALL, combined_verdict(ALL, passed, verdict_of("approve"))) is False
+    assert is_open(ALL, combine_with_review(ALL, passed, verdict_of("approve"))) is False
     assert is_open(NAME, verdict_of("approve")) is False
     assert is_open(OTHERS, judged(OTHERS, True, True)) is False
     assert is_open(ALL, judged(ALL, True, False)) is False
@@ -70,12 +70,12 @@ def test_an_answer_approves_or_is_the_reason_of_a_rejection():
 
 def test_the_persons_verdict_is_combined_with_those_of_the_others():
     person = verdict_of("no")
-    assert combined_verdict(NAME, part(), person) == person
-    assert combined_verdict(ALL, None, person) == person
-    whole = combined_verdict(ALL, judged(ALL, True, True), person)
+    assert combine_with_review(NAME, part(), person) == person
+    assert combine_with_review(ALL, None, person) == person
+    whole = combine_with_review(ALL, judged(ALL, True, True), person)
     assert (whole.passed, whole.guard, len(whole.parts)) == (False, NAME, 3)
-    assert combined_verdict(MOST, judged(MOST, True, False), verdict_of("approve")).passed
-    assert not combined_verdict(MOST, judged(MOST, True, False), person).passed
+    assert combine_with_review(MOST, judged(MOST, True, False), verdict_of("approve")).passed
+    assert not combine_with_review(MOST, judged(MOST, True, False), person).passed
 
 
 def test_the_guard_rejects_without_a_person_and_has_no_settings():

@@ -2,9 +2,9 @@
 
 import re
 
-from actors.planning.prompt_context import rendered
+from actors.planning.prompt_context import render_prompt
 from actors.search.progress import Phase
-from actors.values.answers import TEXT, expected_answer
+from actors.values.answers import TEXT, describe_expected
 from actors.values.findings import Code
 
 SHOWN = ("[requirements]", "[given]", "[clarifications]", "[notes]", "[escalations]", "[retries]")
@@ -93,7 +93,7 @@ class Transcript:
 
     def _clarification_requested(self, event):
         kind = "review   " if event.review else "question "
-        wanted = "" if event.answer_schema == TEXT or event.review else f", {expected_answer(event.answer_schema)}"
+        wanted = "" if event.answer_schema == TEXT or event.review else f", {describe_expected(event.answer_schema)}"
         blocks = " ".join(event.blocks)
         return f"{kind} {event.question_id} about {event.step}: {event.whole!r}{wanted}, blocks {blocks}"
 
@@ -171,7 +171,7 @@ class Transcript:
     def prompt(self, state, step):
         """Yield the lines of the step's next prompt that stand under the headings in `SHOWN`, without delimiters."""
         shown = False
-        for line in rendered(state, state.latest, step).user.splitlines():
+        for line in render_prompt(state, state.latest, step).user.splitlines():
             shown = (shown or line in SHOWN) and line not in ("[specification]", "[dependencies]", "[task]")
             text = DELIMITER.sub("", line)
             if shown and text:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.values.model_settings import KEY, OWN, ModelSettings, checked_settings, words_of
+from actors.values.model_settings import KEY, OWN, ModelSettings, check_settings, words_of
 from runtime.core.errors import UsageProblem
 from runtime.models.openai_client import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
@@ -99,7 +99,7 @@ def deep(levels):
 )
 def test_a_wrong_setting_is_one_line_with_its_name(value, message):
     with pytest.raises(UsageProblem) as told:
-        checked_settings(value)
+        check_settings(value)
     assert str(told.value).startswith(message), str(told.value)
     assert "\n" not in str(told.value)
 
@@ -114,7 +114,7 @@ def test_a_wrong_setting_is_one_line_with_its_name(value, message):
 )
 def test_fields_that_the_client_sets_or_that_change_the_price_are_refused(name):
     with pytest.raises(UsageProblem, match=f"'{name}' is set by the client, or changes what a call costs"):
-        checked_settings({"extra_body": {name: 2}})
+        check_settings({"extra_body": {name: 2}})
 
 
 @pytest.mark.parametrize(
@@ -134,19 +134,19 @@ def test_fields_that_the_client_sets_or_that_change_the_price_are_refused(name):
 )
 def test_headers_with_the_name_of_a_secret_are_refused_since_runs_store_them(name):
     with pytest.raises(UsageProblem, match=r"holds a secret, and settings are stored|is set by the client itself"):
-        checked_settings({"extra_headers": {name: "abc"}})
+        check_settings({"extra_headers": {name: "abc"}})
 
 
 @pytest.mark.parametrize("value", ["Bearer abcdef", "basic YTpi", "sk-proj-123456"])
 def test_headers_with_the_form_of_a_secret_are_refused(value):
     with pytest.raises(UsageProblem, match="holds a secret"):
-        checked_settings({"extra_headers": {"X-Title": value}})
+        check_settings({"extra_headers": {"X-Title": value}})
 
 
 @pytest.mark.parametrize("name", ["Host", "content-length", "Accept-Encoding", "X-Client-Request-Id", "X-Stainless-OS"])
 def test_headers_that_the_client_sets_are_refused(name):
     with pytest.raises(UsageProblem, match="is set by the client itself"):
-        checked_settings({"extra_headers": {name: "abc"}})
+        check_settings({"extra_headers": {name: "abc"}})
 
 
 @pytest.mark.parametrize(
@@ -160,25 +160,25 @@ def test_headers_that_the_client_sets_are_refused(name):
 )
 def test_extra_fields_with_the_name_or_the_form_of_a_secret_are_refused_at_any_depth(fields):
     with pytest.raises(UsageProblem, match="holds a secret, and settings are stored"):
-        checked_settings({"extra_body": fields})
+        check_settings({"extra_body": fields})
 
 
 def test_fields_that_count_tokens_are_no_secrets():
     fields = {"min_tokens": 5, "stop_token_ids": [1], "skip_special_tokens": False, "thinking": {"budget_tokens": 900}}
-    assert checked_settings({"extra_body": fields}) == {"extra_body": fields}
+    assert check_settings({"extra_body": fields}) == {"extra_body": fields}
 
 
 def test_words_of_options_are_json_or_else_text():
     words = ["temperature=0.2", "reasoning_effort=low", 'stop=["a=b", "c"]', "seed=null", 'extra_body={"top_k": 4}']
-    assert checked_settings(words) == {
+    assert check_settings(words) == {
         "temperature": 0.2,
         "reasoning_effort": "low",
         "stop": ["a=b", "c"],
         "seed": None,
         "extra_body": {"top_k": 4},
     }
-    assert checked_settings("stop=END") == {"stop": ["END"]}
-    assert checked_settings(()) == {}
+    assert check_settings("stop=END") == {"stop": ["END"]}
+    assert check_settings(()) == {}
     assert words_of("temperature=0.2 'stop=the end'") == ["temperature=0.2", "stop=the end"]
     with pytest.raises(UsageProblem, match=f"{KEY}: a quote has no end"):
         words_of("stop='the end")
@@ -187,7 +187,7 @@ def test_words_of_options_are_json_or_else_text():
 def read(value):
     """Return the change that a value is, and why it is none."""
     try:
-        return checked_settings(value), None
+        return check_settings(value), None
     except UsageProblem as problem:
         return None, problem
 
@@ -206,7 +206,7 @@ def test_whatever_is_given_becomes_a_change_that_stays_the_same_or_one_line(valu
     if problem is not None:
         assert (problem.place, "\n" in str(problem)) == (KEY, False)
         return
-    assert checked_settings(json.loads(json.dumps(patch))) == patch
+    assert check_settings(json.loads(json.dumps(patch))) == patch
     settings = ModelSettings().patched(patch)
     assert ModelSettings.model_validate_json(settings.model_dump_json()) == settings
     json.dumps(settings.body)
@@ -214,7 +214,7 @@ def test_whatever_is_given_becomes_a_change_that_stays_the_same_or_one_line(valu
 
 def test_a_change_keeps_the_others_takes_away_and_adds_extra_fields():
     before = ModelSettings(temperature=1.0, seed=3, extra_body={"a": 1, "b": 2})
-    patch = checked_settings({"temperature": None, "verbosity": "low", "extra_body": {"b": 3}})
+    patch = check_settings({"temperature": None, "verbosity": "low", "extra_body": {"b": 3}})
     assert before.patched(patch) == ModelSettings(seed=3, verbosity="low", extra_body={"a": 1, "b": 3})
     assert before.patched({"extra_body": None}) == ModelSettings(temperature=1.0, seed=3)
     assert ModelSettings(seed=4).over(before).seed == 4

@@ -19,7 +19,7 @@ from actors.guards.pddl_judgement import judge_actions
 from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain import PlanAction
 from actors.pddl.domain_reader import read_domain, read_problem
-from actors.pddl.grounding import grounded
+from actors.pddl.grounding import ground_action
 from runtime.core.errors import UsageProblem
 from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, TWO
 
@@ -142,7 +142,7 @@ def walk(domain, problem, chance, length):
         if not all(choices):
             continue
         action = PlanAction(schema.name, tuple(map(chance.choice, choices)))
-        ground = grounded(action, domain)
+        ground = ground_action(action, domain)
         runs = ground.applicable_in(state)
         if runs and len(actions) < length:
             actions.append(action)

@@ -13,7 +13,7 @@ from actors.values.answers import (
     InvalidAnswer,
     answer_form,
     choice,
-    expected_answer,
+    describe_expected,
     is_answer_schema,
     normal_answer,
 )
@@ -82,7 +82,7 @@ def test_fitting_an_answer_again_changes_nothing(schema, text):
 
 def test_each_kind_of_question_is_told_apart_and_says_what_it_wants():
     assert [answer_form(schema) for schema in ALL.values()] == ["text", "choice", "yes_no", "number", "json", "text"]
-    assert all(expected_answer(schema) for schema in ALL.values())
+    assert all(describe_expected(schema) for schema in ALL.values())
 
 
 @pytest.mark.parametrize(

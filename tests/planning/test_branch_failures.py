@@ -10,7 +10,7 @@ def test_a_failure_of_an_earlier_round_or_without_a_verdict_is_not_remembered():
     state = world.run()
     decision = next(event.decision for event in world.events if event.kind == "decided")
     node = state.nodes[decision.node]
-    [past] = evolve._remembered(state, state.latest, node, decision)
+    [past] = evolve._remember_failure(state, state.latest, node, decision)
     assert past.step == "g_plan"
-    assert evolve._remembered(state, state.latest, changed(node, verdict=None), decision) == ()
-    assert evolve._remembered(state, state.latest, changed(node, round=state.round + 1), decision) == ()
+    assert evolve._remember_failure(state, state.latest, changed(node, verdict=None), decision) == ()
+    assert evolve._remember_failure(state, state.latest, changed(node, round=state.round + 1), decision) == ()

@@ -3,7 +3,7 @@
 import pytest
 
 from actors.planning.result_lines import advice_for
-from actors.run.calls import cut_verdict
+from actors.run.calls import reject_cut_artifact
 from actors.values.artifacts import Artifact
 from actors.values.findings import Code, Finding
 from runtime.models.replies import is_whole
@@ -44,14 +44,14 @@ def test_a_reply_that_may_be_a_part_is_cut(text):
     for reason, code in (("length", Code.CUT), ("content_filter", Code.FILTERED)):
         artifact = Artifact("a", "s", text, finish_reason=reason)
         assert artifact.ended_early
-        verdict = cut_verdict(artifact, "plan_medium", 4096)
+        verdict = reject_cut_artifact(artifact, "plan_medium", 4096)
         assert [finding.code for finding in verdict.errors] == [code]
         assert (verdict.guard, verdict.passed, verdict.fatal) == ("plan_medium", False, False)
     assert not Artifact("a", "s", text).ended_early
 
 
 def test_the_limit_is_named_and_brevity_is_asked_for():
-    (finding,) = cut_verdict(Artifact("a", "s", "{", finish_reason="length"), "g", 4096).findings
+    (finding,) = reject_cut_artifact(Artifact("a", "s", "{", finish_reason="length"), "g", 4096).findings
     assert "limit of 4,096 tokens" in finding.message
     assert "shorter" in finding.message
 

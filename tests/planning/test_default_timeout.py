@@ -4,7 +4,7 @@ import pytest
 
 from actors.planning.events import RunStarted
 from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
-from actors.planning.workflow_drift import edited
+from actors.planning.workflow_drift import describe_edits
 from actors.run.kind import Setup
 from actors.run.settings import change_of
 from replan.runs.prepare import call_seconds_of, setup_for
@@ -101,7 +101,7 @@ def test_the_default_of_the_server_is_no_edit_of_the_workflow():
         source=prepared.source,
         given=prepared.given,
     )
-    assert edited(started, pinned, registry(), data_root()) == ""
+    assert describe_edits(started, pinned, registry(), data_root()) == ""
 
 
 def test_without_a_server_it_is_the_usual_one():

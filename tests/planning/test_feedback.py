@@ -12,7 +12,7 @@ from actors.planning.prompt_context import (
     context_for,
     escalation_feedback,
     escalations,
-    rendered,
+    render_prompt,
     retry_feedback,
 )
 from actors.values.artifacts import Context
@@ -63,7 +63,7 @@ def test_escalations_come_before_retries_and_both_after_the_task():
 
     world.judge = judge
     state = until(world, "a/v2.a2")
-    prompt = rendered(state, state.latest, "a").user
+    prompt = render_prompt(state, state.latest, "a").user
     texts = ("[task]", "[escalations]", "plan.goal_unreachable", "[retries]", "field.type is wrong")
     places = [prompt.index(text) for text in texts]
     assert places == sorted(places)
@@ -75,7 +75,7 @@ def test_attempts_of_a_visit_begin_with_the_same_prompt_up_to_common():
     for attempt in (1, 2, 3, 4):
         world = World(pinning, judge=failing("field.type", "field.missing", "reply.not_json", step="b"))
         state = until(world, f"b/v1.a{attempt}")
-        prompts.append(rendered(state, state.latest, "b"))
+        prompts.append(render_prompt(state, state.latest, "b"))
     first, *later = prompts
     assert first.common == len(first.user)
     assert [(each.system, each.common, each.user[: each.common]) for each in later] == [
@@ -137,7 +137,7 @@ def test_a_rejection_that_was_answered_stands_with_its_answer_and_nowhere_else()
     context = context_for(world.state, world.state.latest, "a")
     assert [(one.node, one.answer) for one in context.clarifications] == [("a/v1.a1", "Yes.")]
     assert not context.retry
-    assert rendered(world.state, world.state.latest, "a").user.count("requirements.missing is wrong") == 1
+    assert render_prompt(world.state, world.state.latest, "a").user.count("requirements.missing is wrong") == 1
 
 
 def test_a_step_is_not_told_of_what_steps_above_it_did_wrong():

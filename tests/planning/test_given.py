@@ -12,11 +12,11 @@ from actors.planning.children import artifact_of, child_of
 from actors.planning.kind import CODEC
 from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan, replan_brief
-from actors.plans.mending import with_given
+from actors.plans.mending import set_given_facts
 from actors.run.kind import Setup
-from actors.simulated.plans import simulated_plan
+from actors.simulated.plans import simulate_plan
 from actors.simulated.profile import Defect
-from actors.templates.plan import from_given_state
+from actors.templates.plan import plan_from_given_state
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding
 from actors.values.given import Given, GivenAnswer, ReadableResult
@@ -79,14 +79,14 @@ def test_artifacts_of_other_roles_are_left_as_they_are():
 
 @pytest.mark.parametrize("plan", [7, "plan", None, [], {"initial_state": ["x"]}, {"steps": "none", "goal_state": 3}])
 def test_a_value_without_a_list_of_steps_is_left_to_the_guard(plan):
-    assert with_given(plan, FACTS) == (plan, ())
+    assert set_given_facts(plan, FACTS) == (plan, ())
 
 
 def test_the_order_of_tokens_and_requirements_is_no_difference():
     given = Given(initial_state=("a", "b"), requirements=({"quote": "x"}, {"quote": "y"}))
     plan = {"initial_state": ["b", "a"], "requirements": [{"quote": "y"}, {"quote": "x"}], "steps": []}
-    assert with_given(plan, given) == (plan, ())
-    assert with_given(plan | {"initial_state": ["b", "b"]}, given)[1] == ("initial_state",)
+    assert set_given_facts(plan, given) == (plan, ())
+    assert set_given_facts(plan | {"initial_state": ["b", "b"]}, given)[1] == ("initial_state",)
 
 
 def test_a_run_without_given_facts_is_stored_as_before():
@@ -152,13 +152,13 @@ def chain(*steps):
 def test_a_template_leaves_out_what_is_done_and_keep_what_a_failure_goes_back_to():
     plan = chain("a", "b", "c", "d")
     plan["steps"][3]["on_failure"] = "b"
-    kept = from_given_state(plan, {"initial_state": ["s0", "s1", "s2", "s3"], "goal_state": ["s4"]})
+    kept = plan_from_given_state(plan, {"initial_state": ["s0", "s1", "s2", "s3"], "goal_state": ["s4"]})
     assert {step["step_id"]: step["dependencies"] for step in kept["steps"]} == {"b": [], "c": ["b"], "d": ["c"]}
     assert kept["initial_state"] == ["s0", "s1", "s2", "s3"]
 
 
 def test_a_template_never_leaves_out_every_step():
-    kept = from_given_state(chain("a", "b"), {"initial_state": ["s0", "s1", "s2"], "goal_state": ["s2"]})
+    kept = plan_from_given_state(chain("a", "b"), {"initial_state": ["s0", "s1", "s2"], "goal_state": ["s2"]})
     assert [step["step_id"] for step in kept["steps"]] == ["b"]
 
 
@@ -179,7 +179,7 @@ class Prepared:
 def test_a_simulated_plan_leads_from_the_given_state_to_the_given_goal(defect):
     """A defect is still found, though what the plan says of its goal is replaced."""
     given = Given(initial_state=("here", "there"), goal_state=("end",))
-    plan, replaced = with_given(simulated_plan("g", defect, "clue", given=given.model_dump(mode="json")), given)
+    plan, replaced = set_given_facts(simulate_plan("g", defect, "clue", given=given.model_dump(mode="json")), given)
     assert set(replaced) <= {"goal_state"}
     artifact = Artifact("a", "plan", json.dumps(plan))
     assert BUILT_IN["plan_medium"]({})(artifact, Context(PROBLEM)).passed is (defect is None)

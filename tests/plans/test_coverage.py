@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.plans.coverage import GOALS_MAX, RequirementStanding, checked
+from actors.plans.coverage import GOALS_MAX, RequirementStanding, check_requirements
 from actors.plans.plan import plan_to_json
 from actors.plans.plan_text import plan_lines
 from actors.plans.reader import read_plan
@@ -73,7 +73,9 @@ def test_only_what_no_guard_can_check_is_not_checked():
 
 def not_checked(value):
     """Return the texts of the requirements that no guard can check."""
-    return [each.requirement.text for each in checked(value) if each.standing is RequirementStanding.NOT_CHECKED]
+    return [
+        each.requirement.text for each in check_requirements(value) if each.standing is RequirementStanding.NOT_CHECKED
+    ]
 
 
 def test_all_fields_of_a_requirement_survive_writing_and_reading():
@@ -145,5 +147,5 @@ def test_where_a_requirement_stands_that_is_no_goal(fields, steps, initial, stan
     item = {**requirement("words of the text", fields["kind"]), **fields}
     named = [{**each, "generator": f"do_{each['step_id']}"} for each in steps]
     value, _ = read_plan({**plan(*named, requirements=[item]), "initial_state": initial.split()})
-    [found] = checked(value)
+    [found] = check_requirements(value)
     assert (found.standing, found.steps) == (standing, where)

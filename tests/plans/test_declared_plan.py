@@ -8,7 +8,7 @@ import pytest
 from actors.guards import plan_expansive
 from actors.plans.declared_plan import plan_for
 from actors.plans.plan import NamedOutcome, Step, plan_to_json
-from actors.values.artifacts import Artifact, Context, indented_json
+from actors.values.artifacts import Artifact, Context, format_json
 from runtime.core.errors import UsageProblem
 
 
@@ -32,7 +32,7 @@ def step(name, needs="", makes="", ends="", **outcomes):
 def proof(plan):
     """Return the verdict of the strictest guard, which demands the goal in every trace without an escalation."""
     settings = {"assurance": "strong", "r_max": 10_000}
-    content = indented_json(plan_to_json(plan))
+    content = format_json(plan_to_json(plan))
     return plan_expansive.make(settings)(
         Artifact(artifact_id="p", step="plan", content=content), Context(specification="")
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.plans.mending import replaced_findings, unbound_findings, with_given
+from actors.plans.mending import findings_of_replaced_keys, set_given_facts, unbound_findings
 from actors.values.findings import Code
 from actors.values.given import Given
 
@@ -10,9 +10,11 @@ PLAN = {"plan_id": "p", "initial_state": ["a", "b"], "goal_state": ["g"], "steps
 
 
 def test_each_replaced_value_is_a_warning_that_names_its_key():
-    found = [(each.code, each.where, each.severity) for each in replaced_findings(("initial_state", "goal_state"))]
+    found = [
+        (each.code, each.where, each.severity) for each in findings_of_replaced_keys(("initial_state", "goal_state"))
+    ]
     assert found == [(Code.GIVEN_REPLACED, key, "warning") for key in ("initial_state", "goal_state")]
-    assert replaced_findings(()) == ()
+    assert findings_of_replaced_keys(()) == ()
 
 
 @pytest.mark.parametrize(
@@ -30,28 +32,28 @@ def test_each_replaced_value_is_a_warning_that_names_its_key():
     ],
 )
 def test_a_fact_replaces_what_a_plan_says_unless_it_says_the_same_in_another_order(written, fact, replaced):
-    made, keys = with_given({**PLAN, "initial_state": written}, Given(initial_state=fact))
+    made, keys = set_given_facts({**PLAN, "initial_state": written}, Given(initial_state=fact))
     assert keys == replaced
     assert sorted(made["initial_state"], key=str) == sorted(fact)
 
 
 def test_a_fact_that_the_author_left_out_is_filled_in_and_is_no_replacement():
     left_out = {key: value for key, value in PLAN.items() if key != "goal_state"}
-    made, keys = with_given(left_out, Given(goal_state=("g", "h")))
+    made, keys = set_given_facts(left_out, Given(goal_state=("g", "h")))
     assert (sorted(made["goal_state"]), keys) == (["g", "h"], ())
-    assert with_given(PLAN, Given()) == (PLAN, ())
+    assert set_given_facts(PLAN, Given()) == (PLAN, ())
 
 
 @pytest.mark.parametrize("value", [None, [], "text", {"steps": "none"}, {"initial_state": ["a"]}])
 def test_what_has_no_list_of_steps_is_returned_as_it_is(value):
-    assert with_given(value, Given(initial_state=("x",))) == (value, ())
+    assert set_given_facts(value, Given(initial_state=("x",))) == (value, ())
 
 
 def test_requirements_in_objects_are_the_same_in_any_order():
     first, second = ({"kind": "goal", "quote": quote, "text": quote, "tokens": ["g"]} for quote in ("one", "two"))
     given = Given(requirements=(first, second))
-    assert with_given({**PLAN, "requirements": [second, first]}, given)[1] == ()
-    assert with_given({**PLAN, "requirements": [first, first]}, given)[1] == ("requirements",)
+    assert set_given_facts({**PLAN, "requirements": [second, first]}, given)[1] == ()
+    assert set_given_facts({**PLAN, "requirements": [first, first]}, given)[1] == ("requirements",)
 
 
 def unbound(steps, **given):
@@ -75,8 +77,8 @@ def test_a_name_that_no_tool_implements_is_an_error_at_its_step():
 
 def test_where_no_tool_checks_anything_an_empty_guard_says_that_there_is_none():
     plan = {"steps": [{"step_id": "s", "guard": ""}, {"step_id": "t", "guard": "look"}, 7]}
-    made, keys = with_given(plan, Given(guards=()))
+    made, keys = set_given_facts(plan, Given(guards=()))
     assert (made["steps"], keys) == ([{"step_id": "s"}, {"step_id": "t", "guard": "look"}, 7], ())
-    assert with_given(plan, Given(guards=("look",))) == (plan, ())
-    assert with_given(plan, Given()) == (plan, ())
-    assert with_given(plan, Given(guards=(), step_guards=("s",))) == (plan, ())
+    assert set_given_facts(plan, Given(guards=("look",))) == (plan, ())
+    assert set_given_facts(plan, Given()) == (plan, ())
+    assert set_given_facts(plan, Given(guards=(), step_guards=("s",))) == (plan, ())

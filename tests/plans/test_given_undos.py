@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.guards.built_in import BUILT_IN
-from actors.plans.mending import with_given
+from actors.plans.mending import set_given_facts
 from actors.values.artifacts import Artifact, Context
 from actors.values.given import Given
 
@@ -50,27 +50,27 @@ PAY = step("pay", "book", "hotel", "pay", on_failure="undo")
 )
 def test_a_step_has_what_its_own_binding_or_its_generator_declares(changed, undo):
     hotel = {**step("hotel", "book", "start", "hotel"), **changed}
-    made, replaced = with_given(plan(hotel, PAY), GIVEN)
+    made, replaced = set_given_facts(plan(hotel, PAY), GIVEN)
     assert ([each.get("undo") for each in made["steps"]], replaced) == ([undo, "cancel"], ())
-    assert with_given(made, GIVEN)[0] == made
+    assert set_given_facts(made, GIVEN)[0] == made
 
 
 def test_a_plan_that_undoes_nothing_stays_as_it_is():
     told = plan(step("hotel", "book", "start", "hotel"))
-    assert with_given(told, GIVEN)[0] is told
+    assert set_given_facts(told, GIVEN)[0] is told
 
 
 @pytest.mark.parametrize("strange", [[], [3, None], [{"on_failure": "undo"}], [{"step_id": 3, "on_failure": "undo"}]])
 def test_what_is_no_step_is_left_to_the_guard(strange):
     told = {"steps": strange}
-    assert with_given(told, GIVEN)[0] is told
+    assert set_given_facts(told, GIVEN)[0] is told
 
 
 def test_the_proof_covers_a_plan_whose_undo_only_the_tools_know():
     told = plan(step("hotel", "book", "start", "hotel"), PAY)
     verdicts = [
         BUILT_IN["plan_expansive"]({})(Artifact("n", "plan", json.dumps(each)), Context("x"))
-        for each in (told, with_given(told, GIVEN)[0])
+        for each in (told, set_given_facts(told, GIVEN)[0])
     ]
     assert [each.passed for each in verdicts] == [False, True], verdicts
     assert {each.code for each in verdicts[0].findings} == {"plan.no_undo"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from actors.plans.mending import with_given
+from actors.plans.mending import set_given_facts
 from actors.plans.reader import read_plan
 from actors.plans.result_findings import unread_findings
 from actors.plans.schema import plan_schema
@@ -34,7 +34,7 @@ MISREAD, INCOMPLETE, WHOLE = SCRIPT["g_plan"]
 
 def errors(plan):
     """Return the codes of the errors about results and of the strongest guard, with their places."""
-    given = with_given(plan, GIVEN)[0]
+    given = set_given_facts(plan, GIVEN)[0]
     found = [*unread_findings(given, GIVEN), *judge("expansive", given).findings]
     return {(finding.code, finding.where) for finding in found if finding.severity == "error"}
 
@@ -46,7 +46,7 @@ def test_each_plan_fits_the_schema_for_models(plan):
 
 def test_the_last_plan_is_proved_and_its_tools_tell_all_that_it_expects():
     assert errors(WHOLE) == set()
-    assert TOOLS.unbound(read_plan(with_given(WHOLE, GIVEN)[0])[0]) == ()
+    assert TOOLS.unbound(read_plan(set_given_facts(WHOLE, GIVEN)[0])[0]) == ()
 
 
 def test_the_mistakes_of_the_others_are_found():

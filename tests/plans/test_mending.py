@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from actors.plans.mending import mended
+from actors.plans.mending import mend_plan
 from actors.plans.reader import read_plan
 from actors.values.findings import Code
 
@@ -21,7 +21,7 @@ def plan(*steps, **keys):
 
 def notes_of(value):
     """Return the mended plan and the messages about it."""
-    result, notes = mended(value)
+    result, notes = mend_plan(value)
     assert all((note.code, note.severity) == (Code.SET_BY_PROGRAM, "warning") for note in notes)
     return result, [note.message for note in notes]
 
@@ -43,7 +43,7 @@ def test_a_missing_total_is_the_sum_where_the_usual_one_is_too_small():
 @pytest.mark.parametrize("written", [10, 100])
 def test_a_total_that_leaves_attempts_for_going_back_is_the_authors(written):
     value = plan(STEP, total_retry_budget=written)
-    assert mended(value) == (value, ())
+    assert mend_plan(value) == (value, ())
 
 
 @pytest.mark.parametrize(("written", "budget"), [("3", 3), (2.0, 2), (0, 1), ("0", 1)])
@@ -57,7 +57,7 @@ def test_a_retry_budget_is_a_whole_number_of_at_least_one(written, budget):
 @pytest.mark.parametrize("written", [-1, 2.5, "many", True, [], 10**9, "9" * 5000])
 def test_a_number_that_the_program_cannot_know_is_left_to_the_author(written):
     value = plan({**STEP, "retry_budget": written}, total_retry_budget=8)
-    assert mended(value) == (value, ())
+    assert mend_plan(value) == (value, ())
 
 
 def test_a_step_that_stands_there_twice_is_kept_once():
@@ -89,7 +89,7 @@ STEPS = some.dictionaries(some.sampled_from([*STEP, "dependencies", "effects", "
 def test_mending_is_total_changes_nothing_twice_and_never_makes_a_readable_plan_unreadable(steps, total):
     value = plan(*steps, total_retry_budget=total)
     before = copy.deepcopy(value)
-    result, _ = mended(value)
+    result, _ = mend_plan(value)
     assert json.dumps(value) == json.dumps(before)
-    assert mended(result) == (result, ())
+    assert mend_plan(result) == (result, ())
     assert read_plan(value)[0] is None or read_plan(result)[0] is not None

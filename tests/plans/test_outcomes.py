@@ -3,7 +3,7 @@
 import jsonschema
 import pytest
 
-from actors.plans.mending import mended
+from actors.plans.mending import mend_plan
 from actors.plans.plan import plan_to_json
 from actors.plans.reader import read_plan
 from actors.plans.schema import plan_schema
@@ -182,6 +182,6 @@ def test_a_model_writes_outcomes_within_the_schema():
 
 
 def test_null_in_place_of_outcomes_is_left_out():
-    value, notes = mended(plan(steps=[{**CHECK, "outcomes": None}]))
+    value, notes = mend_plan(plan(steps=[{**CHECK, "outcomes": None}]))
     assert "outcomes" not in value["steps"][0]
     assert [note.where for note in notes] == ["steps[0].outcomes"]

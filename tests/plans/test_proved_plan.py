@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import replan
 from actors.plans.plan import Plan
 from actors.plans.plan_text import plan_markdown, plan_summary
-from actors.plans.proved_plan import proved_plan
+from actors.plans.proved_plan import read_proved_plan
 from tests.cli.samples import LOST, PLAN
 
 JSON = st.recursive(
@@ -21,45 +21,45 @@ KEYS = st.sampled_from(["plan_id", "goal", "steps", "initial_state", "goal_state
 
 def test_a_proved_plan_is_typed_and_keeps_its_json():
     extra = {**PLAN, "note": "kept"}
-    plan = proved_plan(extra)
+    plan = read_proved_plan(extra)
     assert isinstance(plan, Plan)
     assert [step.step_id for step in plan.steps] == ["find", "ask", "fix"]
     assert plan.goal_state == frozenset({"fixed"})
     assert plan.to_dict() == extra
-    assert plan == proved_plan(PLAN), "the typed fields are equal"
-    assert plan != proved_plan(LOST)
+    assert plan == read_proved_plan(PLAN), "the typed fields are equal"
+    assert plan != read_proved_plan(LOST)
 
 
 def test_what_a_run_says_of_a_plan_is_no_part_of_it():
-    said = proved_plan({**PLAN, "note": "kept"}, "Proved at level medium", ("in step fix: Mend it",))
-    assert said == proved_plan(PLAN)
+    said = read_proved_plan({**PLAN, "note": "kept"}, "Proved at level medium", ("in step fix: Mend it",))
+    assert said == read_proved_plan(PLAN)
     assert [text for text in ("kept", "Proved at", "in step fix") if text in repr(said)] == []
     assert said.to_markdown() == plan_markdown(PLAN, "Proved at level medium.", said.demands)
 
 
 def test_the_dictionary_of_a_plan_is_a_copy():
-    plan = proved_plan(PLAN)
+    plan = read_proved_plan(PLAN)
     plan.to_dict()["steps"].clear()
     assert len(plan.to_dict()["steps"]) == 3
 
 
 def test_a_plan_as_markdown_is_what_export_writes():
-    assert proved_plan(PLAN).to_markdown() == plan_markdown(PLAN)
-    assert "## 3. Fix it" in proved_plan(PLAN).to_markdown()
+    assert read_proved_plan(PLAN).to_markdown() == plan_markdown(PLAN)
+    assert "## 3. Fix it" in read_proved_plan(PLAN).to_markdown()
 
 
 @given(st.dictionaries(KEYS, JSON | st.lists(st.dictionaries(KEYS, JSON, max_size=3), max_size=3)))
 def test_any_object_that_a_guard_of_the_user_accepts_has_all_forms(value):
-    plan = proved_plan(value)
+    plan = read_proved_plan(value)
     assert plan.to_dict() == value
     with suppress(replan.UsageProblem):  # It is no plan, and says so.
         assert plan.to_markdown().startswith("# ")
 
 
 def test_a_typed_plan_can_be_checked():
-    assert replan.check(proved_plan(PLAN), level="expansive").passed
-    assert replan.check(Plan(**{name: getattr(proved_plan(PLAN), name) for name in Plan.__slots__})).passed
-    assert not replan.check(proved_plan(LOST)).passed
+    assert replan.check(read_proved_plan(PLAN), level="expansive").passed
+    assert replan.check(Plan(**{name: getattr(read_proved_plan(PLAN), name) for name in Plan.__slots__})).passed
+    assert not replan.check(read_proved_plan(LOST)).passed
 
 
 def test_people_read_the_steps_in_the_order_in_which_the_author_lists_them():

@@ -9,12 +9,12 @@ import pytest
 
 from actors.policy.belief import BeliefModel
 from actors.policy.belief_choice import Bounds, weigh
-from actors.policy.decision import decide, remembered
+from actors.policy.decision import decide, remember_failure
 from actors.policy.history import Came, Past
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Redo
-from actors.search.progress import Phase, Slot, cleared
+from actors.search.progress import Phase, Slot, cleared_steps
 from actors.values.answers import TEXT
 from actors.values.findings import Finding
 from tests.policy.situations import SEEDS, failure, progress, situation
@@ -116,10 +116,10 @@ def test_a_belief_is_the_exact_posterior_of_its_world_on_a_chain(seed):
         belief = made.rejected(belief, "plan", row, again=again)
         assert made.places(belief) == pytest.approx({k: v for k, v in exact.places().items() if k != "none"})
         target = chance.choice(steps)
-        expected = made.chance(made.odds(belief), cleared(CHAIN, (target,)), "plan")
+        expected = made.chance(made.odds(belief), cleared_steps(CHAIN, (target,)), "plan")
         exact.moved(target)
         assert expected == pytest.approx(exact.places()["none"])
-        belief = made.moved(belief, cleared(CHAIN, (target,)))
+        belief = made.moved(belief, cleared_steps(CHAIN, (target,)))
         assert made.places(belief) == pytest.approx({k: v for k, v in exact.places().items() if k != "none"})
 
 
@@ -128,7 +128,10 @@ def test_a_belief_is_the_same_whether_it_is_folded_or_kept():
     history, kept = (), model()
     for number in range(8):
         row = ("structure", "wrong_strategy")[number % 2]
-        history = (*history, Past("plan", frozenset({("code", row)}), row=row, redone=cleared(SEEDS, ("strategy",))))
+        history = (
+            *history,
+            Past("plan", frozenset({("code", row)}), row=row, redone=cleared_steps(SEEDS, ("strategy",))),
+        )
         assert kept.after(history) == model().after(history)
 
 
@@ -156,7 +159,7 @@ def after(*codes):
         failed = failure(code, where=f"s{place}")
         decision = decided(failed, history=tuple(pasts), questions_left=0, attempt=1)
         retry = decision.model_copy(update={"level": BacktrackLevel.LOCAL_RETRY, "targets": ("plan",)})
-        pasts.append(remembered(failed.verdict, retry, SEEDS, BELIEF))
+        pasts.append(remember_failure(failed.verdict, retry, SEEDS, BELIEF))
     return tuple(pasts)
 
 
@@ -317,7 +320,7 @@ def test_what_came_again_changes_the_belief_as_an_enumeration_says(target, same)
     made, steps = model(CHAIN), CHAIN.steps
     belief = made.rejected(made.after(()), "plan", "wrong_strategy", again=None)
     came = Came(same=(target,)) if same else Came(other=(target,))
-    belief = made.moved(belief, cleared(CHAIN, (target,)), came)
+    belief = made.moved(belief, cleared_steps(CHAIN, (target,)), came)
     expected = compared(steps, target, seen={target: same})
     found = made.places(belief)
     assert found == pytest.approx({step: share for step, share in expected.items() if step != "none"}, abs=0.02)
@@ -328,7 +331,7 @@ def test_a_step_that_came_again_is_less_likely_to_hold_the_mistake():
     """And one that brought something else is likelier to; without `agreement` neither says anything."""
     made = model()
     belief = made.rejected(made.after(()), "plan", "wrong_strategy", again=None)
-    redone = cleared(SEEDS, ("strategy",))
+    redone = cleared_steps(SEEDS, ("strategy",))
     silent, same, other = (
         made.moved(belief, redone, came) for came in (Came(), Came(same=("strategy",)), Came(other=("strategy",)))
     )
@@ -343,7 +346,7 @@ def test_a_step_that_came_again_is_less_likely_to_hold_the_mistake():
 
 def test_an_author_who_never_writes_the_same_again_is_recognised_and_one_who_does():
     """The comparisons of a run change the shares of the kinds of author; before the first one they are the table's."""
-    made, redone = model(), cleared(SEEDS, ("recon",))
+    made, redone = model(), cleared_steps(SEEDS, ("recon",))
     belief = made.after(())
     assert made.kinds(belief) == tuple(kind.share for kind in TABLE.agreement.kinds)
     for came, grows in (Came(same=("recon",)), 0), (Came(other=("recon",)), 1):
@@ -356,7 +359,7 @@ def test_an_author_who_never_writes_the_same_again_is_recognised_and_one_who_doe
 
 def test_a_move_that_is_compared_is_the_same_whether_it_is_folded_or_kept():
     """What a move brought is part of the next failure, so the history alone gives the same floats."""
-    came, redone = Came(same=("recon",), other=("strategy",)), cleared(SEEDS, ("recon",))
+    came, redone = Came(same=("recon",), other=("strategy",)), cleared_steps(SEEDS, ("recon",))
     history, kept = (), model()
     for number in range(6):
         row = ("structure", "wrong_strategy")[number % 2]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.policy.decision import decide, remembered
+from actors.policy.decision import decide, remember_failure
 from actors.policy.history import Past
 from tests.policy.situations import SEEDS, failure, situation
 from tests.policy.test_belief import BELIEF, TABLE, after, decided, model
@@ -48,7 +48,7 @@ def test_a_row_is_mended_as_often_as_the_table_says_and_anew_after_a_step_back()
     for _ in range(2):
         decision = decide(failed, situation(history=history, **given))
         rules.append(decision.rule)
-        history = (*history, remembered(failed.verdict, decision, SEEDS, policy))
+        history = (*history, remember_failure(failed.verdict, decision, SEEDS, policy))
     assert rules == ["wrong_strategy", "belief"]
     assert history[-1].up > 0
     assert decide(failed, situation(history=history, **given)).rule == "wrong_strategy"

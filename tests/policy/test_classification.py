@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from actors.policy.cause import Cause, read_cause, row_for
-from actors.policy.decision import Escalation, decide, worth_classifying
+from actors.policy.decision import Escalation, decide, is_worth_classifying
 from actors.search.moves import Search
 from actors.values.findings import Code, ReasonTag
 from tests.policy.situations import failure, past, situation
@@ -17,7 +17,7 @@ FAR = failure("plan.dead_end")
 def is_called(failed, **changes):
     """Return whether the classifier is called for a failure."""
     current = situation(**changes)
-    return worth_classifying(failed, current, decide(failed, current))
+    return is_worth_classifying(failed, current, decide(failed, current))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.policy.decision import resolved, root_above, wanted_targets
+from actors.policy.decision import resolve_target, root_above, wanted_targets
 from actors.policy.table import Policy, Row, unknown_names
 from actors.search.graph import Graph
 from tests.support.worlds import default_policy, shipped_policy
@@ -41,7 +41,7 @@ def policy(*rows):
     ],
 )
 def test_a_target_names_one_step_of_the_graph_or_none(target, step, expected):
-    assert resolved(row(target) if target != "self" else row("self"), step, GRAPH, ROLES) == expected
+    assert resolve_target(row(target) if target != "self" else row("self"), step, GRAPH, ROLES) == expected
 
 
 def test_the_root_of_a_step_is_the_first_that_it_requires():

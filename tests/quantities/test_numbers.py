@@ -11,7 +11,7 @@ from actors.quantities.numerals import fold
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode, plain
 from actors.quantities.quoted import VALUE_CHARACTERS_MAX, read_value
 from actors.quantities.units import UnitTable
-from actors.quantities.written import TEXT_MAX, written_numbers
+from actors.quantities.written import TEXT_MAX, find_numbers
 
 TABLE = UnitTable({"apartment": "", "charging_point": ""})
 
@@ -56,7 +56,7 @@ ONE = {
 
 @pytest.mark.parametrize(("text", "value"), ONE.items())
 def test_a_number_has_one_reading(text, value):
-    (number,) = written_numbers(text)
+    (number,) = find_numbers(text)
     assert number.readings == ((value, value),)
 
 
@@ -78,7 +78,7 @@ RANGES = {
 
 @pytest.mark.parametrize(("text", "bounds"), RANGES.items())
 def test_a_range_is_one_number_with_two_bounds(text, bounds):
-    (number,) = written_numbers(text)
+    (number,) = find_numbers(text)
     assert number.readings == (bounds,)
 
 
@@ -86,17 +86,17 @@ def test_a_range_is_one_number_with_two_bounds(text, bounds):
     "text", ["", "none", "2024-11-05", "12.10.2025", "08:30", "v1.2.3", "192.168.0.1", "A4", "9" * 41]
 )
 def test_what_is_no_number_is_left_out(text):
-    assert written_numbers(text) == []
+    assert find_numbers(text) == []
 
 
 @pytest.mark.parametrize("text", ["5-3", "3% to 5 EUR", "3 EUR - 5 USD", "between 3, and 5"])
 def test_two_numbers_that_are_no_range_stay_two(text):
-    assert len(written_numbers(text)) == 2
+    assert len(find_numbers(text)) == 2
 
 
 @pytest.mark.parametrize(("text", "shown"), {"1.234": ("1.234", "1,234"), "12,500": ("12,500", "12.5")}.items())
 def test_an_ambiguous_number_has_both_readings_and_is_never_guessed(text, shown):
-    (number,) = written_numbers(text)
+    (number,) = find_numbers(text)
     assert number.shown == shown
     refusal = read_value(text, "", TABLE)
     assert isinstance(refusal, Refusal)
@@ -106,12 +106,12 @@ def test_an_ambiguous_number_has_both_readings_and_is_never_guessed(text, shown)
 def test_a_known_decimal_mark_settles_an_ambiguous_number():
     assert read_value("1.234", "", TABLE, mark="comma") == Quantity(low=1234, high=1234)
     assert read_value("1.234", "", TABLE, mark="point") == Quantity(low=1.234, high=1.234)
-    assert written_numbers("1.234-5.678", "comma")[0].readings == ((1234, 5678),)
+    assert find_numbers("1.234-5.678", "comma")[0].readings == ((1234, 5678),)
 
 
 def test_the_long_scale_is_ambiguous_where_the_language_has_it():
-    assert written_numbers("2 billion", language="en")[0].readings == ((2e9, 2e9),)
-    assert written_numbers("2 billion", language="fr")[0].readings == ((2e9, 2e9), (2e12, 2e12))
+    assert find_numbers("2 billion", language="en")[0].readings == ((2e9, 2e9),)
+    assert find_numbers("2 billion", language="fr")[0].readings == ((2e9, 2e9), (2e12, 2e12))
 
 
 CURRENCIES = {
@@ -130,7 +130,7 @@ CURRENCIES = {
 
 @pytest.mark.parametrize(("text", "currencies"), CURRENCIES.items())
 def test_a_currency_sign_or_code_is_recognised_beside_a_number(text, currencies):
-    assert written_numbers(text)[0].currencies == currencies
+    assert find_numbers(text)[0].currencies == currencies
 
 
 DOCUMENTS = {
@@ -203,7 +203,7 @@ def test_an_answer_that_gives_no_value_is_refused_with_its_reason(case, code):
 
 @pytest.mark.parametrize("text", ["1\u066b1.2", "1\u066b1,200", "1\u066b2\u066b3"])
 def test_a_numeral_with_more_after_its_arabic_decimal_mark_is_no_number(text):
-    assert list(written_numbers(text)) == []
+    assert list(find_numbers(text)) == []
     assert isinstance(read_value(text, "EUR/kWh", TABLE), Refusal)
 
 
@@ -211,7 +211,7 @@ def test_a_numeral_with_more_after_its_arabic_decimal_mark_is_no_number(text):
 def test_any_text_is_read_without_an_error(text):
     assert len(fold(text)) == len(text)
     last = 0
-    for number in written_numbers(text):
+    for number in find_numbers(text):
         assert last <= number.start < number.end <= len(text)
         assert all(low <= high for low, high in number.readings)
         last = number.end
@@ -225,7 +225,7 @@ def test_a_number_that_is_written_out_is_read_again(value, decimal):
     value = float(f"{value:.4f}")
     written = f"{value:,.4f}".translate(str.maketrans(",.", ",." if decimal == "." else ".,"))
     mark = "point" if decimal == "." else "comma"
-    assert written_numbers(written, mark)[0].readings == ((value, value),)
+    assert find_numbers(written, mark)[0].readings == ((value, value),)
 
 
 def test_numbers_are_shown_with_the_digits_that_matter():
@@ -237,6 +237,6 @@ def test_numbers_are_shown_with_the_digits_that_matter():
 @pytest.mark.parametrize("piece", ["1", "1.", "1 ", "$", "1-", " ", "1 000"])
 def test_reading_a_long_text_takes_a_bounded_time(piece):
     started = time.process_time()
-    written_numbers(piece * 200_000)
+    find_numbers(piece * 200_000)
     decimal_mark(piece * (TEXT_MAX // len(piece)))
     assert time.process_time() - started < 2

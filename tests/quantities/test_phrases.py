@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from actors.quantities.quantity import Refusal
-from actors.quantities.quoted import Found, Source, quoted_value
+from actors.quantities.quoted import Found, Source, find_quoted_value
 from actors.quantities.units import UnitTable
 from tests.support.yaml_files import read_yaml
 
@@ -30,7 +30,7 @@ def read(phrase, unit, language, text=""):
     value = re.search(r"\d[\d.,\u202f\u00a0 ]*", phrase)[0].strip(" .,")
     source = Source(text, MARKS[language], language)
     spans = [(start, start + len(phrase))]
-    return quoted_value(source, spans, value, unit, wanted=unit, table=table(), declared=UNITS)
+    return find_quoted_value(source, spans, value, unit, wanted=unit, table=table(), declared=UNITS)
 
 
 @pytest.mark.parametrize(("language", "phrase", "unit", "expected"), ROWS)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.quantities.quantity import Quantity, Refusal, RefusalCode
-from actors.quantities.quoted import QUOTE_CHARACTERS_MAX, Found, Source, quoted_value
+from actors.quantities.quoted import QUOTE_CHARACTERS_MAX, Found, Source, find_quoted_value
 from actors.quantities.units import UnitTable
 
 UNITS = {"building": "", "charger": ""}
@@ -16,7 +16,7 @@ def read(quote, value, unit, wanted, *, text="", mark="", language=""):
     """Return the quantity or the refusal of a quote in a text; the text is the quote where none is given."""
     start = (text or quote).index(quote)
     spans = [(start, start + len(quote))]
-    found = quoted_value(
+    found = find_quoted_value(
         Source(text or quote, mark, language), spans, value, unit, wanted=wanted, table=TABLE, declared=UNITS
     )
     return found.quantity if isinstance(found, Found) else found

@@ -9,7 +9,7 @@ from actors.quantities.calculator import Calculation, calculate
 from actors.quantities.checks import check_dimensions, check_formulas, check_holds
 from actors.quantities.formula import FormulaUnreadable, parse_formula
 from actors.quantities.quantity import Quantity, Refusal
-from actors.quantities.quoted import Found, Source, quoted_value, read_value
+from actors.quantities.quoted import Found, Source, find_quoted_value, read_value
 from actors.quantities.unit_text import UnitUnreadable
 from actors.quantities.units import UnitTable
 from tests.support.examples import examples
@@ -52,7 +52,7 @@ def test_any_unit_is_read_or_refused(text, other):
 def test_any_phrase_is_taken_or_refused(phrase, value, unit, wanted):
     table, declared = UnitTable({"van": ""}), {"van": ""}
     spans = [(0, len(phrase))]
-    read = quoted_value(Source(phrase), spans, value, unit, wanted=wanted, table=table, declared=declared)
+    read = find_quoted_value(Source(phrase), spans, value, unit, wanted=wanted, table=table, declared=declared)
     assert isinstance(read, Found | Refusal)
     assert isinstance(read_value(phrase, unit, table), Quantity | Refusal)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from actors.guards.built_in import BUILT_IN
-from actors.values.artifacts import Artifact, Context, ended_early
+from actors.values.artifacts import Artifact, Context, lacks_end
 from runtime.models.replies import Parsed, read_reply
 
 LINES = (Path(__file__).parent / "data" / "smollm2.jsonl").read_text(encoding="utf-8").splitlines()
@@ -36,7 +36,7 @@ def test_each_reply_gets_a_verdict_of_its_guards(number):
 def test_the_replies_are_of_the_kinds_that_a_small_model_writes():
     kinds = Counter(
         "cut"
-        if ended_early(each["text"], each["finish_reason"])
+        if lacks_end(each["text"], each["finish_reason"])
         else "object"
         if isinstance(read_reply(each["text"]), Parsed)
         else "unreadable"

@@ -14,7 +14,7 @@ from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
 from actors.run.agent import AgentSettings, AgentStarted
 from actors.run.agent_machine import AgentMachine
-from actors.run.evolve import timed
+from actors.run.evolve import record_time
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.parking import RunParked, RunResumed
 from actors.run.state import RunState
@@ -163,7 +163,7 @@ WORKING = RunState(run_id="r", ledger=Ledger(Limits()), now=100.0, wall=100.0)
 
 
 def told(run, at, mono=None):
-    return timed(run, WaitEnded(at=at, mono=mono, request_id="w"), working=True)
+    return record_time(run, WaitEnded(at=at, mono=mono, request_id="w"), working=True)
 
 
 def test_records_without_monotonic_seconds_count_by_the_wall_clock():
@@ -173,13 +173,13 @@ def test_records_without_monotonic_seconds_count_by_the_wall_clock():
 
 def test_an_epoch_with_monotonic_seconds_counts_by_nothing_else():
     """An event that a decision of the machine has given the time tells no seconds, and adds none."""
-    run = timed(WORKING, RunResumed(at=5_000.0, mono=0.25, epoch=2), working=True)
+    run = record_time(WORKING, RunResumed(at=5_000.0, mono=0.25, epoch=2), working=True)
     run = told(told(told(run, 9_000.0, 1.25), 9_500.0), 9_600.0, 2.25)
     assert (run.now, run.mono, run.ledger.active) == (9_600.0, 2.25, 2.0)
 
 
 def test_messages_that_are_taken_in_another_order_than_they_were_told_count_once():
-    run = timed(WORKING, RunResumed(at=100.0, mono=0.0, epoch=2), working=True)
+    run = record_time(WORKING, RunResumed(at=100.0, mono=0.0, epoch=2), working=True)
     run = told(told(told(run, 103.0, 3.0), 102.0, 2.0), 104.0, 4.0)
     assert run.ledger.active == 4.0
 
@@ -190,12 +190,12 @@ def test_what_a_driver_takes_before_it_resumes_the_run_counts_nothing(mono):
     run = (
         WORKING
         if mono is None
-        else told(timed(WORKING, RunResumed(at=1.0, mono=0.0, epoch=2), working=True), 2.0, mono)
+        else told(record_time(WORKING, RunResumed(at=1.0, mono=0.0, epoch=2), working=True), 2.0, mono)
     )
     before = run.ledger.active
-    run = timed(run, RunParked(at=DAY, mono=0.0), working=True)
+    run = record_time(run, RunParked(at=DAY, mono=0.0), working=True)
     assert run.ledger.active == before
-    run = timed(run, RunResumed(at=2 * DAY, mono=0.0, epoch=3), working=True)
+    run = record_time(run, RunResumed(at=2 * DAY, mono=0.0, epoch=3), working=True)
     assert told(run, 2 * DAY, 3.0).ledger.active == before + 3.0
 
 

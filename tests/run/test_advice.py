@@ -2,9 +2,9 @@
 
 import pytest
 
-from actors.run.advice import advice, provider_advice, reopening
+from actors.run.advice import advice, provider_advice, reopening_advice
 from actors.run.inbox import UserMessage
-from actors.run.result import RunResult, heading, message_lines, question_lines, used
+from actors.run.result import RunResult, heading, message_lines, question_lines, usage_line
 from runtime.core.ledger import Amount
 from runtime.models.port import Fault, FaultKind
 
@@ -83,7 +83,7 @@ def test_each_end_has_its_next_step(fields, text):
     ],
 )
 def test_a_finished_run_says_how_it_can_be_gone_on_with(by, text):
-    assert reopening(result(outcome="budget_exhausted", why="no calls left", reopened_by=by), "p") == text
+    assert reopening_advice(result(outcome="budget_exhausted", why="no calls left", reopened_by=by), "p") == text
 
 
 FAULTS = {
@@ -133,10 +133,10 @@ def test_the_heading_has_the_status_and_the_reason(fields, lines):
 
 
 def test_what_was_used_is_told_with_what_is_not_known_of_it():
-    assert used(result()).plain == "Run r: 1 model call, 2,400 tokens, cost unknown."
+    assert usage_line(result()).plain == "Run r: 1 model call, 2,400 tokens, cost unknown."
     unknown = Amount(calls=2, tokens=1, micro_usd=50)
-    assert used(result(unknown=unknown)).plain.endswith("; charged as unknown: 2 calls, 1 token.")
-    known = used(result(unknown=unknown, cost_usd=1.5)).plain
+    assert usage_line(result(unknown=unknown)).plain.endswith("; charged as unknown: 2 calls, 1 token.")
+    known = usage_line(result(unknown=unknown, cost_usd=1.5)).plain
     assert known == "Run r: 1 model call, 2,400 tokens, $1.50; charged as unknown: 2 calls, 1 token, $0.0001."
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.values.format import ago, counted, moment, money, shortened, spent, stamp, title_of
+from actors.values.format import ago, format_count, format_usage, moment, money, shorten, stamp, title_of
 from runtime.core.ledger import Amount
 
 
@@ -10,7 +10,7 @@ from runtime.core.ledger import Amount
     ("number", "text"), [(0, "0 calls"), (1, "1 call"), (2, "2 calls"), (1_000, "1,000 calls"), (-1, "-1 calls")]
 )
 def test_a_count_has_its_noun_in_the_right_number(number, text):
-    assert counted(number, "call") == text
+    assert format_count(number, "call") == text
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ def test_money_has_the_cents_that_matter(usd, text):
 
 def test_what_was_used_has_its_price_where_that_is_known():
     amount = Amount(calls=3, tokens=2_400, micro_usd=12_300)
-    assert spent(amount, known=True) == "3 calls, 2,400 tokens, $0.0123"
-    assert spent(amount, known=False) == "3 calls, 2,400 tokens"
+    assert format_usage(amount, known=True) == "3 calls, 2,400 tokens, $0.0123"
+    assert format_usage(amount, known=False) == "3 calls, 2,400 tokens"
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_a_title_is_the_first_line_with_words_cut_between_words(problem, title):
 
 @pytest.mark.parametrize(("text", "shown"), [("", ""), ("abcd", "abcd"), ("abcde", "abcde"), ("abcdef", "abcd…")])
 def test_a_text_over_its_limit_is_cut_to_it(text, shown):
-    assert shortened(text, 5) == shown
+    assert shorten(text, 5) == shown

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from actors.run import inbox
-from actors.run.inbox import NoteTold, RequirementTold, UserMessage, accept_mail, check_message, seen, texts_of
-from actors.run.questions import ClarificationAnswered, ClarificationDeclined, Question, closed
+from actors.run.inbox import NoteTold, RequirementTold, UserMessage, accept_mail, check_message, mark_seen, texts_of
+from actors.run.questions import ClarificationAnswered, ClarificationDeclined, Question, close_question
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger, Limits
 from runtime.core.messages import Mailed
@@ -79,7 +79,7 @@ def test_a_message_has_a_limit_of_length_and_a_run_one_of_messages(monkeypatch):
 def test_messages_are_seen_once_a_prompt_has_gone_out_and_are_read_by_their_kind():
     messages = (UserMessage("note", "a", place=1), UserMessage("requirement", "b", place=2))
     assert [each.seen for each in messages] == [False, False]
-    assert [each.seen for each in seen(messages)] == [True, True]
+    assert [each.seen for each in mark_seen(messages)] == [True, True]
     assert (texts_of(messages, "note"), texts_of(messages, "requirement")) == (("a",), ("b",))
 
 
@@ -87,11 +87,11 @@ def test_what_people_tell_has_a_place_also_where_all_of_it_comes_at_the_same_tim
     """The page shows messages and answers in this order."""
     asked = {name: Question(question_asked(question_id=name), 1.0) for name in ("q1", "q2")}
     messages, questions = (), asked
-    messages = inbox.told(messages, NoteTold(at=1.0, text="a"), inbox.next_place(messages, questions))
+    messages = inbox.add_message(messages, NoteTold(at=1.0, text="a"), inbox.next_place(messages, questions))
     answer = ClarificationAnswered(at=1.0, question_id="q2", answer="x")
-    questions = closed(questions, answer, inbox.next_place(messages, questions))
-    messages = inbox.told(messages, RequirementTold(at=1.0, text="b"), inbox.next_place(messages, questions))
+    questions = close_question(questions, answer, inbox.next_place(messages, questions))
+    messages = inbox.add_message(messages, RequirementTold(at=1.0, text="b"), inbox.next_place(messages, questions))
     decline = ClarificationDeclined(at=1.0, question_id="q1")
-    questions = closed(questions, decline, inbox.next_place(messages, questions))
+    questions = close_question(questions, decline, inbox.next_place(messages, questions))
     assert [message.place for message in messages] == [1, 3]
     assert {name: question.place for name, question in questions.items()} == {"q1": 4, "q2": 2}

@@ -3,7 +3,7 @@
 import pytest
 
 from actors.run.ids import expiry_id
-from actors.run.open_question import answered_until
+from actors.run.open_question import answer_deadline
 from actors.run.state import RunState
 from actors.run.waits import WaitRequested
 from runtime.core.ledger import Ledger, Limits
@@ -17,4 +17,4 @@ def test_the_earlier_of_expiry_and_deadline_counts(expiry, deadline, until):
     name = expiry_id("q1")
     waits = {} if expiry is None else {name: WaitRequested(request_id=name, until=expiry, why="q1 expires")}
     state = RunState(waits=waits, ledger=Ledger(Limits(deadline=deadline)))
-    assert answered_until(state, "q1") == until
+    assert answer_deadline(state, "q1") == until

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.run.agent import Ask
-from actors.run.open_question import decoded, in_order, question_json, question_parts
+from actors.run.open_question import decode_questions, in_order, question_json, question_parts
 from actors.run.questions import ClarificationRequested, Question
 from actors.values.question_form import PRIORITIES
 from tests.support.every_question import every_question
@@ -39,7 +39,7 @@ def test_a_question_that_was_stored_without_a_priority_is_normal():
     stored = question_asked().model_dump(mode="json")
     del stored["priority"]
     assert ClarificationRequested.model_validate_json(json.dumps(stored)).priority == "normal"
-    [row] = decoded(b'[{"id":"k7m2x9qa/q1","asked":"2026-11-24T00:00:00Z"}]')
+    [row] = decode_questions(b'[{"id":"k7m2x9qa/q1","asked":"2026-11-24T00:00:00Z"}]')
     assert row["priority"] == "normal"
 
 

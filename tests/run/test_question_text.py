@@ -3,7 +3,7 @@
 import pytest
 
 from actors.run import open_question
-from actors.run.calls import cut_verdict, text_under_limit
+from actors.run.calls import reject_cut_artifact, text_under_limit
 from actors.run.open_question import question_parts
 from actors.values.answers import NUMBER, TEXT
 from actors.values.artifacts import Artifact
@@ -50,12 +50,12 @@ def test_a_question_has_its_sentence_what_it_is_about_its_choices_and_what_happe
 
 def test_an_artifact_over_the_limit_is_cut_and_the_rest_is_counted(monkeypatch):
     monkeypatch.setattr(open_question, "ARTIFACT_CHARACTERS_MAX", 3)
-    assert open_question.shown_rows({"shown": "", "artifact": "abc"}) == ["abc"]
-    assert open_question.shown_rows({"shown": "", "artifact": "abcde"}) == ["abc", "... and 2 characters"]
+    assert open_question.subject_lines({"shown": "", "artifact": "abc"}) == ["abc"]
+    assert open_question.subject_lines({"shown": "", "artifact": "abcde"}) == ["abc", "... and 2 characters"]
 
 
 def cut(finish_reason):
-    return cut_verdict(Artifact("a", "plan", "{", finish_reason=finish_reason), "g", 1_000)
+    return reject_cut_artifact(Artifact("a", "plan", "{", finish_reason=finish_reason), "g", 1_000)
 
 
 def test_a_reply_that_was_cut_is_rejected_with_what_to_do_otherwise():

@@ -4,7 +4,7 @@ import pytest
 
 from actors.execution.events import TroubleCause
 from actors.values.findings import ASKABLE, Code
-from actors.values.question_form import asked_form
+from actors.values.question_form import make_form
 from tests.support.every_question import every_question
 from tests.support.question_form import breaches
 
@@ -40,6 +40,6 @@ RIGHT = {"about": "It is about the step 'a'.", "otherwise": "the run ends."}
     ],
 )
 def test_a_breach_of_the_form_is_named(text, fields, what):
-    found = breaches(asked_form(text, **(RIGHT | fields)))
+    found = breaches(make_form(text, **(RIGHT | fields)))
     assert len(found) == bool(what)
     assert all(what in each for each in found)

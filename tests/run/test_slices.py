@@ -11,7 +11,7 @@ from actors.run import calls, inbox, outage, parking, questions, waits
 from actors.run.agent import AgentCallReissued, AgentCallRequested, CallAnswered
 from actors.run.calls import CallFailed
 from actors.run.ending import RunFinished
-from actors.run.evolve import evolve_run, timed
+from actors.run.evolve import evolve_run, record_time
 from actors.run.ids import backoff_id, call_of, expiry_id, node_of, step_of, try_id
 from actors.run.machine import accept_control
 from actors.run.messages import Faulted, Generated
@@ -66,7 +66,7 @@ def test_what_is_charged_follows_from_what_became_of_each_call(story):
                 run = after(failed(name, kind), run=run)
                 charged[name] = action == "cut"
             case "withdraw" if name:
-                left, ledger = calls.withdrawn(run.calls, run.ledger, {node_of(name)})
+                left, ledger = calls.withdraw_calls(run.calls, run.ledger, {node_of(name)})
                 run = RunState(run_id="r", ledger=ledger, calls=left)
             case "reissue" if name:
                 request = run.calls.open[name].request
@@ -228,10 +228,10 @@ def test_the_clock_waits_for_the_deadline_once_and_then_the_run_ends():
 
 
 def test_the_time_never_goes_back_and_work_counts_only_while_somebody_drives():
-    run = timed(BEGUN, RunResumed(at=50.0, epoch=2), working=True)
+    run = record_time(BEGUN, RunResumed(at=50.0, epoch=2), working=True)
     assert (run.now, run.ledger.active) == (50.0, 0.0)
-    run = timed(run, RunParked(at=60.0), working=True)
-    run = timed(run, RunParked(at=20.0), working=True)
+    run = record_time(run, RunParked(at=60.0), working=True)
+    run = record_time(run, RunParked(at=20.0), working=True)
     assert (run.now, run.wall, run.ledger.active) == (60.0, 20.0, 10.0)
 
 
@@ -251,12 +251,12 @@ def test_a_question_expires_when_its_time_is_over_and_its_wait_goes_with_it():
 
 def test_a_late_answer_is_known_and_a_review_that_is_gone_takes_none():
     gone = after(question(), ClarificationWithdrawn(question_id="q1"))
-    assert inbox.fitting_answer(gone.questions, "q1", " blue ", "") == "blue"
+    assert inbox.normalise_answer(gone.questions, "q1", " blue ", "") == "blue"
     known = after(ClarificationAnswered(question_id="q1", at=1.0, answer="blue"), run=gone)
     assert [clarified.answer for clarified in known.clarifications] == ["blue"]
     review = after(question(review=True), ClarificationWithdrawn(question_id="q1"))
     with pytest.raises(Exception, match="closed"):
-        inbox.fitting_answer(review.questions, "q1", "blue", "cli")
+        inbox.normalise_answer(review.questions, "q1", "blue", "cli")
 
 
 @pytest.mark.parametrize(

@@ -175,8 +175,8 @@ def test_a_parked_run_takes_nothing_over():
 
 
 def test_only_repeatable_calls_are_withdrawn():
-    assert tools.withdrawn(Story().state.tools, ["pay"]) != {}
-    assert tools.withdrawn(Story(repeatable=True).state.tools, ["pay"]) == {}
+    assert tools.withdraw_calls(Story().state.tools, ["pay"]) != {}
+    assert tools.withdraw_calls(Story(repeatable=True).state.tools, ["pay"]) == {}
 
 
 def test_nobody_waits_for_a_tool_of_a_run_that_has_ended():

@@ -8,7 +8,7 @@ from actors.search.progress import (
     accept,
     begin,
     can_redo,
-    cleared,
+    cleared_steps,
     mark,
     new_round,
     redo,
@@ -52,7 +52,7 @@ def test_a_step_is_ready_once_all_that_it_requires_is_accepted():
 def test_going_back_clears_the_target_and_all_below_it_and_only_that():
     """S5: analysis keeps its artifact when recon is redone."""
     progress = redo(SEEDS, run(SEEDS, "analysis", "recon", "strategy", "plan"), ["recon"])
-    assert cleared(SEEDS, ["recon"]) == ("recon", "strategy", "plan")
+    assert cleared_steps(SEEDS, ["recon"]) == ("recon", "strategy", "plan")
     assert {step: slot.accepted for step, slot in progress.items() if slot.accepted} == {"analysis": "analysis.1"}
 
 

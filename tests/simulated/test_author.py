@@ -8,7 +8,7 @@ import pytest
 from actors.guards.built_in import BUILT_IN
 from actors.policy.cause import CLASSIFIER
 from actors.simulated.author import AUTHORS, answer, person_answer
-from actors.simulated.plans import DEFECT_STEPS, simulated_plan
+from actors.simulated.plans import DEFECT_STEPS, simulate_plan
 from actors.simulated.profile import LEVELS, PLAN, UNSOLVABLE, Defect, load_profile
 from actors.simulated.seeded import QUANTILES, beta_quantile, draw, pick
 from actors.simulated.world import World, clue, read_views, strategy_for, views_text
@@ -80,13 +80,13 @@ def test_a_wrong_artifact_above_the_plan_passes_its_guard(role):
 @pytest.mark.parametrize("defect", Defect)
 @pytest.mark.parametrize("place", DEFECT_STEPS)
 def test_plan_medium_finds_every_defect_with_its_code_and_clue(defect, place):
-    verdict = judged(simulated_plan("g", defect, "clue_abc123", place), "plan_medium")
+    verdict = judged(simulate_plan("g", defect, "clue_abc123", place), "plan_medium")
     assert [finding.code for finding in verdict.errors] == [CODES[defect]]
     assert "clue_abc123" in verdict.errors[0].message
 
 
 def test_plan_medium_accepts_a_plan_without_a_defect():
-    assert judged(simulated_plan("g"), "plan_medium").passed
+    assert judged(simulate_plan("g"), "plan_medium").passed
 
 
 def test_a_plan_is_right_exactly_when_its_guard_passes_it():

@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from actors.guards.built_in import BUILT_IN
-from actors.simulated.plans import simulated_plan
+from actors.simulated.plans import simulate_plan
 from actors.simulated.profile import Defect
-from actors.simulated.verdict_filter import COMPARING, VerdictFilter, scored
+from actors.simulated.verdict_filter import COMPARING, VerdictFilter, score_verdict
 from actors.simulated.world import World, views_text
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from tests.simulated.test_author import PROBLEM, profile
 
-SOUND, BROKEN = simulated_plan("g"), simulated_plan("g", Defect.GOAL, "clue_abc123")
+SOUND, BROKEN = simulate_plan("g"), simulate_plan("g", Defect.GOAL, "clue_abc123")
 
 
 def lens(feedback):
@@ -112,7 +112,9 @@ def test_a_score_ranks_right_artifacts_as_often_as_stated():
 
     def score(view, node):
         content = json.dumps({"constraints_mentioned": [views_text({"recon": view})]})
-        return scored(passed, Artifact(artifact_id=node, step="g_recon", content=content, node=node), world).score
+        return score_verdict(
+            passed, Artifact(artifact_id=node, step="g_recon", content=content, node=node), world
+        ).score
 
     truth = world.truth("recon")
     wins = sum(score(truth, f"r{n}") > score(truth + 1, f"w{n}") for n in range(4000))

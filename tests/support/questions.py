@@ -1,9 +1,9 @@
 """Questions for tests, in the form that every question has."""
 
 from actors.run.questions import ClarificationRequested
-from actors.values.question_form import asked_form
+from actors.values.question_form import make_form
 
-FORM = asked_form("Which one is meant?", about="The step waits for it.", otherwise="the step is done again.")
+FORM = make_form("Which one is meant?", about="The step waits for it.", otherwise="the step is done again.")
 
 
 def question_asked(**fields):

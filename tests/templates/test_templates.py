@@ -13,7 +13,7 @@ from actors.config.model_spec import TEMPLATE_NAMES
 from actors.guards.built_in import BUILT_IN
 from actors.guards.fields import PROBLEM_TYPES, STRATEGIES
 from actors.templates.model import TemplateModel, write
-from actors.templates.plan import REPETITIONS_MAX, lacking
+from actors.templates.plan import REPETITIONS_MAX, lacking_names
 from actors.templates.request import QUESTIONS, read_request
 from actors.templates.tables import load_templates
 from actors.values.artifacts import Artifact, Context
@@ -115,7 +115,7 @@ def test_the_budget_of_retries_is_kept():
 
 def test_steps_that_no_tool_does_are_left_out_and_what_is_needed_is_named():
     tools = {"generators": ["tester", "coder"], "guards": ["test_fails", "dynamic_test", "all_tests_pass"]}
-    assert lacking(TEMPLATES["bug"], tools) == ("syntax",)
+    assert lacking_names(TEMPLATES["bug"], tools) == ("syntax",)
     plan = written("bug", given=tools)
     assert [step["step_id"] for step in plan["steps"]] == [
         *("reproduce", "write_failing_test", "apply_fix", "verify_fix", "run_regression"),

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 from actors.run.tools import ToolOutcome
 from actors.tools.agent_work import AgentWork, diff_use, merge_use
-from actors.tools.snapshot_texts import snapshot_taken, snapshot_use
+from actors.tools.snapshot_texts import read_snapshot, snapshot_use
 from actors.tools.uses import ToolUse, canonical
 from actors.tools.worktrees import worktree_folder
 from tests.tools.test_snapshots import git
@@ -61,7 +61,7 @@ class AgentCase:
     async def base(self):
         """Record the workspace, and return the commit."""
         done = await self.bench.call(self.tools, snapshot_use("start"), seconds=60.0)
-        return snapshot_taken(done.output).id
+        return read_snapshot(done.output).id
 
     async def work(self, base, prompt="Do it.", seconds=60.0, name=NAME):
         """Have the agent work."""

@@ -8,9 +8,9 @@ from actors.tools.agent_work import (
     changes_in,
     diff_use,
     earlier_attempts,
+    list_paths,
     merge_use,
     refusal,
-    shown_paths,
 )
 
 FILE, LINK, SUBMODULE, GONE = "100644", "120000", "160000", "000000"
@@ -104,5 +104,5 @@ def test_the_attempts_before_one_are_those_of_its_visit():
 
 
 def test_few_paths_are_named_and_the_others_counted():
-    assert shown_paths(list("abcdefg")) == "a, b, c, d, e and 2 more"
+    assert list_paths(list("abcdefg")) == "a, b, c, d, e and 2 more"
     assert AgentWork.model_validate_json('{"base":"b","commit":"c","files":["a"],"diff":""}').files == ("a",)

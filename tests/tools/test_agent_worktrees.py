@@ -10,7 +10,7 @@ from actors.tools import agent_calls, worktrees
 from actors.tools.agent_calls import clear_worktrees
 from actors.tools.agent_work import AgentWork, diff_use
 from actors.tools.repository import GitFailed
-from actors.tools.snapshot_texts import snapshot_taken, snapshot_use
+from actors.tools.snapshot_texts import read_snapshot, snapshot_use
 from actors.tools.uses import ToolUse
 from actors.tools.workspace import open_workspace
 from actors.tools.worktrees import (
@@ -208,7 +208,7 @@ async def test_what_a_killed_driver_has_left_of_an_ended_attempt_is_kept_as_a_co
     case.pin("open('c', 'w').write('an hour of work')")
     start = await case.base()
     taken = await case.bench.call(case.tools, snapshot_use(f"{NAME}.base", start), seconds=60.0)
-    base = snapshot_taken(taken.output).id
+    base = read_snapshot(taken.output).id
     await case.work(base)
     with open_workspace(case.folder, case.bench.home, "r") as workspace:
         clear_worktrees(workspace, [NAME])
@@ -224,7 +224,7 @@ async def test_the_work_of_an_attempt_is_kept_where_that_of_another_one_cannot_b
     case.pin("open('c', 'w').write('an hour of work')")
     for name in (NAME, f"other/{NAME}"):
         taken = await case.bench.call(case.tools, snapshot_use(f"{name}.base", ""), seconds=60.0)
-        await case.work(snapshot_taken(taken.output).id, name=name)
+        await case.work(read_snapshot(taken.output).id, name=name)
     seen = []
 
     def fails_once(repository, folder, *rest):

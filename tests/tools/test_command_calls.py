@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from actors.run.tools import ToolOutcome
-from actors.tools.command_calls import kept
-from actors.tools.refusals import refused_by_system
+from actors.tools.command_calls import keep_output
+from actors.tools.refusals import system_refusal
 from actors.tools.workspace import ensure_free, open_workspace
 from runtime.core.errors import UsageProblem
 from runtime.process import group
@@ -204,7 +204,7 @@ async def test_a_process_that_left_the_group_keeps_the_workspace_locked_as_long_
     ("number", "outcome"), [(errno.ENOSPC, "transient"), (errno.EMFILE, "transient"), (errno.EACCES, "permanent")]
 )
 def test_what_the_system_refuses_for_the_moment_is_a_transient_failure(number, outcome):
-    refused = refused_by_system(OSError(number, os.strerror(number)), "it cannot be started")
+    refused = system_refusal(OSError(number, os.strerror(number)), "it cannot be started")
     assert refused.result.outcome == outcome
 
 
@@ -212,4 +212,4 @@ def test_what_the_system_refuses_for_the_moment_is_a_transient_failure(number, o
 @pytest.mark.parametrize("most", [1, 10, 60, 200])
 def test_kept_output_never_exceeds_its_limit_and_is_text(output, most):
     for dropped in (0, 5):
-        assert len(kept(output, dropped, most).encode()) <= most
+        assert len(keep_output(output, dropped, most).encode()) <= most

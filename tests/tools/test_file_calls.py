@@ -7,7 +7,7 @@ import pytest
 
 from actors.run.tools import ToolOutcome
 from actors.tools import confined
-from actors.tools.file_texts import files_read
+from actors.tools.file_texts import read_file_output
 from actors.tools.uses import NO_TOOLS, ModelUse
 from actors.tools.workspace import open_workspace
 
@@ -31,7 +31,7 @@ async def test_a_file_and_its_context_are_read_and_a_missing_one_is_empty(bench)
     (bench.workspace / "tests" / "test_login.py").write_text("é\n")
     done = await bench.call(NO_TOOLS, USE.reading())
     assert done.outcome is ToolOutcome.SUCCEEDED
-    assert files_read(done.output) == {"src/login.py": None, "tests/test_login.py": "é\n", "notes": None}
+    assert read_file_output(done.output) == {"src/login.py": None, "tests/test_login.py": "é\n", "notes": None}
 
 
 async def test_a_missing_context_file_is_a_failure_where_the_use_says_so_but_the_file_itself_is_not(bench):
@@ -39,7 +39,7 @@ async def test_a_missing_context_file_is_a_failure_where_the_use_says_so_but_the
     done = await bench.call(NO_TOOLS, strict.reading())
     assert (done.outcome, done.reason) == (ToolOutcome.FAILED, "there is no 'tests/test_login.py' in the workspace")
     done = await bench.call(NO_TOOLS, strict.model_copy(update={"context_files": ()}).reading())
-    assert files_read(done.output) == {"src/login.py": None}
+    assert read_file_output(done.output) == {"src/login.py": None}
 
 
 async def test_all_files_together_have_a_limit(bench):

@@ -2,18 +2,18 @@
 
 import pytest
 
-from actors.tools.file_texts import file_in, files_read, output_of
+from actors.tools.file_texts import file_in, output_of, read_file_output
 
 
 def test_what_was_read_reads_back_in_its_order():
     files = {"b": "x\n", "a": None}
-    assert list(files_read(output_of(files)).items()) == list(files.items())
+    assert list(read_file_output(output_of(files)).items()) == list(files.items())
 
 
 @pytest.mark.parametrize("output", ["", "[]", "{}", '{"files": 3}', '{"files": {"a": 1}}'])
 def test_any_other_text_is_refused(output):
     with pytest.raises(ValueError, match=r".+"):
-        files_read(output)
+        read_file_output(output)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from actors.run.tools import ToolOutcome
 from actors.run.words import storable
 from actors.tools.loader import load_tools
 from actors.tools.mcp_talk import schema_problem, text_of
-from actors.tools.specs import McpSpec, filled_in
+from actors.tools.specs import McpSpec, fill_template
 from actors.tools.uses import read_stored, use_text
 from runtime.core.errors import UsageProblem
 from runtime.logs.redact import MARGIN, Redactor
@@ -262,7 +262,7 @@ def test_a_server_that_no_tool_names_is_noted(bench):
 
 def test_parameters_are_filled_in_once_and_keep_their_type():
     values = {"a": "{b}", "b": 2}
-    assert filled_in({"x": "{a}-{{b}}", "y": ["{b}", {"z": "{a}"}], "n": None}, values) == {
+    assert fill_template({"x": "{a}-{{b}}", "y": ["{b}", {"z": "{a}"}], "n": None}, values) == {
         "x": "{b}-{b}",
         "y": [2, {"z": "{b}"}],
         "n": None,

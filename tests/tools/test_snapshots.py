@@ -9,7 +9,7 @@ import pytest
 
 from actors.run.tools import ToolOutcome
 from actors.tools import listing, repository
-from actors.tools.snapshot_texts import WorkspaceSnapshot, bounded_paths, ref_of, snapshot_taken, snapshot_use, touched
+from actors.tools.snapshot_texts import WorkspaceSnapshot, cut_paths, read_snapshot, ref_of, snapshot_use, touched_paths
 from actors.tools.uses import NO_TOOLS
 
 
@@ -26,7 +26,7 @@ def git(folder, *words, **more):
 async def take(bench, name="s1", since=""):
     done = await bench.call(NO_TOOLS, snapshot_use(name, since), seconds=60.0)
     assert done.outcome is ToolOutcome.SUCCEEDED, done.reason
-    return snapshot_taken(done.output)
+    return read_snapshot(done.output)
 
 
 @pytest.fixture
@@ -390,11 +390,11 @@ def test_a_ref_is_made_of_fit_parts_that_differ_where_the_names_do():
 
 def test_paths_that_were_touched_are_found_by_folder_and_by_name():
     changed = ["src/a.py", "src2/b", "docs"]
-    assert touched(changed, ["src/", "./docs"]) == ("docs", "src/a.py")
-    assert touched(changed, ["src/a"]) == ()
+    assert touched_paths(changed, ["src/", "./docs"]) == ("docs", "src/a.py")
+    assert touched_paths(changed, ["src/a"]) == ()
 
 
 def test_a_list_of_paths_is_cut_at_its_limit_with_the_number_of_the_others():
-    paths, more = bounded_paths([f"{number:05}{'x' * 100}" for number in range(10_000)])
+    paths, more = cut_paths([f"{number:05}{'x' * 100}" for number in range(10_000)])
     assert len(paths) + more == 10_000
     assert len(json.dumps(paths)) <= 210_000

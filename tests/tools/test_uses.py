@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from actors.plans.plan import Plan, Step
 from actors.tools.parameters import IntegerParameter, PathParameter
-from actors.tools.specs import CommandSpec, PythonSpec, filled, parameters_in
+from actors.tools.specs import CommandSpec, PythonSpec, fill_argument, parameters_in
 from actors.tools.uses import (
     NO_TOOLS,
     WORKSPACE_READ,
@@ -132,6 +132,6 @@ def test_equal_arguments_have_one_text():
 
 
 def test_a_parameter_is_filled_in_once_and_never_read_again():
-    assert filled("--only={path}", {"path": "{most}"}) == "--only={most}"
-    assert filled("{{path}} {path}", {"path": "x"}) == "{path} x"
+    assert fill_argument("--only={path}", {"path": "{most}"}) == "--only={most}"
+    assert fill_argument("{{path}} {path}", {"path": "x"}) == "{path} x"
     assert parameters_in("{{a}} {b}{c}") == ("b", "c")

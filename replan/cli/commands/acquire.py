@@ -237,7 +237,7 @@ def _show_end(invocation: Invocation, report: str | None, earlier: AcquisitionRe
     """Show what has changed since an earlier run, and write the report."""
     from actors.acquisition.report import changes_since
     from actors.acquisition.result import AcquisitionResult
-    from actors.values.lines import BLANK, indented, line
+    from actors.values.lines import BLANK, indent_line, line
     from replan.cli.terminal.console import notice, show
 
     assert isinstance(result, AcquisitionResult)
@@ -248,7 +248,7 @@ def _show_end(invocation: Invocation, report: str | None, earlier: AcquisitionRe
             for text in (title, *(each.text for each in changes)):
                 notice(text)
         else:
-            show([BLANK, line(title, "bold"), *(indented(each.text) for each in changes)])
+            show([BLANK, line(title, "bold"), *(indent_line(each.text) for each in changes)])
     if report is not None:
         _write_report(result, changes, report)
 

@@ -153,7 +153,7 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
     from actors.planning.result import Result
     from actors.planning.result_lines import outcome_lines
     from actors.tools.workspace import check_workspace
-    from actors.values.format import counted
+    from actors.values.format import format_count
     from actors.values.lines import BLANK
     from replan.cli.drive import drive_to_rest, show_result
     from replan.cli.home import open_engine
@@ -177,7 +177,7 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
                 notice(f"then execute its plan with: {_command(run, options, model)}")
             return code
         _show(invocation, [BLANK, *outcome_lines(result, program(), full=False), BLANK])
-        notice(f"run {run} has planned {counted(len(result.plan.steps), 'step')}; executing")
+        notice(f"run {run} has planned {format_count(len(result.plan.steps), 'step')}; executing")
         return await _execute(engine, invocation, run, options, model)
 
 

@@ -25,9 +25,9 @@ def explain(*, term: tuple[str, ...], as_json: bool) -> int:
 
     The term `exit` lists all exit codes.
     """
-    from actors.files.retired import retired
+    from actors.files.retired import describe_retired
     from actors.files.suggestions import near
-    from actors.values.lines import indented, line
+    from actors.values.lines import indent_line, line
     from replan.cli.terminal.console import print_json, show
 
     wanted = " ".join(term)
@@ -42,14 +42,16 @@ def explain(*, term: tuple[str, ...], as_json: bool) -> int:
         ]
     if not shown:
         hint = (
-            retired(wanted) or near(wanted, [term.name for term in known]) or f"`{program()} explain` lists the terms"
+            describe_retired(wanted)
+            or near(wanted, [term.name for term in known])
+            or f"`{program()} explain` lists the terms"
         )
         raise UsageProblem(f"no term {wanted!r}", place="TERM", hint=hint)
     if as_json:
         print_json({"terms": [term._asdict() for term in shown]})
         return Exit.OK
     for each in shown:
-        show([line(f"{each.name} ({each.kind})", "bold"), indented(each.means)])
+        show([line(f"{each.name} ({each.kind})", "bold"), indent_line(each.means)])
     return Exit.OK
 
 

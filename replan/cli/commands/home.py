@@ -162,7 +162,7 @@ def delete(invocation: Invocation, run_id: str, *, force: bool, keep_workspace: 
 
 
 async def _delete(invocation: Invocation, wanted: str, force: bool, keep_workspace: bool, as_json: bool) -> int:
-    from actors.values.format import counted
+    from actors.values.format import format_count
     from replan.cli.home import open_engine
     from replan.cli.reading import resolve_named
     from replan.cli.terminal.console import notice, print_json
@@ -172,7 +172,7 @@ async def _delete(invocation: Invocation, wanted: str, force: bool, keep_workspa
         run = await resolve_named(engine, wanted)
         done = await delete_run(engine, run, force=force, keep_workspace=keep_workspace)
     deleted = done.runs
-    below = f" with {counted(deleted.runs - 1, 'run')} of its steps" if deleted.runs > 1 else ""
+    below = f" with {format_count(deleted.runs - 1, 'run')} of its steps" if deleted.runs > 1 else ""
     notice(f"run {run} is deleted{below}")
     folders = _tell_of_folders(done.folders)
     if as_json:
@@ -215,7 +215,7 @@ def prune(
 async def _prune(
     invocation: Invocation, before: float, as_json: bool, *, ended: bool, dry_run: bool, keep_workspace: bool
 ) -> int:
-    from actors.values.format import counted
+    from actors.values.format import format_count
     from replan.cli.home import open_engine
     from replan.cli.terminal.console import notice, print_json
     from replan.cli.terminal.plain import print_text
@@ -228,7 +228,7 @@ async def _prune(
         print_json({"runs": list(runs), "deleted": not dry_run, "folders": folders})
     else:
         print_text("".join(f"{run}\n" for run in runs))
-    notice(f"{counted(len(runs), 'run')} {'would be deleted' if dry_run else 'deleted'}")
+    notice(f"{format_count(len(runs), 'run')} {'would be deleted' if dry_run else 'deleted'}")
     return Exit.OK
 
 
@@ -271,7 +271,7 @@ def telemetry(invocation: Invocation, *, runs: tuple[str, ...], as_json: bool) -
 
 
 async def _export(invocation: Invocation, runs: tuple[str, ...], as_json: bool) -> int:
-    from actors.values.format import counted
+    from actors.values.format import format_count
     from replan.cli.home import open_engine
     from replan.cli.reading import resolve_named
     from replan.cli.terminal.console import notice, print_json
@@ -285,9 +285,9 @@ async def _export(invocation: Invocation, runs: tuple[str, ...], as_json: bool) 
     if not report.held and not names:
         notice("another process exports this home now; it sends what is left")
         return Exit.NOT_FOUND
-    notice(f"{counted(report.spans, 'span')} sent")
+    notice(f"{format_count(report.spans, 'span')} sent")
     if report.refused:
-        notice(f"{counted(report.refused, 'span')} refused by the collector, and left out")
+        notice(f"{format_count(report.refused, 'span')} refused by the collector, and left out")
     if report.problem:
         notice(f"the collector does not take the rest: {report.problem}; nothing is lost: send it later")
         return Exit.PROVIDER

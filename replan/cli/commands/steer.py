@@ -65,12 +65,12 @@ def resume(
     require_one_run("resume", run_id, last=last)
     import trio
 
-    from actors.run.limits import checked_limits, split_limits
+    from actors.run.limits import check_limits, split_limits
     from replan.runs.changes import Changes
     from replan.setup.gc_tuning import tune
 
     with naming_options():
-        changes = Changes(checked_limits(split_limits(limits)), model, strict)
+        changes = Changes(check_limits(split_limits(limits)), model, strict)
     tune()
     return trio.run(_resume, invocation, run_id, changes)
 
@@ -116,14 +116,14 @@ async def _say_if_older(engine: Engine, run: str) -> None:
 
 async def _say_if_over(engine: Engine, run: str) -> None:
     """Say of a finished run that nothing goes on now, and what can be done."""
-    from actors.run.advice import reopening
+    from actors.run.advice import reopening_advice
     from replan.cli.terminal.console import notice
     from replan.runs.status import goes_on
 
     if goes_on((await engine.kind_of(run)).run_state(await engine.state_with_inbox(run))):
         return
     result = await engine.result(run)
-    notice(f"run {run} has finished: {result.outcome}. {reopening(result, program())}")
+    notice(f"run {run} has finished: {result.outcome}. {reopening_advice(result, program())}")
 
 
 @click.command(epilog=examples("replan cancel k7m2x9qa", "replan cancel --last", "replan cancel k7m2x9qa --undo"))
@@ -272,13 +272,13 @@ def fork(
     require_one_run("fork", run_id, last=last)
     import trio
 
-    from actors.run.limits import checked_limits, split_limits
+    from actors.run.limits import check_limits, split_limits
     from replan.runs.changes import Changes
     from replan.runs.forks import ForkRequest
     from replan.setup.gc_tuning import tune
 
     with naming_options():
-        changes = Changes(checked_limits(split_limits(limits)), model)
+        changes = Changes(check_limits(split_limits(limits)), model)
     tune()
     folder = None if workspace is None else Path(workspace)
     wanted = ForkRequest(at.strip(), workflow, policy, changes, parse_assignments(given), folder)

@@ -241,7 +241,7 @@ def list_policies(*, as_json: bool) -> int:
 def show_policy(name: str, *, as_json: bool) -> int:
     """Show the rows of a policy: what each fires on, how far back it goes, and why."""
     from actors.config.loader import load_policy
-    from actors.values.lines import indented, line
+    from actors.values.lines import indent_line, line
     from replan.cli.terminal.console import print_json, show
     from replan.setup.version import data_root
 
@@ -253,7 +253,7 @@ def show_policy(name: str, *, as_json: bool) -> int:
     for number, row in enumerate(policy.rows, 1):
         target = "" if row.target == "self" else f" to {row.target}"
         rows.append(line(f"{number}. {row.id}: {row.level}{target}", "bold"))
-        rows += [indented(f"fires on {_fires(row)}"), indented(row.why, "dim")]
+        rows += [indent_line(f"fires on {_fires(row)}"), indent_line(row.why, "dim")]
     show(rows)
     return Exit.OK
 
@@ -323,13 +323,13 @@ def _report(name: str, roles: set[str]) -> dict[str, Any]:
 
 
 def _lines(report: dict[str, Any]) -> Iterator[Line]:
-    from actors.values.lines import indented, line
+    from actors.values.lines import indent_line, line
 
     yield line(f"{report['policy']}: {'valid' if report['valid'] else 'wrong'}", "green" if report["valid"] else "red")
     for each in report["findings"]:
         hint = f" ({each['hint']})" if each["hint"] else ""
         warning = "warning: " if each["severity"] == "warning" else ""
-        yield indented(f"{warning}{each['place']}: {each['message']}{hint}", "yellow" if warning else "")
+        yield indent_line(f"{warning}{each['place']}: {each['message']}{hint}", "yellow" if warning else "")
 
 
 def _print_shipped(sort: str, descriptions: Mapping[str, str], *, as_json: bool) -> None:

@@ -15,7 +15,7 @@ from actors.run.calls import Replied
 from actors.run.kind import Kind
 from actors.run.words import in_words
 from actors.values.format import clock
-from actors.values.lines import line, reworded_tree
+from actors.values.lines import line, reword_tree
 from replan.cli.terminal.console import err, notice, plain_terminal, rich_text, rich_tree
 from runtime.core.events import Record
 from runtime.logs.terminal_text import clean
@@ -212,7 +212,7 @@ class LiveTree:
         views = self._kind.views
         tree = views.tree(self._title, self._state, self._records, interrupted=self._left, brief=True)
         rows = console.render_lines(
-            rich_tree(reworded_tree(tree.tree, self._worded)), options.update(height=None), pad=False
+            rich_tree(reword_tree(tree.tree, self._worded)), options.update(height=None), pad=False
         )
         calls = self._in_flight.all()[:IN_FLIGHT_MAX]
         room = max(ROWS_MIN, console.height - REST - len(calls))

@@ -9,7 +9,7 @@ from typing import Any
 import trio
 
 from actors.run.open_question import question_parts
-from actors.values.lines import indented, line, verbatim
+from actors.values.lines import indent_line, line, verbatim
 from replan.cli.terminal.console import err, rich_text
 from replan.views.questions import choices, hint, pick_answer
 from runtime.logs.terminal_text import clean
@@ -34,7 +34,7 @@ async def ask_on_terminal(question: Mapping[str, Any]) -> str | None:
     console.print(clean(first), style="bold", markup=False)
     for text, style in rest:
         as_it_is = text.startswith("|")  # What is shown keeps its indentation.
-        console.print(rich_text(verbatim(f"   {text}") if as_it_is else indented(clean(text), style)))
+        console.print(rich_text(verbatim(f"   {text}") if as_it_is else indent_line(clean(text), style)))
     console.print(rich_text(line(f"{hint(question)}; empty to be asked again, Ctrl-D to answer later.", "dim")))
     drop_typed()
     while True:

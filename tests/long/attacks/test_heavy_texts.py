@@ -9,7 +9,7 @@ from actors.documents.tables import table_lines
 from actors.quantities.calculator import Calculation, calculate
 from actors.quantities.formula import FormulaUnreadable, parse_formula
 from actors.quantities.quantity import Quantity, Refusal
-from actors.quantities.quoted import Found, Source, quoted_value, read_value
+from actors.quantities.quoted import Found, Source, find_quoted_value, read_value
 from actors.quantities.unit_text import UnitUnreadable
 from actors.quantities.units import UnitTable
 
@@ -62,7 +62,7 @@ def table():
 def quoted(text, value, quote, wanted, table):
     start = text.index(quote)
     spans = [(start, start + len(quote))]
-    return quoted_value(Source(text), spans, value, "m", wanted=wanted, table=table, declared={"customer": ""})
+    return find_quoted_value(Source(text), spans, value, "m", wanted=wanted, table=table, declared={"customer": ""})
 
 
 @pytest.mark.parametrize("wanted", WANTED)

@@ -14,7 +14,7 @@ import trio
 
 from actors.run.tools import ToolOutcome
 from actors.tools import isolation
-from actors.tools.isolation import NoIsolation, isolating
+from actors.tools.isolation import NoIsolation, sandbox_words
 from actors.tools.loader import load_tools
 from replan.cli import diagnosis
 from runtime.core.errors import UsageProblem
@@ -56,7 +56,7 @@ def pinned(bench, code, keys, *arguments):
     words = json.dumps([sys.executable, "-I", "-S", str(bench.folder / "code.py"), *map(str, arguments)])
     text = f"tools:\n  t:\n    command: {words}\n    {keys or 'risk: risky'}\n"
     try:
-        isolating(ENVIRONMENT)
+        sandbox_words(ENVIRONMENT)
     except NoIsolation as error:
         with pytest.raises(UsageProblem, match=re.escape(f"this machine can isolate no tool: {error}")):
             bench.pin(f"tools:\n  t:\n    command: [ls]\n    {WRAP}\n")
@@ -135,12 +135,12 @@ def test_where_the_kernel_forbids_namespaces_the_tools_file_is_refused_and_docto
 
 def test_where_there_is_no_program_for_it_that_is_said(tmp_path):
     with pytest.raises(NoIsolation, match="there is no bwrap and no unshare in the folders of PATH"):
-        isolating({"PATH": str(tmp_path)})
+        sandbox_words({"PATH": str(tmp_path)})
 
 
 def test_bubblewrap_is_preferred_and_gets_a_whole_command(tmp_path):
     environment = fake(tmp_path, "bwrap", f'echo "$@" > {tmp_path}/words')
-    words = isolating(environment)
+    words = sandbox_words(environment)
     assert words == (str(tmp_path / "bwrap"), *isolation.SANDBOXES["bwrap"])
     assert (tmp_path / "words").read_text().split() == [*words[1:], str(tmp_path / "true")]
 
@@ -148,7 +148,9 @@ def test_bubblewrap_is_preferred_and_gets_a_whole_command(tmp_path):
 def test_doctor_names_what_isolates_tools_on_this_machine_or_why_nothing_does():
     found = diagnosis._isolation(os.environ)
     try:
-        expected = f"a PID and a network namespace for each call of a tool with {WRAPPED} ({isolating(os.environ)[0]})"
+        expected = (
+            f"a PID and a network namespace for each call of a tool with {WRAPPED} ({sandbox_words(os.environ)[0]})"
+        )
     except NoIsolation as error:
         expected = f"none, so {WRAPPED} is refused: {error}"
     assert found == expected

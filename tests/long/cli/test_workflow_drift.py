@@ -11,7 +11,7 @@ from actors.config.loader import shipped_workflows
 from actors.planning.config import read_config
 from actors.planning.events import RunStarted
 from actors.planning.prepare import RunOptions
-from actors.planning.workflow_drift import edited
+from actors.planning.workflow_drift import describe_edits
 from replan.runs.home import open_home
 from replan.runs.hosting import host
 from replan.runs.prepare import prepare_run
@@ -183,13 +183,13 @@ def test_an_unchanged_shipped_workflow_is_not_reported(name):
     pinned = job.pinned.model_dump_json()
     begun = RunStarted(at=1.0, run="r", specification="p", pinned=pinned, limits=job.limits, source=job.source)
     assert begun.source == name
-    assert edited(begun, read_config(pinned), known, data_root()) == ""
+    assert describe_edits(begun, read_config(pinned), known, data_root()) == ""
 
 
 def test_a_run_of_an_earlier_release_is_not_compared():
     """Its first event has no source of the workflow."""
     begun = RunStarted(at=1.0, run="r", specification="p", pinned="", limits=Limits())
-    assert edited(begun, toy({"a": {}}), registry(), data_root()) == ""
+    assert describe_edits(begun, toy({"a": {}}), registry(), data_root()) == ""
 
 
 def test_a_finished_run_is_not_compared(replan, folder, waiting):

@@ -45,29 +45,29 @@ def first_call_first(monkeypatch):
 
 def only_accepted_calls(monkeypatch):
     """Forget what a failed attempt did."""
-    settled = evolve_steps.settled
+    settled = evolve_steps.settle_step
 
     def forgetting(state, event):
         left = {name: each for name, each in state.effects.items() if not name.startswith(f"{event.node}.")}
         return settled(changed(state, effects=left) if event.outcome == "fail" else state, event)
 
-    monkeypatch.setattr(evolve_steps, "settled", forgetting)
+    monkeypatch.setattr(evolve_steps, "settle_step", forgetting)
 
 
 def forgets_at_a_replan(monkeypatch):
     """Undo only what the current plan did."""
-    revised = evolve_troubles.revised
-    monkeypatch.setattr(evolve_troubles, "revised", lambda state, event: changed(revised(state, event), effects={}))
+    revised = evolve_troubles.adopt_plan
+    monkeypatch.setattr(evolve_troubles, "adopt_plan", lambda state, event: changed(revised(state, event), effects={}))
 
 
 def forgets_withdrawn_calls(monkeypatch):
     """Take a call that was cut short for one that did nothing."""
-    monkeypatch.setattr(evolve_undo, "withdrawn", lambda state, _: state)
+    monkeypatch.setattr(evolve_undo, "withdraw_attempts", lambda state, _: state)
 
 
 def forgets_reissued_calls(monkeypatch):
     """Take the second call after a crash for the only one."""
-    monkeypatch.setattr(evolve_undo, "reissued", lambda state, _: state)
+    monkeypatch.setattr(evolve_undo, "record_reissue", lambda state, _: state)
 
 
 def undoes_without_asking(monkeypatch):

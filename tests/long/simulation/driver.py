@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from actors.planning.events import EVENTS, ClassificationRequested, GenerationRequested, JudgementRequested
 from actors.planning.machine import PlanningMachine
-from actors.planning.prompt_context import rendered, rendered_failure
+from actors.planning.prompt_context import render_failure_prompt, render_prompt
 from actors.planning.state import PlanningState
 from actors.run.ids import call_of
 from actors.run.messages import Faulted, Generated, Judged
@@ -133,9 +133,9 @@ class Run:
             elif isinstance(request, GenerationRequested | ClassificationRequested):
                 generates = isinstance(request, GenerationRequested)
                 promised = (
-                    rendered(self.state, self.state.latest, request.step)
+                    render_prompt(self.state, self.state.latest, request.step)
                     if generates
-                    else rendered_failure(self.state, self.state.latest, request.node)
+                    else render_failure_prompt(self.state, self.state.latest, request.node)
                 )
                 assert promised.ref == work.request.prompt_hash, "the prompt is not the one that was promised"
                 self.started[name] = self.epoch

@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 
 from actors.planning.events import GenerationRequested, PlanningOutcome
-from actors.planning.prompt_context import rendered
+from actors.planning.prompt_context import render_prompt
 from actors.policy.table import BacktrackLevel
 from actors.search.cost import worst_case_calls
 from actors.search.moves import Search
@@ -290,7 +290,7 @@ class Invariants:
         if self.graph.budgets[step].deterministic:
             return
         # A question that a rejection led to quotes it too, further up.
-        whole = rendered(state, state.latest, step).user
+        whole = render_prompt(state, state.latest, step).user
         assert [whole.count(text) for text in self.messages] == [1] * len(self.messages), "a message is not in a prompt"
         _, *sections = re.split(r"\[escalations\]|\[retries\]", whole)
         prompt = "".join(sections)

@@ -81,7 +81,7 @@ def test_a_fork_of_a_search_with_several_branches_ends_as_the_other_run(batch):
 def test_a_fork_that_forgets_what_a_branch_has_tried_is_found(monkeypatch):
     """So the check above can fail."""
     runs = [run for run in map(played, range(SEEDS_PLANTED)) if not limited(run)]
-    forked = evolve._forked
+    forked = evolve._start_fork
 
     def forgets(state, run, event):
         made = forked(state, run, event)
@@ -92,6 +92,6 @@ def test_a_fork_that_forgets_what_a_branch_has_tried_is_found(monkeypatch):
             check(run)
 
     check_all()
-    monkeypatch.setattr(evolve, "_forked", forgets)
+    monkeypatch.setattr(evolve, "_start_fork", forgets)
     with pytest.raises((AssertionError, KeyError)):
         check_all()

@@ -13,7 +13,7 @@ from actors.execution.ids import tool_node
 from actors.execution.machine import ExecutionMachine
 from actors.run import fork_rules
 from actors.run.fork_event import Forked
-from actors.run.fork_rules import calls_made
+from actors.run.fork_rules import calls_before_fork
 from actors.run.ids import call_of
 from actors.run.messages import Generated
 from actors.run.questions import NOT_RUN
@@ -64,7 +64,7 @@ class Replay:
 
     def __init__(self, world, seq, before):
         events = world.stage.events
-        made = calls_made((place > seq, event) for place, event in enumerate(events, 1))
+        made = calls_before_fork((place > seq, event) for place, event in enumerate(events, 1))
         event = Forked(at=before.run.now, origin="other", seq=seq, hash="00", limits=events[0].limits, made=made)
         self.state, self.events, self.mails = MACHINE.evolve(before, event), [], 1_000
         assert self.state.run.ledger.committed == ZERO, "a fork has a budget of its own"
@@ -154,7 +154,7 @@ def test_a_fork_of_an_execution_without_a_change_ends_as_the_other_run(batch):
 
 def calls_again_unasked(monkeypatch):
     """Hold no call back that the other run has made."""
-    monkeypatch.setattr(fork_rules, "held_back", lambda tools, request, fork: tools)
+    monkeypatch.setattr(fork_rules, "hold_back_call", lambda tools, request, fork: tools)
 
 
 def forgets_calls_that_were_open(monkeypatch):
@@ -164,8 +164,8 @@ def forgets_calls_that_were_open(monkeypatch):
 
 def spends_of_the_other_s_budget(monkeypatch):
     """Go on with the other run's ledger."""
-    forked = fork_rules.forked
-    monkeypatch.setattr(fork_rules, "forked", lambda run, event: changed(forked(run, event), ledger=run.ledger))
+    forked = fork_rules.start_fork
+    monkeypatch.setattr(fork_rules, "start_fork", lambda run, event: changed(forked(run, event), ledger=run.ledger))
 
 
 @pytest.mark.parametrize(

@@ -141,18 +141,18 @@ def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[Pla
 
 def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
     """Yield what the tasks came to, and what a plan took."""
-    from actors.values.format import counted
+    from actors.values.format import format_count
     from replan.experiments.tables import wilson_interval
     from runtime.core.ledger import MICRO
 
     plans, calls = sum(trial.passed for trial in trials), sum(trial.calls for trial in trials)
     low, high = wilson_interval(plans, len(trials))
     yield (
-        f"Plans: {plans} of {counted(len(trials), 'task')} ({plans / max(1, len(trials)):.0%}, "
-        f"95 % interval {low:.0%} to {high:.0%}), in {counted(calls, 'call')}."
+        f"Plans: {plans} of {format_count(len(trials), 'task')} ({plans / max(1, len(trials)):.0%}, "
+        f"95 % interval {low:.0%} to {high:.0%}), in {format_count(calls, 'call')}."
     )
     if len(trials) < tasks:
-        yield f"The limit was reached before {counted(tasks - len(trials), 'more task')} could be planned."
+        yield f"The limit was reached before {format_count(tasks - len(trials), 'more task')} could be planned."
     if plans:
         costs = [trial.micro_usd for trial in trials]
         money = "" if None in costs else f" and ${sum(cost or 0 for cost in costs) / MICRO / plans:.4f}"

@@ -131,15 +131,15 @@ def race(
 
 def _comments(race: Race, winner: EntrantStanding) -> list[str]:
     """Return what the file rests on, a line each."""
-    from actors.values.format import counted
+    from actors.values.format import format_count
     from runtime.core.ledger import MICRO
 
     low, high = winner.interval
     order, share = race.order, winner.successes / winner.trials
     shown = [
-        f"{winner.entrant} with at most {counted(winner.cap, 'call')} was the best of a race on {order.model}.",
+        f"{winner.entrant} with at most {format_count(winner.cap, 'call')} was the best of a race on {order.model}.",
         (
-            f"Success: {winner.successes} of {counted(winner.trials, 'trial')} ({share:.1%}, "
+            f"Success: {winner.successes} of {format_count(winner.trials, 'trial')} ({share:.1%}, "
             f"95 % interval {low:.1%} to {high:.1%}), {winner.calls_mean:.1f} calls on average."
         ),
         "It was chosen by these trials, so expect a little less on other problems.",
@@ -151,8 +151,8 @@ def _comments(race: Race, winner: EntrantStanding) -> list[str]:
             f"({100 * low:+.1f} to {100 * high:+.1f})."
         )
     shown.append(
-        f"The race used {counted(race.calls, 'model call')} and ${race.micro_usd / MICRO:.2f} in "
-        f"{counted(race.rungs, 'rung')}{_of_limit(order)}."
+        f"The race used {format_count(race.calls, 'model call')} and ${race.micro_usd / MICRO:.2f} in "
+        f"{format_count(race.rungs, 'rung')}{_of_limit(order)}."
     )
     if race.stopped:
         shown.append(f"It ended early: {race.stopped}.")
@@ -160,9 +160,9 @@ def _comments(race: Race, winner: EntrantStanding) -> list[str]:
 
 
 def _of_limit(order: RaceOrder) -> str:
-    from actors.values.format import counted
+    from actors.values.format import format_count
 
-    calls = [] if order.calls is None else [counted(order.calls, "call")]
+    calls = [] if order.calls is None else [format_count(order.calls, "call")]
     usd = [] if order.usd is None else [f"${order.usd:.2f}"]
     return f", of {' and '.join([*calls, *usd])} allowed"
 
