@@ -39,14 +39,14 @@ LIMIT_SECONDS = 120
 CHILD = """
 import json, pickle, sys
 from replan.whatif.differences import EditedRules
-from replan.whatif.fold import compared
+from replan.whatif.fold import compare_run
 from replan.setup.kinds import Kinds
 from tests.whatif.recordings import Played
 kinds, rows = Kinds(), []
 for name, kind, appends in pickle.load(open(sys.argv[1], "rb")):
     played = Played(name, kinds.named(kind), appends)
     expected = played.first_difference(played.kind.machine)
-    finding = compared(played.run, played.kind, EditedRules())
+    finding = compare_run(played.run, played.kind, EditedRules())
     if expected is not None or finding.seq is not None:
         rows.append([name, expected, finding.seq, finding.reason])
 print(json.dumps(rows))
