@@ -167,7 +167,7 @@ async def test_a_long_run_is_folded_and_drawn_in_threads_and_comes_out_the_same(
             assert state == fold(loaded.kind.machine, (each.event for each in loaded.records[:place]))
         same = await PartsMaker().parts(await read_shown(reader, run))
         assert (same, same.tree.to_json()) == (parts, parts.tree.to_json())
-        assert (aside.count("with_records"), aside.count("_made")) == (2, 1)
+        assert (aside.count("with_records"), aside.count("_make_parts")) == (2, 1)
 
 
 async def test_the_result_of_a_run_is_made_once_for_all_who_look_until_it_changes(tmp_path, monkeypatch):
