@@ -36,7 +36,7 @@ def find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
         return {"problem": f"{kind}{' '.join(str(error).split())}"[:500]}
     if plan is None:
         return {"problem": "the planner found no plan"}
-    return {"actions": [_text(each) for each in plan.actions]}
+    return {"actions": [_text(action) for action in plan.actions]}
 
 
 def _solve(engine: str, problem: Any) -> Any:
@@ -50,13 +50,13 @@ def _solve(engine: str, problem: Any) -> Any:
     wanted = {"name": engine} if engine else {"problem_kind": problem.kind}
     with OneshotPlanner(**wanted) as planner:
         plan = planner.solve(problem).plan
-    for each in reversed(back):
-        plan = plan and plan.replace_action_instances(each)
+    for item in reversed(back):
+        plan = plan and plan.replace_action_instances(item)
     return plan if isinstance(plan, SequentialPlan) else None
 
 
 def _text(action: Any) -> str:
-    names = [action.action.name, *(str(each.object().name) for each in action.actual_parameters)]
+    names = [action.action.name, *(str(parameter.object().name) for parameter in action.actual_parameters)]
     return f"({' '.join(names)})"
 
 

@@ -85,7 +85,9 @@ class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the 
             return self._unknown(f"the plan has more than {ACTIONS_MAX:,} actions")
         try:
             domain, start = model_of(problem)
-            actions = [PlanAction(each.action.name, tuple(map(_term, each.actual_parameters))) for each in plan.actions]
+            actions = [
+                PlanAction(action.action.name, tuple(map(_term, action.actual_parameters))) for action in plan.actions
+            ]
             judgement = judge_actions(domain, start, actions)
         except (UPUsageError, UsageProblem) as outside:
             return self._unknown(str(outside))
@@ -132,8 +134,8 @@ def model_of(problem: Any) -> tuple[PddlDomain, PddlProblem]:
         },
         actions={action.name: _action(action) for action in problem.actions},
     )
-    objects = {each.name: each.type.name for each in problem.all_objects}
-    goal = tuple(literal for each in problem.goals for literal in _condition(each))
+    objects = {item.name: item.type.name for item in problem.all_objects}
+    goal = tuple(literal for item in problem.goals for literal in _condition(item))
     return domain, PddlProblem(problem.name or "", objects, frozenset(_initial(problem)), goal)
 
 
@@ -148,15 +150,15 @@ def _initial(problem: Any) -> Iterator[Atom]:
 
 def _action(action: Any) -> ActionSchema:
     parameters = tuple((f"?{parameter.name}", parameter.type.name) for parameter in action.parameters)
-    condition = tuple(literal for each in action.preconditions for literal in _condition(each))
+    condition = tuple(literal for precondition in action.preconditions for literal in _condition(precondition))
     literals: list[Literal] = []
     conditional: list[ConditionalEffect] = []
-    for each in action.effects:
-        if not each.is_assignment() or not each.value.is_bool_constant() or each.is_forall():
-            raise UPUsageError(f"the effect {each} is not supported")
-        literal = Literal(_atom(each.fluent), each.value.is_true())
-        if each.is_conditional():
-            conditional.append(ConditionalEffect(_condition(each.condition), Effect((literal,))))
+    for effect in action.effects:
+        if not effect.is_assignment() or not effect.value.is_bool_constant() or effect.is_forall():
+            raise UPUsageError(f"the effect {effect} is not supported")
+        literal = Literal(_atom(effect.fluent), effect.value.is_true())
+        if effect.is_conditional():
+            conditional.append(ConditionalEffect(_condition(effect.condition), Effect((literal,))))
         else:
             literals.append(literal)
     return ActionSchema(action.name, parameters, condition, Effect(tuple(literals), tuple(conditional)))
@@ -166,7 +168,7 @@ def _condition(node: Any) -> tuple[Literal, ...]:
     if node.is_bool_constant():
         return () if node.is_true() else _NEVER
     if node.is_and():
-        return tuple(literal for each in node.args for literal in _condition(each))
+        return tuple(literal for arg in node.args for literal in _condition(arg))
     if node.is_not() and (node.args[0].is_fluent_exp() or node.args[0].is_equals()):
         return (Literal(_atom(node.args[0]), positive=False),)
     return (Literal(_atom(node)),)

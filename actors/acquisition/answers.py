@@ -206,7 +206,10 @@ def read_told_value(state: State, path: str, text: str) -> FieldValue:
     if path not in schema.fields:
         hint = nearest(path, schema.fields, kind="fields")
         raise UsageProblem(f"{path!r} is no field of the profile {schema.profile.name}", place=path, hint=hint)
-    asked = next((name for name, each in state.run.questions.items() if each.open and path in each.request.blocks), "")
+    asked = next(
+        (name for name, question in state.run.questions.items() if question.open and path in question.request.blocks),
+        "",
+    )
     if asked:
         raise UsageProblem(f"question {asked} asks for {path}", place=path, hint="answer it")
     if _units_depend_on(schema, path):

@@ -45,7 +45,7 @@ def known_numbers(schema: Schema) -> dict[str, Known]:
 
 def holds(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> bool | None:
     """Tell whether a check holds of the chosen values; None where it cannot be told, as without a value."""
-    values = {name: each.exact for name, each in known.items()}
+    values = {name: item.exact for name, item in known.items()}
     match check_holds(check.check, values, schema.units):
         case "yes":
             return True
@@ -97,8 +97,8 @@ def evaluate_formula(schema: Schema, formula: str, unit: str | None, known: Mapp
 def inputs_hash(schema: Schema) -> str:
     """Return the hash of all that a calculation depends on: the chosen numbers of the fields, with their ranges."""
     known = {
-        path: [each.exact.low, each.range.low, each.range.high, each.exact.unit]
-        for path, each in known_numbers(schema).items()
+        path: [number.exact.low, number.range.low, number.range.high, number.exact.unit]
+        for path, number in known_numbers(schema).items()
     }
     units = {path: schema.text(path) for path, spec in schema.fields.items() if spec.type == "currency"}
     return text_hash(json.dumps([known, units], sort_keys=True))[:HASH_LENGTH]
@@ -148,7 +148,7 @@ def _order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 def _error(schema: Schema, name: str, formula: str, blocked: Blocked) -> CalculationError:
     """Return the error of a result. It names the missing fields, or all fields of the formula if none is missing."""
     about = blocked.missing or names_in(formula)
-    fields = tuple(dict.fromkeys(path for each in about for path in _fields_behind(schema, each)))
+    fields = tuple(dict.fromkeys(path for item in about for path in _fields_behind(schema, item)))
     return CalculationError(code=_CODES[blocked.code], result=name, fields=fields, message=blocked.message)
 
 

@@ -39,12 +39,12 @@ def _note(changes: dict[str, Values], schema: Schema, path: str, value: FieldVal
 
 def _follows(schema: Schema, path: str) -> Values:
     """Return the values of a field that follow from others, as they are."""
-    return tuple(each for each in schema.planner.values.get(path, ()) if each.via in ("computed", "default"))
+    return tuple(value for value in schema.planner.values.get(path, ()) if value.via in ("computed", "default"))
 
 
 def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldValue | None:
     """Return a field's default, once it has no other value and nothing is left to search and to ask."""
-    others = [each for each in schema.planner.values.get(path, ()) if each.via != "default"]
+    others = [value for value in schema.planner.values.get(path, ()) if value.via != "default"]
     if spec.default is None or others:
         return None
     left = questions_left(state, path) if spec.source == "user" else searches_left(state, path)

@@ -49,7 +49,7 @@ def question_of(spec: FieldSpec, *, counted: bool = True) -> str:
         return f"What is the value of '{label}'?"
     known = first in _DETERMINERS or first.endswith(("'s", "s'"))
     named = label if known else f"the {label}"
-    if spec.type == "choice" and {each.casefold() for each in spec.choices} == {"yes", "no"}:
+    if spec.type == "choice" and {choice.casefold() for choice in spec.choices} == {"yes", "no"}:
         return f"Is '{label}' true?"
     if spec.type == "choice":
         return f"Which of these is right for {named}?"

@@ -108,7 +108,9 @@ def _instead_of_search(state: State, path: str, why: str) -> Hop:
     """Return the question about the field, or else about another component; a review where none is left to ask."""
     schema = schema_of(state)
     askable = [
-        each for each in (path, *open_components(schema)) if each in schema.fields and questions_left(state, each)
+        component
+        for component in (path, *open_components(schema))
+        if component in schema.fields and questions_left(state, component)
     ]
     if askable:
         question = PlannerDecision(action="ask_user", target_field=askable[0], reasoning=why)
@@ -134,8 +136,8 @@ def maybe_calculate(state: State) -> Hop:
         changes = Writes(decision=PlannerDecision(action="calculate", reasoning=why), decision_origin="deterministic")
         return Hop("calculate", why, changes)
     if calculation.status == "blocked" and not planner.llm_failed and planner.status == "active":
-        reviews = [each for each in planner.reflections if each.inputs_hash == now]
-        if len(reviews) < REFLECTIONS_MAX and not any(each.finish for each in reviews):
+        reviews = [reflection for reflection in planner.reflections if reflection.inputs_hash == now]
+        if len(reviews) < REFLECTIONS_MAX and not any(review.finish for review in reviews):
             why = "the calculation is blocked"
             changes = Writes(decision=PlannerDecision(action="reflect", reasoning=why), decision_origin="deterministic")
             return Hop("reflect", why, changes)

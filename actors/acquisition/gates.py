@@ -183,7 +183,9 @@ def _stop_condition(schema: Schema) -> str:
     """Return why the run ends early; empty where no stop condition holds."""
     conditions = schema.profile.stop_when
     known = known_numbers(schema) if conditions else {}
-    return next((f"{each.why} ({each.check})" for each in conditions if holds(schema, each, known)), "")
+    return next(
+        (f"{condition.why} ({condition.check})" for condition in conditions if holds(schema, condition, known)), ""
+    )
 
 
 def require_field(path: str) -> Gate:

@@ -81,8 +81,8 @@ class AcquisitionGraph:
         edges = {outcome: node.name if to == after else to for outcome, to in self.nodes[before].edges.items()}
         assert edges != self.nodes[before].edges, f"no edge leads from {before} to {after}"
         nodes: dict[str, GraphNode] = {}
-        for name, each in self.nodes.items():
-            nodes[name] = replace(each, edges=edges) if name == before else each
+        for name, item in self.nodes.items():
+            nodes[name] = replace(item, edges=edges) if name == before else item
             if name == before:
                 nodes[node.name] = node
         return replace(self, nodes=nodes)

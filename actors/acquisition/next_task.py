@@ -97,7 +97,10 @@ def chance_finds(state: State, schema: Schema) -> Iterator[str]:
     A value that stands in the passages of another search by chance is not the only one that documents state.
     """
     components = [
-        each for path, spec in schema.profile.fields.items() if spec.required for each in schema.components(path)
+        component
+        for path, spec in schema.profile.fields.items()
+        if spec.required
+        for component in schema.components(path)
     ]
     direct = [path for path, spec in schema.profile.fields.items() if spec.required and schema.is_direct(path)]
     for path in dict.fromkeys((*direct, *components)):
@@ -119,7 +122,9 @@ def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDec
 
 def next_component_task(state: State, schema: Schema, path: str) -> PlannerDecision | None:
     """Return the decision for the next component of a made field that has no value; None where none is left."""
-    return first_task(state, schema, (each for each in schema.components(path) if schema.value(each) is None))
+    return first_task(
+        state, schema, (component for component in schema.components(path) if schema.value(component) is None)
+    )
 
 
 def next_acquisition_task(state: State) -> PlannerDecision | None:
@@ -132,7 +137,7 @@ def next_acquisition_task(state: State) -> PlannerDecision | None:
     named = [path for error in calculation.errors for path in error.fields] if calculation.status == "blocked" else []
     proposed = state.planner.reflections[-1].next_field if state.planner.reflections else ""
     wanted = [proposed, *named] if calculation.status == "blocked" else []
-    fields = [each for path in wanted for each in _direct(schema, path)]
+    fields = [item for path in wanted for item in _direct(schema, path)]
     others = (*missing_fields(schema), *open_components(schema), *optional_fields(schema))
     return first_task(state, schema, dict.fromkeys([*fields, *others]))
 

@@ -43,9 +43,9 @@ def _fold_with_places(text: str) -> tuple[str, list[int]]:
     places: list[int] = []
     for position, character in enumerate(text):
         same = unicodedata.normalize("NFKC", _SAME.get(character, character)).casefold()
-        for each in same:
-            if not each.isspace():
-                characters.append(each)
+        for item in same:
+            if not item.isspace():
+                characters.append(item)
                 places.append(position)
             elif characters and characters[-1] != " ":
                 characters.append(" ")
@@ -77,7 +77,7 @@ def passage_of(passages: Sequence[FoundPassage], source: str, quote: str) -> Fou
         return None
     holding = [passage for passage in passages if words in fold_quote(passage.text)]
     named = [passage for passage in holding if passage.source == source]
-    return next(iter(named or ([] if source in {each.source for each in passages} else holding)), None)
+    return next(iter(named or ([] if source in {item.source for item in passages} else holding)), None)
 
 
 def stated_quantity(
@@ -160,7 +160,7 @@ def _cells(text: str, start: int) -> list[tuple[int, int]]:
 def _words(text: str, cells: list[tuple[int, int]]) -> list[str]:
     """Return the cells of a row without their digits: what they are about."""
     return [
-        "".join(each for each in text[begin:end] if not each.isdigit() and each not in " .,") for begin, end in cells
+        "".join(item for item in text[begin:end] if not item.isdigit() and item not in " .,") for begin, end in cells
     ]
 
 
@@ -211,14 +211,14 @@ def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
     schema = schema_of(state)
     values: list[tuple[str, FieldValue]] = []
     rejections: list[Rejection] = []
-    for each in listed[:VALUES_MAX]:
-        if not isinstance(each, dict):
+    for item in listed[:VALUES_MAX]:
+        if not isinstance(item, dict):
             return Unusable("Each of `values` is an object.")
-        read = _read_values(each, state, schema)
+        read = _read_values(item, state, schema)
         if isinstance(read, Rejection):
             rejections.append(read)
         else:
-            values += [(text_of(each.get("field")), value) for value in read]
+            values += [(text_of(item.get("field")), value) for value in read]
     return Observation(tuple(values), tuple(rejections))
 
 
@@ -250,7 +250,7 @@ def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tupl
     if isinstance(read, Rejection):
         return rejected(read.code, read.message)
     found = read if isinstance(read, tuple) else (read,)
-    return tuple(each.model_copy(update={"source": passage.source, "confidence": confidence}) for each in found)
+    return tuple(item.model_copy(update={"source": passage.source, "confidence": confidence}) for item in found)
 
 
 def _value_text(value: object) -> str:
@@ -282,8 +282,8 @@ def _numbers(
     if outside:
         return Rejection(path=path, code="out_of_bounds", message=outside)
     others = other_rows(passage, read, unit, wanted=wanted, units=units, table=table)
-    within = [each for each in others if not out_of_bounds(spec, each.quantity)]
-    return tuple(_value(passage, each, quote if each is read else "") for each in (read, *within))
+    within = [other for other in others if not out_of_bounds(spec, other.quantity)]
+    return tuple(_value(passage, item, quote if item is read else "") for item in (read, *within))
 
 
 def _value(passage: FoundPassage, found: Found, quote: str) -> FieldValue:
@@ -297,7 +297,7 @@ def _value(passage: FoundPassage, found: Found, quote: str) -> FieldValue:
 def _text(spec: FieldSpec, value: str, quote: str, passage: FoundPassage) -> FieldValue | Rejection:
     text = " ".join(value.split())
     if spec.type == "choice":
-        text = next((each for each in spec.choices if each.casefold() == text.casefold()), text)
+        text = next((choice for choice in spec.choices if choice.casefold() == text.casefold()), text)
     if spec.type == "currency":
         text = text.upper()
     unfit = (spec.type == "choice" and text not in spec.choices) or (spec.type == "currency" and text not in CODES)

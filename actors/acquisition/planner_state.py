@@ -267,9 +267,9 @@ def apply(planner: PlannerState, writes: Writes) -> PlannerState:
 def _with_rejections(kept: tuple[Rejection, ...], more: tuple[Rejection, ...]) -> tuple[Rejection, ...]:
     """Return the rejections with others added; the same one again is counted, and not listed again."""
     counts: dict[Rejection, int] = {}
-    for each in (*kept, *more):
-        same = each.model_copy(update={"count": 1})
-        counts[same] = counts.get(same, 0) + each.count
+    for item in (*kept, *more):
+        same = item.model_copy(update={"count": 1})
+        counts[same] = counts.get(same, 0) + item.count
     listed = [same.model_copy(update={"count": count}) for same, count in counts.items()]
     return tuple(listed[-REJECTIONS_MAX:])
 
@@ -279,7 +279,7 @@ def _with_values(values: Mapping[str, Values], writes: Writes) -> Mapping[str, V
     for path, more in writes.values.items():
         after[path] = merge_values(after.get(path, ()), more)
     for path, instead in writes.composed.items():
-        kept = tuple(each for each in after.get(path, ()) if each.via not in ("computed", "default"))
+        kept = tuple(item for item in after.get(path, ()) if item.via not in ("computed", "default"))
         after[path] = (*kept, *instead)
         if not after[path]:
             del after[path]

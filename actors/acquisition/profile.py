@@ -166,8 +166,10 @@ def outline_json(profile: Profile) -> dict[str, Any]:
             {"name": name, "label": result.label, "unit": result.unit, "formula": result.formula}
             for name, result in profile.calculator.results.items()
         ]
-        content["preconditions"] = [each.model_dump(mode="json") for each in profile.calculator.preconditions]
-    content["stop_when"] = [each.model_dump(mode="json") for each in profile.stop_when]
+        content["preconditions"] = [
+            precondition.model_dump(mode="json") for precondition in profile.calculator.preconditions
+        ]
+    content["stop_when"] = [item.model_dump(mode="json") for item in profile.stop_when]
     content["caps"] = profile.caps.model_dump(mode="json")
     return content
 
@@ -217,8 +219,11 @@ def outline_lines(profile: Profile) -> Iterator[Line]:
         for name, result in profile.calculator.results.items():
             yield indent_line(f"{name}: {result.label}{f' in {result.unit}' if result.unit else ''}")
             yield indent_line(result.formula, "dim", columns=6)
-        yield from (indent_line(f"only if {each.check}: {each.why}") for each in profile.calculator.preconditions)
-    yield from (indent_line(f"ends early if {each.check}: {each.why}") for each in profile.stop_when)
+        yield from (
+            indent_line(f"only if {precondition.check}: {precondition.why}")
+            for precondition in profile.calculator.preconditions
+        )
+    yield from (indent_line(f"ends early if {item.check}: {item.why}") for item in profile.stop_when)
     caps: Mapping[str, int] = profile.caps.model_dump()
     yield BLANK
     yield line("Caps: " + ", ".join(f"{name.replace('_', ' ')} {most}" for name, most in caps.items()))

@@ -134,7 +134,8 @@ def _slots(profile: Profile) -> Iterator[Problem]:
     units = [((*key, "unit"), spec.unit) for _, key, spec in _all_fields(profile)]
     if profile.calculator is not None:
         units += [
-            (("calculator", "results", name, "unit"), each.unit) for name, each in profile.calculator.results.items()
+            (("calculator", "results", name, "unit"), result.unit)
+            for name, result in profile.calculator.results.items()
         ]
     for key, unit in units:
         for slot in SLOT.findall(unit):
@@ -152,7 +153,7 @@ def _field_units(profile: Profile) -> dict[str, str]:
     samples = Schema.sample_units(profile)
     units = {path: Schema.sample(spec.unit, samples) for path, _, spec in _all_fields(profile) if spec.type == "number"}
     if profile.calculator is not None:
-        units |= {name: Schema.sample(each.unit, samples) for name, each in profile.calculator.results.items()}
+        units |= {name: Schema.sample(result.unit, samples) for name, result in profile.calculator.results.items()}
     return units
 
 
@@ -213,7 +214,7 @@ def unused_fields(profile: Profile) -> tuple[str, ...]:
     if profile.calculator is None:
         return ()
     checks = [*profile.calculator.preconditions, *profile.stop_when]
-    formulas = [each.formula for each in profile.calculator.results.values()]
+    formulas = [result.formula for result in profile.calculator.results.values()]
     formulas += [spec.formula for spec in profile.fields.values() if spec.formula]
     used = {name for formula in formulas for name in names_in(formula)}
     used |= {name for check in checks for name in names_of(check)}

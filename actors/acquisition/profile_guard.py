@@ -49,8 +49,8 @@ def profile_findings(value: Mapping[str, Any]) -> Iterator[Finding]:
     try:
         profile = Profile.model_validate(value)
     except ValidationError as error:
-        for each in error.errors(include_url=False, include_context=False, include_input=False):
-            yield Finding(code=INVALID, message=each["msg"], where=".".join(map(str, each["loc"])))
+        for item in error.errors(include_url=False, include_context=False, include_input=False):
+            yield Finding(code=INVALID, message=item["msg"], where=".".join(map(str, item["loc"])))
         return
     for path, cause, hint in problems(profile):
         text = f"{cause} ({hint})" if hint else cause
@@ -65,7 +65,9 @@ def profile_findings(value: Mapping[str, Any]) -> Iterator[Finding]:
 def _unvouched_findings(profile: Profile) -> Iterator[Finding]:
     formulas = {f"fields.{path}.formula": spec.formula for path, spec in profile.fields.items() if spec.formula}
     if profile.calculator is not None:
-        formulas |= {f"calculator.results.{name}": each.formula for name, each in profile.calculator.results.items()}
+        formulas |= {
+            f"calculator.results.{name}": result.formula for name, result in profile.calculator.results.items()
+        }
     for where, formula in formulas.items():
         for number in _numbers(formula):
             yield Finding(code=UNVOUCHED, message=f"the number {number:g} is to be a field of its own", where=where)

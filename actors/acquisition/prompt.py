@@ -63,26 +63,28 @@ def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
     match purpose:
         case "observe":
             parts["field"] = path
-            places = (each for each in schema.profile.bootstrap if schema.fields[each].type == "text")
-            parts["place"] = [schema.text(each) for each in places if schema.text(each)]
+            places = (item for item in schema.profile.bootstrap if schema.fields[item].type == "text")
+            parts["place"] = [schema.text(item) for item in places if schema.text(item)]
             parts["units"] = dict(schema.profile.units)
             parts["fields"] = [
-                _wanted_value_view(schema, each)
-                for each in schema.fields
-                if not schema.is_made(each) and each not in schema.profile.bootstrap
+                _wanted_value_view(schema, field)
+                for field in schema.fields
+                if not schema.is_made(field) and field not in schema.profile.bootstrap
             ]
             parts["passages"] = [passage.model_dump(mode="json") for passage in state.planner.last_observation]
         case "decompose":
             parts["field"] = _wanted_value_view(schema, path)
             parts["units"] = dict(schema.profile.units)
             parts["known"] = [
-                _known_value_view(schema, each) for each in schema.fields if schema.value(each) is not None
+                _known_value_view(schema, field) for field in schema.fields if schema.value(field) is not None
             ]
         case _:
-            parts["fields"] = [_status(state, schema, each) for each in schema.fields]
+            parts["fields"] = [_status(state, schema, field) for field in schema.fields]
             parts["searches"] = [search.model_dump(mode="json") for search in state.planner.searches]
             parts["calculation"] = state.planner.calculation.model_dump(mode="json", exclude={"inputs_hash"})
-            parts["not_taken"] = [each.model_dump(mode="json") for each in state.planner.rejections[-REJECTIONS_SHOWN:]]
+            parts["not_taken"] = [
+                rejection.model_dump(mode="json") for rejection in state.planner.rejections[-REJECTIONS_SHOWN:]
+            ]
     return parts
 
 

@@ -41,7 +41,7 @@ class Unusable:
 
 def replies_for(state: State, purpose: str, path: str = "") -> tuple[ReplyText, ...]:
     """Return the replies that came at this node to the calls of a purpose, about a field where one is given."""
-    return tuple(each for each in state.replies if step_of(each.call) == purpose and path in ("", each.path))
+    return tuple(reply for reply in state.replies if step_of(reply.call) == purpose and path in ("", reply.path))
 
 
 def last_problem(read: object) -> str:
@@ -97,7 +97,7 @@ def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection
         return Unusable("`finish` is true or false.")
     listed = value.get("caveats")
     caveats = (
-        [one_line(each, REASON_MAX) for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+        [one_line(item, REASON_MAX) for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
     )
     path = text_of(value.get("next_field"))
     return Reflection(

@@ -34,8 +34,8 @@ def changes_since(earlier: AcquisitionResult, result: AcquisitionResult) -> tupl
 
 
 def _fields(earlier: AcquisitionResult, result: AcquisitionResult) -> Iterator[tuple[str, str]]:
-    before = {each.path: each.value for each in earlier.fields}
-    after = {each.path: each.value for each in result.fields}
+    before = {field.path: field.value for field in earlier.fields}
+    after = {field.path: field.value for field in result.fields}
     for path in dict.fromkeys((*after, *before)):
         old, new = before.get(path), after.get(path)
         if _format_value(old) != _format_value(new):
@@ -54,8 +54,8 @@ def _format_value(value: FieldValue | None) -> str:
 
 def _results(earlier: AcquisitionResult, result: AcquisitionResult) -> Iterator[tuple[str, str]]:
     before, after = (
-        {step.name: amount(step.value, step.low, step.high, step.unit) for step in each.calculation.steps}
-        for each in (earlier, result)
+        {step.name: amount(step.value, step.low, step.high, step.unit) for step in item.calculation.steps}
+        for item in (earlier, result)
     )
     for name in dict.fromkeys((*after, *before)):
         old, new = before.get(name, "not calculated"), after.get(name, "not calculated")
@@ -138,7 +138,7 @@ def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> 
         rows += ["", *(f"- not calculated: {_text(error.message)}" for error in result.calculation.errors)]
     notes = footnotes(result)
     rows += ["", "## Values", "", "| Field | Value | Source | Confidence |", "| --- | --- | --- | --- |"]
-    rows += [_row(each, notes) for each in result.fields]
+    rows += [_row(field, notes) for field in result.fields]
     rows += [*_differences(result), *_changes(changes), *_list("Caveats", result.caveats), *_sources(notes)]
     return "\n".join(rows) + "\n"
 
@@ -146,12 +146,12 @@ def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> 
 def footnotes(result: AcquisitionResult) -> dict[tuple[str, FieldValue], int]:
     """Return the number of the footnote of each value that a document states, by its field's path and the value."""
     found = [
-        (each.path, value)
-        for each in result.fields
-        for value in (each.value, *each.others)
+        (field.path, value)
+        for field in result.fields
+        for value in (field.value, *field.others)
         if value is not None and value.via == "search"
     ]
-    return {each: number for number, each in enumerate(dict.fromkeys(found), 1)}
+    return {fromkey: number for number, fromkey in enumerate(dict.fromkeys(found), 1)}
 
 
 def _calculation(result: AcquisitionResult) -> Iterator[str]:
@@ -160,7 +160,7 @@ def _calculation(result: AcquisitionResult) -> Iterator[str]:
     yield from ("", "## Calculation", "")
     yield from ("| Result | Value | Low | High | Unit | Formula |", "| --- | --- | --- | --- | --- | --- |")
     for step in result.calculation.steps:
-        numbers = " | ".join(amount(each, None, None, "") for each in (step.value, step.low, step.high))
+        numbers = " | ".join(amount(item, None, None, "") for item in (step.value, step.low, step.high))
         yield f"| {_cell(step.label)} | {numbers} | {_cell(step.unit)} | `{_cell(step.formula)}` |"
 
 
@@ -169,8 +169,8 @@ def _row(field: FilledField, notes: Mapping[tuple[str, FieldValue], int]) -> str
         return f"| {_cell(field.spec.label)} (`{field.path}`) | missing | | |"
     source, sure = VIA.get(field.value.via, field.value.where), f"{field.value.confidence:.2f}"
     label = f"{_cell(field.spec.label)} (`{field.path}`)"
-    also = [field.value, *(each for each in field.others if field.disagree)]
-    marks = "".join(f"[^{notes[field.path, each]}]" for each in also if (field.path, each) in notes)
+    also = [field.value, *(other for other in field.others if field.disagree)]
+    marks = "".join(f"[^{notes[field.path, item]}]" for item in also if (field.path, item) in notes)
     return f"| {label} | {_cell(value_text(field.value))}{marks} | {_cell(source)} | {sure} |"
 
 
@@ -194,7 +194,7 @@ def _differences(result: AcquisitionResult) -> Iterator[str]:
 
 def _changes(changes: Sequence[ValueChange]) -> Iterator[str]:
     if changes:
-        yield from ("", f"## Changes since {changes[0].since}", "", *(f"- {_text(each.text)}" for each in changes))
+        yield from ("", f"## Changes since {changes[0].since}", "", *(f"- {_text(change.text)}" for change in changes))
 
 
 def _list(title: str, texts: tuple[str, ...]) -> Iterator[str]:
@@ -205,7 +205,7 @@ def _list(title: str, texts: tuple[str, ...]) -> Iterator[str]:
 def _text(text: str) -> str:
     """Return a text on one line, with the marks of Markdown and HTML taken as they stand."""
     line = clean(text, one_line=True)
-    return "".join(f"\\{each}" if each in "\\`*_[]<>#|" else each for each in line)
+    return "".join(f"\\{item}" if item in "\\`*_[]<>#|" else item for item in line)
 
 
 def _cell(text: str) -> str:
@@ -214,12 +214,12 @@ def _cell(text: str) -> str:
 
 def quoted_fields(result: AcquisitionResult) -> list[tuple[str, str]]:
     """Return the paths of the fields whose values documents state, each with its source and place."""
-    return [(each.path, each.value.where) for each in result.fields if each.value and each.value.via == "search"]
+    return [(field.path, field.value.where) for field in result.fields if field.value and field.value.via == "search"]
 
 
 def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResult, path: str) -> ShownPassage | None:
     """Return the passage that states the value of a field; None where no recorded search brought it."""
-    value = next((each.value for each in result.fields if each.path == path), None)
+    value = next((field.value for field in result.fields if field.path == path), None)
     if value is None or value.via != "search":
         return None
     found = [
@@ -235,7 +235,7 @@ def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResul
     spans = quote_places(text, value.quote)
     # The same words may stand twice: those at the value's place count.
     begin, end = next(
-        (each for each in spans if not value.place or _covers(passage.places, each, value.place)), spans[0]
+        (span for span in spans if not value.place or _covers(passage.places, span, value.place)), spans[0]
     )
     return ShownPassage(passage.title, value.where, text[:begin], text[begin:end], text[end:])
 

@@ -54,13 +54,13 @@ class FilledField:
             shown |= _value_json(self.value)
         shown["attempts"] = {"searches": self.searches, "questions": self.questions}
         if self.others:
-            shown["other_values"] = [{"value": each.value, **_value_json(each)} for each in self.others]
+            shown["other_values"] = [{"value": other.value, **_value_json(other)} for other in self.others]
         if self.disagree and self.spread is not None:
             shown["spread"] = {"low": self.spread.low, "high": self.spread.high, "rule": self.spec.choose}
         if len(self.periods) > 1:
             shown["periods"] = {"stated": list(self.periods), "rule": self.spec.period}
         if self.rejections:
-            shown["not_taken"] = [each.model_dump(mode="json", exclude={"path"}) for each in self.rejections]
+            shown["not_taken"] = [rejection.model_dump(mode="json", exclude={"path"}) for rejection in self.rejections]
         return shown
 
 
@@ -155,15 +155,17 @@ class AcquisitionResult(RunResult):
     @property
     def missing(self) -> tuple[str, ...]:
         """The paths of the required fields without a value."""
-        return tuple(each.path for each in self.fields if each.spec.required and each.value is None)
+        return tuple(field.path for field in self.fields if field.spec.required and field.value is None)
 
     def facts(self) -> tuple[str, ...]:
         """Return how many fields have a value."""
-        return (f"{sum(each.value is not None for each in self.fields)} of {format_count(len(self.fields), 'field')}",)
+        return (
+            f"{sum(field.value is not None for field in self.fields)} of {format_count(len(self.fields), 'field')}",
+        )
 
     def so_far(self) -> Sequence[Line]:
         """Return its fields, with the values that it has found."""
-        return [row for each in self.fields for row in field_lines(each)]
+        return [row for field in self.fields for row in field_lines(field)]
 
     def details(self) -> Mapping[str, Any]:
         """Return the keys of `AcquisitionJson`."""
@@ -172,11 +174,11 @@ class AcquisitionResult(RunResult):
             "goal": self.goal,
             "acquisition_status": self.acquisition_status,
             "iterations": self.iterations,
-            "fields": [each.to_json() for each in self.fields],
+            "fields": [field.to_json() for field in self.fields],
             "missing": list(self.missing),
             "calculation": self.calculation.model_dump(mode="json", exclude={"inputs_hash"}),
             "caveats": list(self.caveats),
-            "path": [{"node": each.node, "outcome": each.outcome, "reason": each.reason} for each in self.path],
+            "path": [{"node": item.node, "outcome": item.outcome, "reason": item.reason} for item in self.path],
         }
 
 
@@ -209,12 +211,12 @@ def filled_fields(state: State) -> tuple[FilledField, ...]:
                 path=path,
                 spec=spec,
                 value=value,
-                others=tuple(each for each in values if each is not value),
+                others=tuple(item for item in values if item is not value),
                 spread=spread(of_period(spec, values)),
-                periods=tuple(dict.fromkeys(each.period for each in values if each.period)),
+                periods=tuple(dict.fromkeys(item.period for item in values if item.period)),
                 searches=planner.searches_for(path),
                 questions=planner.questions_about(path),
-                rejections=tuple(each for each in planner.rejections if each.path == path),
+                rejections=tuple(rejection for rejection in planner.rejections if rejection.path == path),
             )
         )
     return tuple(found)
@@ -253,7 +255,7 @@ def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Li
     rows = list(heading(result, "Complete" if result.succeeded else "Incomplete"))
     rows += [*question_lines(result, program), *message_lines(result)]
     if result.fields:
-        rows += [BLANK, line("Fields", "bold"), *(row for each in result.fields for row in field_lines(each))]
+        rows += [BLANK, line("Fields", "bold"), *(row for field in result.fields for row in field_lines(field))]
     rows += [*calculation_lines(result.calculation)]
     if result.caveats:
         rows += [BLANK, line("Caveats", "bold"), *(indent_line(text, "yellow") for text in result.caveats)]
@@ -304,9 +306,9 @@ def period_text(field: FilledField) -> str:
 
 def _rejected_lines(field: FilledField) -> Iterator[Line]:
     """Yield the values that were observed and not taken, each once, with the reason and how many times it came."""
-    for each in field.rejections[:REJECTIONS_SHOWN]:
-        times = f" ({each.count} times)" if each.count > 1 else ""
-        yield indent_line(f"not taken: {each.message}{times}", "dim", columns=6)
+    for rejection in field.rejections[:REJECTIONS_SHOWN]:
+        times = f" ({rejection.count} times)" if rejection.count > 1 else ""
+        yield indent_line(f"not taken: {rejection.message}{times}", "dim", columns=6)
 
 
 def _attempts(field: FilledField) -> str:

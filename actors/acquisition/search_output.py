@@ -40,7 +40,7 @@ def read_output(output: str) -> tuple[FoundPassage, ...] | None:
     listed = value.get("passages") if isinstance(value, dict) else None
     if not isinstance(listed, list):
         return None
-    return tuple(passage for each in listed[:PASSAGES_MAX] if (passage := _passage(each)) is not None)
+    return tuple(passage for item in listed[:PASSAGES_MAX] if (passage := _passage(item)) is not None)
 
 
 def _passage(value: Any) -> FoundPassage | None:
@@ -66,8 +66,8 @@ def _places(value: Any) -> tuple[tuple[int, str], ...]:
     if not isinstance(value, list):
         return ()
     found: list[tuple[int, str]] = []
-    for each in value[:PLACES_MAX]:
-        match each:
+    for item in value[:PLACES_MAX]:
+        match item:
             case [int(position), str(place)] if not isinstance(position, bool) and 0 <= position <= LINE_MOST:
                 found.append((position, place[:PLACE_CHARACTERS_MAX]))
             case _:

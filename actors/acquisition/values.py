@@ -71,8 +71,8 @@ def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
     """Return the value that counts: the user's latest, else one from sources by the field's rules, else the default."""
     if not values:
         return None
-    best = min(_RANK[each.via] for each in values)
-    same = [each for each in values if _RANK[each.via] == best]
+    best = min(_RANK[value.via] for value in values)
+    same = [value for value in values if _RANK[value.via] == best]
     if same[0].via != "search":
         return same[-1]
     found = of_period(spec, same)
@@ -81,16 +81,16 @@ def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
 
 def of_period(spec: FieldSpec, values: Sequence[FieldValue]) -> Values:
     """Return the values from sources that a field's `period` admits, with those for which no source names a year."""
-    found = tuple(each for each in values if each.via == "search")
+    found = tuple(value for value in values if value.via == "search")
     if spec.period == "any":
         return found
-    years = [year for each in found if (year := last_year(each.period)) is not None]
+    years = [year for item in found if (year := last_year(item.period)) is not None]
     wanted = max(years, default=0) if spec.period == "latest" else int(spec.period)
-    return tuple(each for each in found if last_year(each.period) in (None, wanted))
+    return tuple(item for item in found if last_year(item.period) in (None, wanted))
 
 
 def _by_rule(spec: FieldSpec, found: Sequence[FieldValue]) -> FieldValue:
-    numbers = sorted((each for each in found if isinstance(each.value, float)), key=_number)
+    numbers = sorted((item for item in found if isinstance(item.value, float)), key=_number)
     match spec.choose:
         case "first":
             return found[0]
@@ -101,7 +101,7 @@ def _by_rule(spec: FieldSpec, found: Sequence[FieldValue]) -> FieldValue:
         case "highest" if numbers:
             return numbers[-1]
         case _:
-            return max(found, key=lambda each: _borne_out(each, found))  # The first of several that are equal.
+            return max(found, key=lambda item: _borne_out(item, found))  # The first of several that are equal.
 
 
 def _borne_out(value: FieldValue, found: Sequence[FieldValue]) -> tuple[int, int]:
@@ -109,7 +109,7 @@ def _borne_out(value: FieldValue, found: Sequence[FieldValue]) -> tuple[int, int
 
     A confidence is what an author says of itself, and a document may have told it what to say. So it counts in steps.
     """
-    agreeing = {each.source for each in found if _same_value(each, value)}
+    agreeing = {item.source for item in found if _same_value(item, value)}
     return len(agreeing), bisect.bisect_right(CONFIDENCE_STEPS, value.confidence)
 
 
@@ -128,12 +128,12 @@ def spread(values: Values) -> Spread | None:
 
     A field's spread is that of the values that its `period` admits (`of_period`).
     """
-    found = [each for each in values if each.via == "search" and isinstance(each.value, float)]
+    found = [value for value in values if value.via == "search" and isinstance(value.value, float)]
     if not found:
         return None
-    lows = [_number(each) if each.low is None else each.low for each in found]
-    highs = [_number(each) if each.high is None else each.high for each in found]
-    return Spread(min(lows), max(highs), len({each.source for each in found}))
+    lows = [_number(item) if item.low is None else item.low for item in found]
+    highs = [_number(item) if item.high is None else item.high for item in found]
+    return Spread(min(lows), max(highs), len({item.source for item in found}))
 
 
 def bounds_of(value: FieldValue, values: Values) -> tuple[float, float]:
@@ -153,7 +153,7 @@ def merge_values(values: Values, more: Sequence[FieldValue]) -> Values:
     """Return values with others added; one that a source has stated already is not added again."""
     kept = list(values)
     for value in more:
-        if not any(_same(value, each) for each in kept):
+        if not any(_same(value, item) for item in kept):
             kept.append(value)
     return tuple(kept)
 

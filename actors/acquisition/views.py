@@ -96,8 +96,8 @@ def path_flow(state: State, result: AcquisitionResult) -> Flow:
     """Return the graph of a run's profile with the run's path."""
     graph = graph_for(state.config.profile)
     order = {name: position for position, name in enumerate((START, *graph.nodes, END))}
-    left = Counter(each.node for each in result.path)
-    taken = {(each.node, each.to) for each in result.path} | {(START, graph.first)}
+    left = Counter(item.node for item in result.path)
+    taken = {(item.node, item.to) for item in result.path} | {(START, graph.first)}
     over = state.run.finished is not None
     nodes = []
     for name in order:

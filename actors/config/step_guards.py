@@ -163,5 +163,5 @@ def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
     pair = workflow.action_pairs[step]
     if not isinstance(pair.guard, Composite):
         return ()
-    replaced = (each for each in pair.guards if each != name and workflow.at_target_level(step, each) == name)
+    replaced = (guard for guard in pair.guards if guard != name and workflow.at_target_level(step, guard) == name)
     return (*replaced, name)

@@ -132,7 +132,7 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
     demands = demands_of(user)
     judged = _Judged(plan, paths_compared_by)
     standing_for = _match_requirements(user, demands, plan.requirements)
-    rows = [judged.row(each, standing_for.get(each.demand.id, ())) for each in demands.holding]
+    rows = [judged.row(demand, standing_for.get(demand.demand.id, ())) for demand in demands.holding]
     assumed = _assumptions_by_id(user, demands, plan.requirements)
     matched = {item.id for items in standing_for.values() for item in items}
     alone = [item for item in plan.requirements if item.id not in matched]
@@ -188,14 +188,14 @@ def _overlaps(
 ) -> Iterator[tuple[float, str, str]]:
     """Yield how well the quotes of a demand and a requirement agree, with their ids, where they agree enough."""
     by_text: dict[int, list[StatedDemand]] = defaultdict(list)
-    for each in said:
-        by_text[each.text].append(each)
+    for entry in said:
+        by_text[entry.text].append(entry)
     known = {item.id for item in stated}
     for number, here in by_text.items():
         passages = Passages(user.texts[number][1])
         places = {item.id: list(passages.find(item.quote)) for item in stated}
-        for each in here:
-            demand = each.demand
+        for entry in here:
+            demand = entry.demand
             if demand.id in known:
                 yield 1.0, demand.id, demand.id
             words = passages.between(demand.start, demand.end)
@@ -217,7 +217,7 @@ class _Judged:
 
     def __init__(self, plan: Plan, paths_compared_by: str) -> None:
         self._paths = paths_compared_by
-        self._checked = {each.requirement.id: each for each in check_requirements(plan)}
+        self._checked = {requirement.requirement.id: requirement for requirement in check_requirements(plan)}
         self._changes = TokenChanges.of(plan)
         self._guards = {step.step_id: step.guard for step in plan.steps}
         idle = {step.step_id for step in orphans(plan)}
@@ -319,7 +319,7 @@ def table_texts(table: DemandTable) -> tuple[str, ...]:
 def heading(table: DemandTable) -> str:
     """Return the heading with how many demands there are, and how many of them the plan leaves to its readers."""
     counts = Counter(row.standing for row in table.rows)
-    open_ones = (f"{counts[each]} {words}" for each, words in _OPEN.items() if counts[each])
+    open_ones = (f"{counts[item]} {words}" for item, words in _OPEN.items() if counts[item])
     return f"{HEADING}: {', '.join((str(len(table.rows)), *open_ones))}"
 
 

@@ -56,11 +56,11 @@ def prepare_readers(wanted: str) -> frozenset[str]:
     for name in ("quopri", "binascii", "bz2", "lzma", "email.mime.text", "email.header", "email.headerregistry"):
         importlib.import_module(name)
     missing = set()
-    for each in _READERS if wanted in {"zip", "eml"} else {wanted} & set(_READERS):
+    for reader in _READERS if wanted in {"zip", "eml"} else {wanted} & set(_READERS):
         try:
-            importlib.import_module(_READERS[each]).prepare()
+            importlib.import_module(_READERS[reader]).prepare()
         except ImportError:
-            missing.add(each)
+            missing.add(reader)
     return frozenset(missing)
 
 
@@ -122,12 +122,12 @@ def dangers(content: bytes) -> list[str]:
 
 def _leads_outside(relations: bytes) -> bool:
     """Tell whether relations of an office document lead outside, other than by links that a reader may click."""
-    outside = (each for each in relations.split(b"<Relationship ") if b'TargetMode="External"' in each)
-    return any(b"/hyperlink" not in each for each in outside)
+    outside = (part for part in relations.split(b"<Relationship ") if b'TargetMode="External"' in part)
+    return any(b"/hyperlink" not in item for item in outside)
 
 
 def _inner(outer: str, name: str) -> str:
-    plain = "".join(each if each.isprintable() else "\ufffd" for each in name)[-_NAME_CHARACTERS:]
+    plain = "".join(item if item.isprintable() else "\ufffd" for item in name)[-_NAME_CHARACTERS:]
     return f"{outer}/{plain}" if outer else plain
 
 

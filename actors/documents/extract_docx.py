@@ -75,7 +75,7 @@ def read(content: bytes) -> Mapping[str, Any]:
         said = " ".join(str(error).split())[:120]
         raise DocumentRefused(f"it is damaged, or of another format ({said})") from None
     body = document.element.body
-    if any(not each.isdigit() or int(each) > SPAN_MAX for each in document.element.xpath("//w:gridSpan/@w:val")):
+    if any(not item.isdigit() or int(item) > SPAN_MAX for item in document.element.xpath("//w:gridSpan/@w:val")):
         raise DocumentRefused(f"a cell of a table spans more than {SPAN_MAX} columns")
     reading = _Reading(document)
     notices = dangers(content)
@@ -95,8 +95,8 @@ def read(content: bytes) -> Mapping[str, Any]:
         del blocks[BLOCKS_MAX:]
     notices += [f"a table over {TABLES_DEEP_MAX} levels deep is not read"] if reading.too_deep else []
     notices += _changes(body)
-    if not any(each["kind"] == "table" or each["text"] for each in blocks):
-        raise DocumentRefused("no text" + "".join(f"; {each}" for each in notices))
+    if not any(block["kind"] == "table" or block["text"] for block in blocks):
+        raise DocumentRefused("no text" + "".join(f"; {notice}" for notice in notices))
     properties = document.core_properties
     title = "" if properties.title == "Word Document" else properties.title
     return {"title": title, "language": (properties.language or "")[:10], "blocks": blocks, "notices": notices}
@@ -129,11 +129,11 @@ def _add_table(reading: _Reading, table: Table, place: str, depth: int) -> None:
     within: list[tuple[Any, str]] = []
     merged = False
     for position, row in enumerate(table.rows, 1):
-        cells = [each._tc for each in row.cells]  # noqa: SLF001 - a merged cell is told by its element
-        alone = len({id(each) for each in cells}) == 1
-        texts = [_text(each) for each in (cells[:1] if alone else cells)]
+        cells = [item._tc for item in row.cells]  # noqa: SLF001 - a merged cell is told by its element
+        alone = len({id(item) for item in cells}) == 1
+        texts = [_text(item) for item in (cells[:1] if alone else cells)]
         # A name may span columns, which then all have it; of a value that spans some, nobody knows whose it is.
-        heads = all(is_header(each["cells"]) for each in rows) and is_header(texts)
+        heads = all(is_header(item["cells"]) for item in rows) and is_header(texts)
         merged = merged or (position > 1 if alone else not heads and _merges_values(cells, texts))
         places = [f"{place}, row {position}, column {column}" for column in range(1, len(texts) + 1)]
         rows.append({"cells": texts, "places": places})
@@ -156,7 +156,7 @@ def _merges_values(cells: list[Any], texts: list[str]) -> bool:
 
 def _boxes(body: Any) -> Iterator[dict[str, Any]]:
     """Yield the text boxes."""
-    found = [each for each in body.iter(_BOX) if not _is_gone(each)]
+    found = [item for item in body.iter(_BOX) if not _is_gone(item)]
     for number, box in enumerate(found, 1):
         if text := _text(box, box):
             yield {"kind": "text", "place": f"text box {number}", "text": text}
@@ -173,8 +173,8 @@ def _margins(document: Any) -> Iterator[dict[str, Any]]:
 def _notes(content: bytes, body: Any) -> Iterator[dict[str, Any]]:
     """Yield footnotes and endnotes with the numbers that readers see: the order in which the text refers to them."""
     for kind, name in _NOTES.items():
-        references = [each for each in body.iter(qn(f"w:{kind}Reference")) if not _is_gone(each)]
-        numbers = {each.get(qn("w:id")): number for number, each in enumerate(references, 1)}
+        references = [item for item in body.iter(qn(f"w:{kind}Reference")) if not _is_gone(item)]
+        numbers = {reference.get(qn("w:id")): number for number, reference in enumerate(references, 1)}
         for note in _part(content, name, f"w:{kind}"):
             number = numbers.get(note.get(qn("w:id")))
             if number is not None and (text := _text(note)):
@@ -197,9 +197,9 @@ def _part(content: bytes, name: str, tag: str) -> list[Any]:
 
 def _changes(body: Any) -> list[str]:
     """Return notices about text that is in the file and that is not read."""
-    gone = any(each.text for tag in ("w:delText", "w:moveFrom") for each in body.iter(qn(tag)))
-    gone = gone or any(_is_gone(each, _GONE - {_FALLBACK}) for each in body.iter(_TEXT))
-    hidden = any(_is_hidden(each) and each.text for each in body.iter(_TEXT))
+    gone = any(item.text for tag in ("w:delText", "w:moveFrom") for item in body.iter(qn(tag)))
+    gone = gone or any(_is_gone(item, _GONE - {_FALLBACK}) for item in body.iter(_TEXT))
+    hidden = any(_is_hidden(item) and item.text for item in body.iter(_TEXT))
     notices = ["text that was deleted or moved under change tracking is not read"] if gone else []
     return [*notices, "hidden text is not read"] if hidden else notices
 
@@ -221,12 +221,12 @@ def _is_raised(text: Any) -> bool:
 def _text(element: Any, box: Any = None) -> str:
     """Return the text of a paragraph or cell, without that of boxes and tables within it; `box` is one to be read."""
     pieces = []
-    for each in element.iter(_TEXT, *_BETWEEN):
-        if each.tag != _TEXT:
-            pieces.append(_BETWEEN[each.tag])
-        elif not _is_within(each, element, box) and not _is_hidden(each):
-            text = each.text or ""
-            pieces.append(text.translate(RAISED) if _is_raised(each) else text)
+    for item in element.iter(_TEXT, *_BETWEEN):
+        if item.tag != _TEXT:
+            pieces.append(_BETWEEN[item.tag])
+        elif not _is_within(item, element, box) and not _is_hidden(item):
+            text = item.text or ""
+            pieces.append(text.translate(RAISED) if _is_raised(item) else text)
     return " ".join("".join(pieces).split())
 
 

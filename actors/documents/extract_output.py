@@ -92,7 +92,7 @@ def read_extracted(name: str, output: bytes) -> Extracted:
     notices: list[str] = []
     for part in read.parts:
         whole = f"{name}/{part.name}" if part.name else name
-        notices += [f"{_one_line(whole)}: {_one_line(each)}" for each in (part.problem, *part.notices) if each]
+        notices += [f"{_one_line(whole)}: {_one_line(item)}" for item in (part.problem, *part.notices) if item]
         if part.raw:
             document, notice = _raw(whole, part.raw)
         else:
@@ -103,7 +103,7 @@ def read_extracted(name: str, output: bytes) -> Extracted:
 
 
 def _one_line(text: str) -> str:
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())[:400]
+    return " ".join("".join(item if item.isprintable() else " " for item in text).split())[:400]
 
 
 def _raw(name: str, encoded: str) -> tuple[Document | None, str]:
@@ -194,8 +194,8 @@ def _table_lines(table: _Table, *, comma: bool) -> Iterator[_Line]:
                 cells[column] = _POINT.sub(",", cells[column], count=1)
         rows.append((number, cells))
     tables = split_tables(rows) if table.kind == "sheet" else [rows]
-    for each in tables:
-        for placed in place_rows(each, merged=table.merged):
+    for item in tables:
+        for placed in place_rows(item, merged=table.merged):
             places = table.rows[placed.line].places
             marks = tuple((at, places[column]) for at, column in placed.cells if column < len(places))
             yield _Line(placed.text, marks)

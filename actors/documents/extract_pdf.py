@@ -109,27 +109,27 @@ def _pages(document: PDF) -> Iterator[Page]:
 
 def _raise_digits(layout: LTContainer[Any]) -> None:
     """Have the small digits that stand above their line read as raised ones."""
-    for each in layout:
-        if isinstance(each, LTTextLineHorizontal):
-            letters = [char for char in each if isinstance(char, LTChar)]
+    for item in layout:
+        if isinstance(item, LTTextLineHorizontal):
+            letters = [char for char in item if isinstance(char, LTChar)]
             size = max((char.size for char in letters), default=0)
             base = min((char.y0 for char in letters if char.size > SMALL * size), default=0)
             for char in letters:
                 if char.size <= SMALL * size and char.y0 > base + RAISED_BY * size:
                     char._text = char.get_text().translate(RAISED)  # noqa: SLF001 - the library has no other way
-        elif isinstance(each, LTContainer):
-            _raise_digits(each)
+        elif isinstance(item, LTContainer):
+            _raise_digits(item)
 
 
 def _content(page: Page, number: int, notices: list[str]) -> PageContent:
     if sum(map(len, page.objects.values())) > OBJECTS_MAX:
         notices.append(f"page {number} is left out, since it has over {OBJECTS_MAX:,} objects")
         return PageContent(number, [], [], [])
-    if any(not each["upright"] for each in page.chars):
+    if any(not char["upright"] for char in page.chars):
         notices.append(f"rotated text on page {number} is not read")
-    lines, boxes = (page.objects.get(f"text{each}horizontal", []) for each in ("line", "box"))
+    lines, boxes = (page.objects.get(f"text{item}horizontal", []) for item in ("line", "box"))
     return PageContent(
-        number, find_tables(page, number), [_bare(each) for each in lines], [_bare(each) for each in boxes]
+        number, find_tables(page, number), [_bare(line) for line in lines], [_bare(box) for box in boxes]
     )
 
 
@@ -140,20 +140,20 @@ def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _blocks(page: PageContent) -> Iterator[dict[str, Any]]:
-    own = [each for each in page.tables if len(each.rows) > 1 and not each.joined]
-    taken = [each.bbox for each in page.tables if each in own or each.joined]
-    lines = [each for each in page.lines if not _within(each, taken)]
-    found = [(each.bbox[1], block) for each in own for block in each.blocks()]
+    own = [item for item in page.tables if len(item.rows) > 1 and not item.joined]
+    taken = [item.bbox for item in page.tables if item in own or item.joined]
+    lines = [line for line in page.lines if not _within(line, taken)]
+    found = [(item.bbox[1], block) for item in own for block in item.blocks()]
     rest: list[tuple[float, dict[str, Any]]] = []
     for box in page.boxes:
-        inside = [each for each in lines if _holds(box, each)]
-        lines = [each for each in lines if each not in inside] if inside else lines
-        if text := _join_lines([each["text"] for each in inside]):
-            top = min(each["top"] for each in inside)
+        inside = [line for line in lines if _holds(box, line)]
+        lines = [line for line in lines if line not in inside] if inside else lines
+        if text := _join_lines([item["text"] for item in inside]):
+            top = min(item["top"] for item in inside)
             rest.append((top, {"kind": "text", "place": place_of(page.number, _around(inside)), "text": text}))
     # The boxes keep the order of the layout; each table stands before the first box that begins below it.
     for top, block in rest:
-        for table in [each for each in found if each[0] < top]:
+        for table in [item for item in found if item[0] < top]:
             yield table[1]
             found.remove(table)
         yield block
@@ -176,17 +176,17 @@ def _holds(box: Mapping[str, Any], line: Mapping[str, Any]) -> bool:
 
 def _around(lines: Sequence[Mapping[str, Any]]) -> tuple[float, float, float, float]:
     return (
-        min(each["x0"] for each in lines),
-        min(each["top"] for each in lines),
-        max(each["x1"] for each in lines),
-        max(each["bottom"] for each in lines),
+        min(line["x0"] for line in lines),
+        min(line["top"] for line in lines),
+        max(line["x1"] for line in lines),
+        max(line["bottom"] for line in lines),
     )
 
 
 def _join_lines(lines: Sequence[str]) -> str:
     """Return the lines of a paragraph as one; a word that is divided between two lines is put together."""
     text = ""
-    for line in (" ".join(each.split()) for each in lines):
+    for line in (" ".join(item.split()) for item in lines):
         if text.endswith(_HYPHENS) and text[-2:-1].isalpha() and line[:1].islower():
             text = text[:-1] + line
         else:

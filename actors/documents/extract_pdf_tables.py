@@ -94,10 +94,10 @@ def find_tables(page: Page, number: int) -> list[FoundTable]:
     """Return the ruled tables of a page, also those with one row: that may be the rest of a table."""
     above, below = _open_ends(page)
     tables = page.find_tables({"explicit_horizontal_lines": [*above, *below]} if above or below else {})
-    found = [_find_table(each, number, above, below) for each in tables if _has_columns(each)]
-    if any(_is_unruled(each) for each in found):
+    found = [_find_table(table, number, above, below) for table in tables if _has_columns(table)]
+    if any(_is_unruled(item) for item in found):
         tables = page.find_tables()
-        found = [_find_table(each, number, (), ()) for each in tables if _has_columns(each)]
+        found = [_find_table(table, number, (), ()) for table in tables if _has_columns(table)]
     return found
 
 
@@ -117,14 +117,14 @@ def _open_ends(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
     There upright lines end, and no line goes from one to the other.
     """
-    upright = [each for each in page.edges if each["orientation"] == "v" and each["height"] >= LEAST_LENGTH]
-    level = [each for each in page.edges if each["orientation"] == "h" and each["width"] >= LEAST_LENGTH]
+    upright = [edge for edge in page.edges if edge["orientation"] == "v" and edge["height"] >= LEAST_LENGTH]
+    level = [edge for edge in page.edges if edge["orientation"] == "h" and edge["width"] >= LEAST_LENGTH]
     if not upright:
         return [], []
-    first, last = min(each["top"] for each in upright), max(each["bottom"] for each in upright)
+    first, last = min(item["top"] for item in upright), max(item["bottom"] for item in upright)
     height = float(page.height)
-    above = [each for each in upright if each["top"] <= first + NEAR] if first <= height * MARGIN else []
-    below = [each for each in upright if each["bottom"] >= last - NEAR] if last >= height * (1 - MARGIN) else []
+    above = [item for item in upright if item["top"] <= first + NEAR] if first <= height * MARGIN else []
+    below = [item for item in upright if item["bottom"] >= last - NEAR] if last >= height * (1 - MARGIN) else []
     return _closing_lines(above, first, level), _closing_lines(below, last, level)
 
 
@@ -132,8 +132,8 @@ def _closing_lines(
     upright: Sequence[Mapping[str, Any]], at: float, level: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the line that would close the upright lines at a height; none where one is there, or nothing to close."""
-    x0, x1 = min((each["x0"] for each in upright), default=0), max((each["x0"] for each in upright), default=0)
-    closed = any(abs(each["top"] - at) <= NEAR and each["x1"] > x0 and each["x0"] < x1 for each in level)
+    x0, x1 = min((item["x0"] for item in upright), default=0), max((item["x0"] for item in upright), default=0)
+    closed = any(abs(item["top"] - at) <= NEAR and item["x1"] > x0 and item["x0"] < x1 for item in level)
     if x1 - x0 < LEAST_LENGTH or closed:
         return []
     return [{"object_type": "line", "x0": x0, "x1": x1, "top": at, "bottom": at, "width": x1 - x0, "height": 0}]
@@ -162,8 +162,8 @@ def _find_table(
         rows=rows,
         doubtful=doubtful,
         merged=merged,
-        cut_above=any(abs(table.bbox[1] - each["top"]) <= NEAR for each in above),
-        cut_below=any(abs(table.bbox[3] - each["top"]) <= NEAR for each in below),
+        cut_above=any(abs(table.bbox[1] - item["top"]) <= NEAR for item in above),
+        cut_below=any(abs(table.bbox[3] - item["top"]) <= NEAR for item in below),
     )
 
 
@@ -187,7 +187,7 @@ def _top(row: FoundRow) -> float:
 
 def place_of(page: int, box: Sequence[float]) -> str:
     """Return a box on a page as a place."""
-    return f"page {page}, box {' '.join(str(round(each)) for each in box)}"
+    return f"page {page}, box {' '.join(str(round(edge)) for edge in box)}"
 
 
 def join_tables(pages: Sequence[PageContent]) -> None:
@@ -196,15 +196,15 @@ def join_tables(pages: Sequence[PageContent]) -> None:
     running = frozenset(title for title, count in counts.items() if count > 1)
     whole: FoundTable | None = None
     for before, page in itertools.pairwise(pages):
-        above = max(before.tables, key=lambda each: each.bbox[3], default=None)
-        below = min(page.tables, key=lambda each: each.bbox[1], default=None)
+        above = max(before.tables, key=lambda item: item.bbox[3], default=None)
+        below = min(page.tables, key=lambda item: item.bbox[1], default=None)
         if above is None or below is None:
             whole = None
             continue
         whole = whole if above.joined and whole is not None else above
-        left = [each for each in before.lines if each["top"] >= above.bbox[3] - NEAR]
-        left += [each for each in page.lines if each["bottom"] <= below.bbox[1] + NEAR]
-        if all(_is_running(each["text"], running) for each in left) and _goes_on(whole, above, below):
+        left = [item for item in before.lines if item["top"] >= above.bbox[3] - NEAR]
+        left += [item for item in page.lines if item["bottom"] <= below.bbox[1] + NEAR]
+        if all(_is_running(item["text"], running) for item in left) and _goes_on(whole, above, below):
             _add_rows(whole, below, cut=above.cut_below or below.cut_above)
             below.joined = True
 
@@ -260,7 +260,7 @@ def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
     cells, places = [], []
     for one, other, first, second in zip(above.cells, below.cells, above.places, below.places, strict=True):
         cells.append(f"{one} {other}".strip())
-        numbers = [any(map(str.isdigit, each)) for each in (one, other)]
+        numbers = [any(map(str.isdigit, item)) for item in (one, other)]
         if one and other and numbers[0] == numbers[1]:
             places.append(f"{first} to {second}")
         else:

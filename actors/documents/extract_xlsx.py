@@ -56,18 +56,18 @@ def read(content: bytes) -> Mapping[str, Any]:
     names = archive.namelist()
     if "xl/workbook.xml" not in names:
         raise DocumentRefused("it is no XLSX file: it has no xl/workbook.xml")
-    if sum(each.file_size for each in archive.infolist() if "/worksheets/" in each.filename) > SHEET_BYTES_MAX:
+    if sum(item.file_size for item in archive.infolist() if "/worksheets/" in item.filename) > SHEET_BYTES_MAX:
         raise DocumentRefused(f"its sheets have more than {SHEET_BYTES_MAX // 2**20} MiB")
     began = time.process_time()
     stored = openpyxl.load_workbook(io.BytesIO(content), data_only=True, keep_links=False, keep_vba=False)
     written = openpyxl.load_workbook(io.BytesIO(content), keep_links=False, keep_vba=False)
     notices = dangers(content)
     blocks: list[dict[str, Any]] = []
-    hidden = [each.title for each in stored.worksheets if each.sheet_state != "visible"]
+    hidden = [worksheet.title for worksheet in stored.worksheets if worksheet.sheet_state != "visible"]
     if hidden:
         notices.append(f"hidden sheets are left out: {', '.join(hidden)[:100]}")
     missing = 0
-    for number, sheet in enumerate(each for each in stored.worksheets if each.sheet_state == "visible"):
+    for number, sheet in enumerate(worksheet for worksheet in stored.worksheets if worksheet.sheet_state == "visible"):
         if number == SHEETS_MAX or time.process_time() - began > SECONDS_ENOUGH:
             notices.append(f"only its first {number} sheets are read")
             break
@@ -110,7 +110,7 @@ def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any]
         places = [f"{sheet.title}!{get_column_letter(column)}{number}" for column in range(1, len(texts) + 1)]
         if not hidden:
             rows.append({"cells": texts, "places": places, "numbers": numbers})
-    if unseen or any(each.hidden for each in sheet.row_dimensions.values()):
+    if unseen or any(dimension.hidden for dimension in sheet.row_dimensions.values()):
         notices.append(f"hidden rows and columns of {sheet.title} are left out")
     while rows and not rows[-1]["cells"]:
         rows.pop()
@@ -121,8 +121,12 @@ def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any]
 
 def _hidden_columns(sheet: Any) -> frozenset[int]:
     """Return the numbers of hidden columns; one entry of the file may stand for several."""
-    hidden = [each for each in sheet.column_dimensions.values() if each.hidden and each.min and each.max]
-    return frozenset(number for each in hidden for number in range(each.min, min(each.max, COLUMNS_MAX) + 1))
+    hidden = [
+        dimension
+        for dimension in sheet.column_dimensions.values()
+        if dimension.hidden and dimension.min and dimension.max
+    ]
+    return frozenset(number for item in hidden for number in range(item.min, min(item.max, COLUMNS_MAX) + 1))
 
 
 def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int], str]:
@@ -132,12 +136,12 @@ def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int]
     """
     repeated: dict[tuple[int, int], str] = {}
     covered = 0
-    for each in sheet.merged_cells.ranges:
-        cell = sheet.cell(each.min_row, each.min_col)
-        if not isinstance(cell.value, str) or _is_title(sheet, each):
+    for item in sheet.merged_cells.ranges:
+        cell = sheet.cell(item.min_row, item.min_col)
+        if not isinstance(cell.value, str) or _is_title(sheet, item):
             continue
-        rows = range(each.min_row, min(each.max_row, last) + 1)
-        across = range(each.min_col, min(each.max_col, columns) + 1)
+        rows = range(item.min_row, min(item.max_row, last) + 1)
+        across = range(item.min_col, min(item.max_col, columns) + 1)
         covered += len(rows) * len(across)
         if covered > CELLS_MAX:
             break
@@ -148,7 +152,7 @@ def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int]
 def _merges_values(sheet: Any) -> bool:
     """Tell whether merged cells have a value, of which nobody knows whose it is, or are a heading within a table."""
     return any(
-        _is_doubtful(sheet, each, sheet.cell(each.min_row, each.min_col).value) for each in sheet.merged_cells.ranges
+        _is_doubtful(sheet, item, sheet.cell(item.min_row, item.min_col).value) for item in sheet.merged_cells.ranges
     )
 
 
@@ -210,7 +214,7 @@ def _number(value: float, shape: str) -> str:
     plain = _BRACKETS.sub("", _CURRENCY.sub("", positive))
     words = "".join(first or second for first, second in _LITERAL.findall(plain)).strip()
     bare = _LITERAL.sub("", plain)
-    currency = currency or "".join(each for each in bare if each in _SIGNS)
+    currency = currency or "".join(item for item in bare if item in _SIGNS)
     percent = "%" in bare
     text = format(value * 100 if percent else value, ".12g")
     if "e" in text:

@@ -272,7 +272,9 @@ def _in_trouble(state: State, before: Configuration, event: StepSettled) -> Stat
     if event.late or state.trouble is not None:
         return state
     broken_before = broken_invariants(state.plan.program, before)
-    newly_broken = [each for each in broken_invariants(state.plan.program, state.now) if each not in broken_before]
+    newly_broken = [
+        invariant for invariant in broken_invariants(state.plan.program, state.now) if invariant not in broken_before
+    ]
     violations = (*_violations(state, before, event.step), *_late(state, event.step))
     goals = _lost_goals(state) if event.outcome is StepOutcome.FAIL else []
     if event.handed_over:

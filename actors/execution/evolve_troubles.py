@@ -106,7 +106,7 @@ def _stays(attempt: Attempt) -> bool:
 
 
 def _calls_of_replans(state: State) -> set[str]:
-    requests = [each.request for each in state.run.calls.open.values()]
+    requests = [call.request for call in state.run.calls.open.values()]
     requests += [tries.request for tries in state.run.calls.tries.values()]
     return {request.node for request in requests if isinstance(request, ReplanRequested)}
 
@@ -191,7 +191,7 @@ def _reject_plan(state: State, replan: Replan, why: str, findings: tuple[Finding
     earlier = [finding for finding in before.findings if finding.where != faults.REPLAN]
     all_findings = (
         rejection,
-        *(each.model_copy(update={"where": faults.REPLAN}) for each in findings[:REJECTIONS_MAX]),
+        *(item.model_copy(update={"where": faults.REPLAN}) for item in findings[:REJECTIONS_MAX]),
         *earlier,
     )
     trouble = Trouble(TroubleCause.PLAN_REJECTED, before.step, all_findings, level=replan.level, root=before.why)

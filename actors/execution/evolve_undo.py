@@ -70,7 +70,7 @@ def with_effect_of(
         return state if effects is state.effects else changed(state, effects=effects)
     if done:
         visit = f"{before.name}/r{before.revision}.v{before.visit}."
-        doubtful = [each.node for each in effects.values() if not each.certain and each.node.startswith(visit)]
+        doubtful = [item.node for item in effects.values() if not item.certain and item.node.startswith(visit)]
         effects = without(effects, doubtful) if doubtful else effects
     effect = effect_of(state, before, {**state.values, **dict(values)}, certain=done)
     return changed(state, effects=with_effect(effects, effect))
@@ -112,7 +112,7 @@ def settle_by_hand(state: State, event: StepSettled) -> State:
     """Return the state after a person has said that a step is done, with an uncertain effect of it to undo."""
     step, name = state.plan.by_id[event.step], state.plan.names[event.step]
     visit = f"{name}/r{state.revision}.v{state.visits.get(name, 0)}."
-    known = any(not each.certain and each.node.startswith(visit) for each in state.effects.values())
+    known = any(not item.certain and item.node.startswith(visit) for item in state.effects.values())
     if event.node or event.outcome is not StepOutcome.OK or step.undo == NOTHING or known:
         return state
     number = state.calls + 1

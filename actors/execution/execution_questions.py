@@ -76,7 +76,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     if trouble.cause is TroubleCause.PLANNER_ASKS and finding.asks is not None:
         return _of_the_planner(state, trouble, finding.asks)
     about = f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
-    lines = [each.message for each in _reasons(trouble)]
+    lines = [reason.message for reason in _reasons(trouble)]
     if trouble.cause in (TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED):
         lines.append(f"{format_count(state.replans, 'attempt')} to plan anew so far.")
     if state.config.author_lacks:
@@ -93,7 +93,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
 
 def _of_the_planner(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
     """Return the question of the planning run of a replan, with what the new plan is to mend."""
-    rest = [each.message for each in _reasons(trouble) if each.where != faults.REPLAN]
+    rest = [reason.message for reason in _reasons(trouble) if reason.where != faults.REPLAN]
     mended = "\n".join(["The new plan is to mend this:", *rest]) if rest else ""
     below = block("\n\n".join(filter(None, (inquiry.shown, mended))))
     return with_frame(
@@ -105,7 +105,7 @@ def _of_the_planner(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedFo
 
 def _reasons(trouble: Trouble) -> list[Finding]:
     """Return what made the question necessary; what guards have found about new plans is for models."""
-    reasons = [each for each in trouble.findings if each.where != faults.REPLAN]
+    reasons = [finding for finding in trouble.findings if finding.where != faults.REPLAN]
     return (reasons or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
 
 

@@ -51,7 +51,7 @@ def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolS
 
     The step's generator and guard are compared, and, with tools, the names of those that they stand for.
     """
-    forbidding = [each for each in requirements if each.kind == RequirementKind.MUST_AVOID and each.tools]
+    forbidding = [item for item in requirements if item.kind == RequirementKind.MUST_AVOID and item.tools]
     if not forbidding:
         return ()
     used_names = {fold_name(name): name for name in _names_used(step, tools)}
@@ -66,7 +66,12 @@ def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolS
 
 def is_forbidden(requirements: Iterable[Requirement], tool: str) -> bool:
     """Return whether a requirement forbids a tool by its name."""
-    names = {fold_name(name) for each in requirements if each.kind == RequirementKind.MUST_AVOID for name in each.tools}
+    names = {
+        fold_name(name)
+        for requirement in requirements
+        if requirement.kind == RequirementKind.MUST_AVOID
+        for name in requirement.tools
+    }
     return fold_name(tool) in names
 
 
@@ -89,7 +94,7 @@ def _names_used(step: Step, tools: ToolSet | None) -> Iterator[str]:
 
 def protected_paths(requirements: Iterable[Requirement]) -> tuple[str, ...]:
     """Return the paths that may not be changed, as they are stated."""
-    return tuple(path for each in requirements if each.kind in FORBIDS for path in each.paths)
+    return tuple(path for requirement in requirements if requirement.kind in FORBIDS for path in requirement.paths)
 
 
 def check_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:

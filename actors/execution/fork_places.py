@@ -41,13 +41,13 @@ def fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorks
             case _:
                 pass
         places.append(-1 if _may_change_files(state) else stretch)
-    return ForkWorkspace(folder, [shown.get(each, "") for each in places])
+    return ForkWorkspace(folder, [shown.get(item, "") for item in places])
 
 
 def _may_change_files(state: State) -> bool:
     """Tell whether a tool is at work that may change files, or a person does a step."""
-    tools = any(each.request.tool not in _LOOKING for each in state.run.tools.values())
-    return tools or any(_by_hand(each.request) for each in state.run.questions.values() if each.open)
+    tools = any(tool.request.tool not in _LOOKING for tool in state.run.tools.values())
+    return tools or any(_by_hand(question.request) for question in state.run.questions.values() if question.open)
 
 
 def _by_hand(event: ClarificationRequested) -> bool:

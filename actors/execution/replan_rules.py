@@ -132,7 +132,7 @@ def _failed_generators(state: State) -> frozenset[str]:
     planning = state.config.planning
     if planning is None or not planning.workflow.plans_from_tools:
         return frozenset()
-    traces = [(state.plan.plan, state.trace), *((each.plan.plan, each.trace) for each in state.earlier)]
+    traces = [(state.plan.plan, state.trace), *((item.plan.plan, item.trace) for item in state.earlier)]
     return frozenset(step.generator for plan, trace in traces for step in plan.steps if f"{step.step_id}:fail" in trace)
 
 

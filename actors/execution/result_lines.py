@@ -171,7 +171,7 @@ def _step(step: ShownStep) -> ChecklistItem:
     status = str(step.status).replace("_", " ")
     facts = tuple(fact for fact in step_facts(step) if fact != status)
     findings = () if step.status is StepStatus.SUCCEEDED else step.findings
-    rows = [f"{each.code}: {each.message}" for each in findings[:FINDINGS_MAX]]
+    rows = [f"{finding.code}: {finding.message}" for finding in findings[:FINDINGS_MAX]]
     if len(findings) > FINDINGS_MAX:
         rows.append(f"and {format_count(len(findings) - FINDINGS_MAX, 'more finding')}")
     return ChecklistItem(step.step, step.name, _STEPS[step.status], status, facts, tuple(rows))

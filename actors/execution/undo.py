@@ -88,17 +88,17 @@ def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str,
     last = next(reversed(effects.values()), None)
     if last is None or last.number < effect.number:
         return listed
-    return {each.node: each for each in sorted(listed.values(), key=lambda each: each.number)}
+    return {value.node: value for value in sorted(listed.values(), key=lambda item: item.number)}
 
 
 def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> CallEffect | None:
     """Return the effect that is undone next: the last one that counts and is not over; None where there is none."""
-    return next((each for each in reversed(effects.values()) if each.counts and each.node not in ends), None)
+    return next((effect for effect in reversed(effects.values()) if effect.counts and effect.node not in ends), None)
 
 
 def can_undo(effects: Mapping[str, CallEffect], ends: Mapping[str, EffectEnd]) -> bool:
     """Return whether a step has declared what undoes at least one of the effects that are not over."""
-    return any(each.counts and each.undo and each.node not in ends for each in effects.values())
+    return any(effect.counts and effect.undo and effect.node not in ends for effect in effects.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ def _status(effect: CallEffect, end: EffectEnd | None) -> str:
 
 def effect_views(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> tuple[ShownEffect, ...]:
     """Return what was done and is more than nothing, in the order in which it is undone: the last call first."""
-    listed = (each for each in reversed(effects.values()) if each.undo != NOTHING)
-    return tuple(ShownEffect(each.step, each.number, each.undo, _status(each, ends.get(each.node))) for each in listed)
+    listed = (effect for effect in reversed(effects.values()) if effect.undo != NOTHING)
+    return tuple(ShownEffect(item.step, item.number, item.undo, _status(item, ends.get(item.node))) for item in listed)
 
 
 _WORDS = {
@@ -148,7 +148,7 @@ def effect_text(effect: ShownEffect) -> str:
 
 def count_ends(shown: Iterable[ShownEffect]) -> str:
     """Return how many effects came to which end, as a clause; empty where there are none."""
-    statuses = [each.status for each in shown]
+    statuses = [item.status for item in shown]
     return ", ".join(f"{statuses.count(status)} {word}" for status, word in _WORDS.items() if status in statuses)
 
 

@@ -54,6 +54,6 @@ def describe_models() -> None:
 def _all_below(model: type[Value]) -> list[type[Value]]:
     """Return all subclasses."""
     models: list[type[Value]] = []
-    for each in model.__subclasses__():
-        models += [each, *_all_below(each)]
+    for subclass in model.__subclasses__():
+        models += [subclass, *_all_below(subclass)]
     return models

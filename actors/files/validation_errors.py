@@ -51,13 +51,13 @@ def _types_in(annotation: Any) -> set[Any]:
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        is_read_before = any(isinstance(each, BeforeValidator) for each in arguments[1:])
+        is_read_before = any(isinstance(item, BeforeValidator) for item in arguments[1:])
         return set() if is_read_before else _types_in(arguments[0])
     if not arguments or origin is None:
         return {annotation}
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _types_in(arguments[1])  # Not the keys.
-    return {each for argument in arguments if argument is not Ellipsis for each in _types_in(argument)}
+    return {item for argument in arguments if argument is not Ellipsis for item in _types_in(argument)}
 
 
 def _path_of_boolean(value: Any) -> KeyPath | None:

@@ -61,7 +61,9 @@ def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> 
     """
     if context.given is None:
         return list(findings)
-    return [each.model_copy(update={"severity": "warning"}) if each.code == code else each for each in findings]
+    return [
+        finding.model_copy(update={"severity": "warning"}) if finding.code == code else finding for finding in findings
+    ]
 
 
 def was_asked(context: Context, question: str) -> bool:

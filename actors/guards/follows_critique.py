@@ -87,7 +87,8 @@ def _content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
     steps = frozenset(tuple(_fold_value(value) for value in _without_words(step, words=words)) for step in plan.steps)
     goals = (_fold_value(plan.goal) if words else "", _fold_value(plan.initial_state), _fold_value(plan.goal_state))
     invariants = frozenset(
-        (_fold_value(each.when), _fold_value(each.must), _fold_value(each.must_not)) for each in plan.invariants
+        (_fold_value(invariant.when), _fold_value(invariant.must), _fold_value(invariant.must_not))
+        for invariant in plan.invariants
     )
     return (*goals, plan.total_retry_budget, invariants, steps, len(plan.steps))
 

@@ -141,8 +141,8 @@ def _advice(plan: Plan, cause: str) -> str:
             f" Add a step that reacts to the failure_effects of {shown} and makes what is missing, "
             f"or set on_failure of {shown} to escalate."
         )
-    outcomes = (each for step in plan.steps if step.step_id == step_id for each in step.outcomes)
-    outcome = next((each for each in outcomes if each.name == name), None)
+    outcomes = (item for step in plan.steps if step.step_id == step_id for item in step.outcomes)
+    outcome = next((item for item in outcomes if item.name == name), None)
     if outcome is None:
         return " Add a step that leads from there to the goal."
     which = f"the outcome '{printable(name)}' of {shown}"

@@ -89,11 +89,11 @@ def which_holds(one: Requirement, other: Requirement, what: str) -> Inquiry:
 
 def reading_question(item: Requirement) -> Inquiry:
     """Return the question which reading of a requirement's quote is meant."""
-    readings = list(dict.fromkeys(one_line(each, CHOICE_LENGTH_MAX) for each in item.readings))[:READINGS_MAX]
+    readings = list(dict.fromkeys(one_line(reading, CHOICE_LENGTH_MAX) for reading in item.readings))[:READINGS_MAX]
     return inquiry(
         READING,
         shown=f"- {one_line(item.quote)}",
-        choices={each: "The passage is taken in this sense." for each in readings if each},
+        choices={reading: "The passage is taken in this sense." for reading in readings if reading},
         schema=TEXT,
     )
 

@@ -51,7 +51,7 @@ def make(config: Mapping[str, Any]) -> Guard:
             len(plan.requirements),
             {
                 "not_checked": [
-                    each.requirement.id for each in results if each.standing is RequirementStanding.NOT_CHECKED
+                    result.requirement.id for result in results if result.standing is RequirementStanding.NOT_CHECKED
                 ]
             },
         )

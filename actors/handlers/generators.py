@@ -98,8 +98,8 @@ def material(context: Context) -> dict[str, Any]:
         "retry": [feedback.text for feedback in context.retry],
         "escalation": [feedback.text for feedback in context.escalation],
         "clarifications": [
-            {"question": each.question, "answer": each.answer, "unanswered": each.unanswered}
-            for each in context.clarifications
+            {"question": clarification.question, "answer": clarification.answer, "unanswered": clarification.unanswered}
+            for clarification in context.clarifications
         ],
         "settings": dict(context.settings),
         **({} if context.given is None else {"given": context.given.model_dump(mode="json")}),

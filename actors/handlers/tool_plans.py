@@ -49,18 +49,18 @@ def steps_of(declared: Sequence[DeclaredStep]) -> list[Step]:
     """Return what generators declare as steps of a plan, with the name of the generator as the id."""
     return [
         Step(
-            each.generator,
-            generator=each.generator,
-            guard=each.guard,
-            retry_budget=each.retry_budget,
-            preconditions=frozenset(each.preconditions),
-            effects=frozenset(each.effects),
-            delete_effects=frozenset(each.delete_effects),
+            item.generator,
+            generator=item.generator,
+            guard=item.guard,
+            retry_budget=item.retry_budget,
+            preconditions=frozenset(item.preconditions),
+            effects=frozenset(item.effects),
+            delete_effects=frozenset(item.delete_effects),
             outcomes=tuple(
-                NamedOutcome(way.name, frozenset(way.effects), frozenset(way.delete_effects)) for way in each.outcomes
+                NamedOutcome(way.name, frozenset(way.effects), frozenset(way.delete_effects)) for way in item.outcomes
             ),
         )
-        for each in declared
+        for item in declared
     ]
 
 

@@ -58,7 +58,7 @@ class FormulaScope:
                 parts = [self.effect(item) for item in form.items[1:]]
                 return Effect(
                     tuple(literal for part in parts for literal in part.literals),
-                    tuple(each for part in parts for each in part.conditional),
+                    tuple(entry for part in parts for entry in part.conditional),
                     tuple(choice for part in parts for choice in part.choices),
                 )
             case "not":

@@ -62,8 +62,8 @@ class GroundAction(NamedTuple):
         """Return the atoms in the conditions of its conditional effects: what it does depends on them."""
         return frozenset(
             literal.atom
-            for each in _conditionals(self.effect)
-            for literal in each.condition
+            for conditional in _conditionals(self.effect)
+            for literal in conditional.condition
             if literal.atom.predicate != EQUAL
         )
 
@@ -127,17 +127,17 @@ def _bind_effect(effect: Effect, values: Mapping[str, str]) -> Effect:
     return Effect(
         _bind_literals(effect.literals, values),
         tuple(
-            ConditionalEffect(_bind_literals(each.condition, values), _bind_effect(each.effect, values))
-            for each in effect.conditional
+            ConditionalEffect(_bind_literals(item.condition, values), _bind_effect(item.effect, values))
+            for item in effect.conditional
         ),
-        tuple(tuple(_bind_effect(each, values) for each in choice) for choice in effect.choices),
+        tuple(tuple(_bind_effect(item, values) for item in choice) for choice in effect.choices),
     )
 
 
 def _conditionals(effect: Effect) -> Iterator[ConditionalEffect]:
-    for each in effect.conditional:
-        yield each
-        yield from _conditionals(each.effect)
+    for item in effect.conditional:
+        yield item
+        yield from _conditionals(item.effect)
     for choice in effect.choices:
         for way in choice:
             yield from _conditionals(way)
@@ -145,8 +145,8 @@ def _conditionals(effect: Effect) -> Iterator[ConditionalEffect]:
 
 def _changed_atoms(effect: Effect) -> Iterator[Atom]:
     yield from (literal.atom for literal in effect.literals)
-    for each in effect.conditional:
-        yield from _changed_atoms(each.effect)
+    for item in effect.conditional:
+        yield from _changed_atoms(item.effect)
     for choice in effect.choices:
         for way in choice:
             yield from _changed_atoms(way)
@@ -156,11 +156,11 @@ def _alternatives(effect: Effect, state: AbstractSet[Atom]) -> list[tuple[Litera
     """Return the literals of each way in which an effect may happen in a state. Raises `TooManyOutcomes`."""
     parts: list[list[tuple[Literal, ...]]] = [[effect.literals]]
     parts += [
-        _alternatives(each.effect, state)
-        for each in effect.conditional
-        if all(holds(literal, state) for literal in each.condition)
+        _alternatives(item.effect, state)
+        for item in effect.conditional
+        if all(holds(literal, state) for literal in item.condition)
     ]
-    parts += [[way for each in choice for way in _alternatives(each, state)] for choice in effect.choices]
+    parts += [[way for item in choice for way in _alternatives(item, state)] for choice in effect.choices]
     count = 1
     for ways in parts:
         count *= len(ways)

@@ -66,7 +66,7 @@ def repairs_for(
         for schema in domain.actions.values()
         for repair in search.by(schema, literal)
     }
-    ordered = sorted(found.values(), key=lambda each: (not each.enough, not each.runs, each.action.count("?"), each))
+    ordered = sorted(found.values(), key=lambda item: (not item.enough, not item.runs, item.action.count("?"), item))
     return tuple(ordered[:REPAIRS_MAX])
 
 
@@ -101,7 +101,7 @@ class _Search:
         except TooManyOutcomes:
             return False
         after = (change.applied_to(self.state) for change in changes)
-        return all(holds(each, state) for state in after for each in self.needed)
+        return all(holds(item, state) for state in after for item in self.needed)
 
     def _unified(
         self, pattern: Atom, atom: Atom, values: Mapping[str, str], schema: ActionSchema
@@ -122,7 +122,7 @@ class _Search:
     def _bindings(self, schema: ActionSchema, values: Mapping[str, str]) -> Iterator[dict[str, str]]:
         """Yield values of all parameters with which the action runs, within the tries that the search has left."""
         kinds = dict(schema.parameters)
-        conditions = [each.atom for each in schema.condition if each.positive and each.atom.predicate != EQUAL]
+        conditions = [item.atom for item in schema.condition if item.positive and item.atom.predicate != EQUAL]
         ways: list[tuple[dict[str, str], list[Atom]]] = [(dict(values), conditions)]
         while ways and self._tries < TRIES_MAX:
             now, left = ways.pop()

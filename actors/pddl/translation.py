@@ -186,7 +186,7 @@ def _negated_atoms(progression: _Progression) -> set[Atom]:
     for step, cases in zip(progression.steps, progression.cases, strict=True):
         conditions += [step.condition, *(case.when for case in cases)]
     literals = (literal for condition in conditions for literal in condition)
-    return {each.atom for each in literals if not each.positive and each.atom.predicate != EQUAL}
+    return {item.atom for item in literals if not item.positive and item.atom.predicate != EQUAL}
 
 
 def _step(step_id: str, condition: Iterable[Literal], changes: Sequence[AtomChange], absent: set[Atom]) -> Step:

@@ -166,13 +166,13 @@ class RunConfig(Value):
     @property
     def price_known(self) -> bool:
         """Whether the price of each of its models is known, those of the runs below it included."""
-        prices = (*(each.price for each in self.all), *self.step_prices.values())
+        prices = (*(item.price for item in self.all), *self.step_prices.values())
         return all(price is not None for price in prices)
 
     @property
     def step_prices(self) -> dict[str, Price | None]:
         """The prices of the models that steps name in place of the run's own, those of the runs below it included."""
-        return {own.model: own.price for each in self.all for own in each.step_models.values()}
+        return {own.model: own.price for item in self.all for own in item.step_models.values()}
 
     @property
     def most_calls(self) -> int:

@@ -161,7 +161,7 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
     """Tell whether nothing is decided about a rejected node before a person has resumed the run."""
     if not is_cut(node) or node.node in state.forgiven:
         return False
-    cut_replies = [each for each in _cut_nodes_in_visit(state, branch, node) if each not in state.forgiven]
+    cut_replies = [item for item in _cut_nodes_in_visit(state, branch, node) if item not in state.forgiven]
     return len(cut_replies) >= CUTS_MAX
 
 
@@ -185,7 +185,7 @@ def is_cut(node: Node) -> bool:
 
 def _cut_nodes_in_visit(state: State, branch: Branch, node: Node) -> list[str]:
     attempts = state.attempts_at(branch, node.step)
-    return [each.node for each in attempts if each.visit == node.visit and is_cut(each)]
+    return [attempt.node for attempt in attempts if attempt.visit == node.visit and is_cut(attempt)]
 
 
 def forgive(state: State) -> State:

@@ -83,7 +83,7 @@ def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
     found = verdict.findings
     if state.given is not None and state.given.guards == () and not state.given.step_guards:
         # A step cannot have a guard where no tool checks anything.
-        found = tuple(each for each in found if each.code != Code.UNKNOWN_GUARD or each.severity == "error")
+        found = tuple(item for item in found if item.code != Code.UNKNOWN_GUARD or item.severity == "error")
     if not (unbound or replaced or node.notes or found != verdict.findings):
         return verdict
     # Errors come first: of a long list, prompts show the beginning.

@@ -63,8 +63,8 @@ def _purpose(reply: Replied) -> str:
 
 
 def _missing_names(state: State, registry: "Registry") -> Sequence[str]:
-    files = {each.plugin: f" of {each.file}" for each in state.plugins}
-    names = dict.fromkeys(name for each in state.config.all for name in registry.missing(each.workflow))
+    files = {plugin.plugin: f" of {plugin.file}" for plugin in state.plugins}
+    names = dict.fromkeys(name for item in state.config.all for name in registry.missing(item.workflow))
     return tuple(f"{name}{files.get(name, '')}" for name in names)
 
 

@@ -135,7 +135,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     calls = loaded.workflow.max_total_calls
     limits = ledger_limits(options.limits, calls, setup.now, stop_below=pinned.stop_below)
     source = _source(Path(loaded.source), setup.root)
-    files = tuple(dict.fromkeys(file for each in everything for file in registry.files_of(each.workflow)))
+    files = tuple(dict.fromkeys(file for item in everything for file in registry.files_of(item.workflow)))
     title = title_of(problem)
     notices = (*loaded.notices, *_misspelt_names(policy, pinned))
     return RunRequest(
@@ -193,8 +193,8 @@ def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
     except UsageProblem as wrong:  # An error in a file names its place in the file.
         raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
-    for each in (loaded, *(child for child, _ in _child_workflows(loaded))):
-        _check_step_models(each)
+    for item in (loaded, *(child for child, _ in _child_workflows(loaded))):
+        _check_step_models(item)
     loaded, changed_keys = _with_options(loaded, options, limits)
     loaded = _in_all(loaded, lambda workflow: _with_default_timeout(workflow, setup))
     loaded, policy = _without_unusable_belief(loaded, policy, options, setup.root)
@@ -204,9 +204,9 @@ def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow
     if "keep_trying" in limits and policy.belief is not None:
         loaded = replace(loaded, workflow=loaded.workflow.changed(stop_below=0.0))
         changed_keys = (*changed_keys, "stop_below")
-    for each, its_policy in (loaded, policy), *_child_workflows(loaded):
-        check_belief(each, its_policy)
-        _check_parts(each, registry)  # An invalid guard or generator is refused before anything is written.
+    for item, its_policy in (loaded, policy), *_child_workflows(loaded):
+        check_belief(item, its_policy)
+        _check_parts(item, registry)  # An invalid guard or generator is refused before anything is written.
     return loaded, policy, changed_keys
 
 
@@ -371,7 +371,7 @@ def _call_settings(
         of_model = ModelSettings() if setup is None else setup.settings_of(name)
         resolved[step] = own.over(workflow.model_settings.over(of_model)).patched(settings)
         check_settings(name, resolved[step].body)
-    return {step: each for step, each in resolved.items() if each}
+    return {step: item for step, item in resolved.items() if item}
 
 
 def check_problem(problem: str) -> None:

@@ -62,7 +62,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
 
 def earlier_answers(facts: Given) -> tuple[Clarified, ...]:
     """Return the questions that were asked for earlier runs as prompts show those of this one."""
-    return tuple(Clarified(each.question, each.answer, unanswered=each.unanswered) for each in facts.answers)
+    return tuple(Clarified(answer.question, answer.answer, unanswered=answer.unanswered) for answer in facts.answers)
 
 
 def _answered_rejections(state: State) -> frozenset[str]:

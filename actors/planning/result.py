@@ -126,7 +126,7 @@ class Result(RunResult):
             return None
         recon = (step.value for step in self.path if isinstance(step.value, Mapping) and "steps" not in step.value)
         return demand_table(
-            self.user, add_stated_requirements(plan, next((each for each in recon if each.get("requirements")), None))
+            self.user, add_stated_requirements(plan, next((item for item in recon if item.get("requirements")), None))
         )
 
     @cached_property

@@ -61,11 +61,11 @@ def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
     The code of a plug-in is not pinned: the run uses what the file has now.
     """
     now = registry.sources
-    changed = [each for each in start.plugins if each.plugin in now and now[each.plugin].hash != each.hash]
+    changed = [plugin for plugin in start.plugins if plugin.plugin in now and now[plugin.plugin].hash != plugin.hash]
     if not changed:
         return ""
-    files = dict.fromkeys(now[each.plugin].file for each in changed)
-    names = ", ".join(each.plugin for each in changed)
+    files = dict.fromkeys(now[item.plugin].file for item in changed)
+    names = ", ".join(item.plugin for item in changed)
     return f"{' and '.join(files)} has changed since the run began, and is used as it is now: {names}"
 
 

@@ -44,7 +44,11 @@ def constraints_of(value: Mapping[str, Any]) -> Constraints:
     """Return what a plan, as a JSON object, keeps to."""
     stated = tuple(item for item in requirements_in(value.get("requirements")) if item.kind in KEPT_KINDS)
     invariants = value.get("invariants")
-    listed = tuple(each for each in (invariants if isinstance(invariants, list) else ()) if isinstance(each, Mapping))
+    listed = tuple(
+        invariant
+        for invariant in (invariants if isinstance(invariants, list) else ())
+        if isinstance(invariant, Mapping)
+    )
     return Constraints().joined(Constraints(stated, listed))
 
 
@@ -61,7 +65,7 @@ def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapp
     requirements += [requirement_to_json(item) for item in kept.values()]
     given = value.get("invariants")
     invariants: list[Any] = list(given) if isinstance(given, list) else []
-    invariants += [dict(each) for each in _missing_invariants(constraints.invariants, invariants)]
+    invariants += [dict(invariant) for invariant in _missing_invariants(constraints.invariants, invariants)]
     changed = {"requirements": requirements} if requirements != (raw or []) else {}
     changed |= {"invariants": invariants} if invariants != (given or []) else {}
     return {**value, **changed} if changed else value
@@ -74,14 +78,14 @@ def requirements_json(requirements: Iterable[Requirement]) -> tuple[dict[str, An
 
 def _missing_invariants(wanted: Iterable[Mapping[str, Any]], present: Iterable[Any]) -> list[Mapping[str, Any]]:
     """Return the invariants that are not among others, each once; the order of tokens has no meaning."""
-    known = {_meaning(each) for each in present if isinstance(each, Mapping)}
-    missing = {_meaning(each): each for each in wanted}
-    return [each for meaning, each in missing.items() if meaning not in known]
+    known = {_meaning(item) for item in present if isinstance(item, Mapping)}
+    missing = {_meaning(item): item for item in wanted}
+    return [item for meaning, item in missing.items() if meaning not in known]
 
 
 def _meaning(invariant: Mapping[str, Any]) -> tuple[frozenset[str], ...]:
     lists = [invariant.get(key) for key in ("when", "must", "must_not")]
-    return tuple(frozenset(str(token) for token in each or () if isinstance(each, list | tuple)) for each in lists)
+    return tuple(frozenset(str(token) for token in item or () if isinstance(item, list | tuple)) for item in lists)
 
 
 def _stronger(mine: Requirement, other: Requirement) -> Requirement:

@@ -45,7 +45,7 @@ def plan_for(
     by_name = {step.generator: step for step in steps}
     made = (
         _branching_steps(nodes, by_name, start | others)
-        if any(len(each.next) > 1 for each in nodes)
+        if any(len(node.next) > 1 for node in nodes)
         else _partial(nodes, by_name)
     )
     return Plan(
@@ -67,7 +67,8 @@ def _candidate(step: Step) -> Candidate:
     if not step.outcomes:
         return Candidate(step.generator, step.preconditions, (Way("", step.effects, step.delete_effects),))
     ways = (
-        Way(each.name, step.effects | each.effects, step.delete_effects | each.delete_effects) for each in step.outcomes
+        Way(outcome.name, step.effects | outcome.effects, step.delete_effects | outcome.delete_effects)
+        for outcome in step.outcomes
     )
     return Candidate(step.generator, step.preconditions, tuple(ways))
 
@@ -112,7 +113,9 @@ def _roots(steps: Sequence[Step], reached: Tokens, lost: Sequence[str]) -> list[
     lacking, new = set(lost), list(lost)
     while new:
         token = new.pop()
-        needed = {each for step in steps if token in step.may_add for each in step.preconditions - reached}
+        needed = {
+            precondition for step in steps if token in step.may_add for precondition in step.preconditions - reached
+        }
         new += sorted(needed - lacking)
         lacking |= needed
     made = frozenset().union(*(step.may_add for step in steps))
@@ -204,7 +207,8 @@ def _branching_steps(nodes: Sequence[_Node], by_name: Mapping[str, Step], start:
         here = frozenset((f"{prefix}{node.step_id}",)) if node is not nodes[0] else frozenset[str]()
         there = {name: frozenset((f"{prefix}{then}",)) if then else frozenset[str]() for name, then in node.next}
         outcomes = tuple(
-            NamedOutcome(each.name, each.effects | there[each.name], each.delete_effects) for each in step.outcomes
+            NamedOutcome(outcome.name, outcome.effects | there[outcome.name], outcome.delete_effects)
+            for outcome in step.outcomes
         )
         made.append(
             step._replace(

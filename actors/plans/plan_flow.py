@@ -78,7 +78,7 @@ def _ways_on(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 def _leading_outcomes(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
     """Return the outcomes of a step that make one of some tokens; none where no success or each one makes one."""
-    names = tuple(each.name for each in step.outcomes if not needed.isdisjoint(each.effects))
+    names = tuple(outcome.name for outcome in step.outcomes if not needed.isdisjoint(outcome.effects))
     return () if len(names) == len(step.outcomes) or not needed.isdisjoint(step.effects) else names
 
 
@@ -126,7 +126,7 @@ def _failures(plan: Plan, ids: dict[str, str]) -> Iterator[str]:
         yield '    handover(["a person or the replanner"])'
     if plan.undoes:
         yield '    undo(["everything is undone"])'
-    for step in sorted(plan.steps, key=lambda each: ids[each.step_id]):
+    for step in sorted(plan.steps, key=lambda item: ids[item.step_id]):
         here = ids[step.step_id]
         if step.on_failure == ESCALATE:
             yield f"    {here} -. fails .-> handover"

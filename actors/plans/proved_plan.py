@@ -60,5 +60,5 @@ def read_proved_plan(value: Mapping[str, Any], conclusion: str = "", demands: tu
     """
     draft, _ = read_draft(dict(value))
     plan = Plan(PLAN_ID_DEFAULT, ()) if draft is None else draft
-    typed = {each.name: getattr(plan, each.name) for each in fields(Plan)}
+    typed = {item.name: getattr(plan, item.name) for item in fields(Plan)}
     return ProvedPlan(**typed, source=value, conclusion=conclusion, demands=demands)

@@ -119,7 +119,7 @@ class _Search:
     def _all_solved(self, state: Tokens, taken: _Taken, rest: Sequence[_Taken], passed: AbstractSet[Tokens]) -> bool:
         """Return whether the goal is reached after every outcome of a step; `rest` is the way after one of them."""
         name = taken.candidate.name
-        for way in sorted(taken.candidate.ways, key=lambda each: each is not taken.way):
+        for way in sorted(taken.candidate.ways, key=lambda item: item is not taken.way):
             after, ahead = way.after(state), rest if way is taken.way else ()
             which = f"outcome {way.name!r} of {name!r}"
             if after in passed:
@@ -190,7 +190,7 @@ class _Costs:
 
     def __init__(self, candidates: Sequence[Candidate], goal: Tokens) -> None:
         self.goal = goal
-        self._makers = [(each.needs, way.adds) for each in candidates for way in each.ways]
+        self._makers = [(candidate.needs, way.adds) for candidate in candidates for way in candidate.ways]
         self._free = [number for number, (needs, _) in enumerate(self._makers) if not needs]
         self._needed: dict[str, list[int]] = defaultdict(list)
         for number, (needs, _) in enumerate(self._makers):

@@ -68,9 +68,9 @@ class ComparedMove:
 
     def applied(self, masses: Masses, unsolvable: float) -> tuple[Masses, float]:
         """Return the probabilities of this kind of author after the move; they do not add up to 1."""
-        for each in self.seen:
-            if each is not None:
-                unsolvable *= self.comparison.weights(None, _UNKNOWN, each)[2][0]
+        for item in self.seen:
+            if item is not None:
+                unsolvable *= self.comparison.weights(None, _UNKNOWN, item)[2][0]
         return tuple([self._of_cause(blocks, cause) for cause, blocks in enumerate(masses)]), unsolvable
 
     def _of_cause(self, blocks: tuple[Block, ...], cause: int) -> tuple[Block, ...]:
@@ -270,7 +270,7 @@ class BeliefModel:
         """
         fresh = [step in redone for step in self.steps]
         seen = [_saw_same_again(step, came) if step in redone else None for step in self.steps]
-        if self._kinds and any(each is not None for each in seen):
+        if self._kinds and any(item is not None for item in seen):
             return self._compared(belief, fresh, seen)
         masses = []
         for at, blocks in enumerate(belief.masses):
@@ -305,7 +305,7 @@ class BeliefModel:
         count = len(self.steps)
         if len(rows) == count:
             return tuple(rows)
-        return tuple([tuple([sum(each) for each in zip(*rows[at::count], strict=True)]) for at in range(count)])
+        return tuple([tuple([sum(row) for row in zip(*rows[at::count], strict=True)]) for at in range(count)])
 
     def chance(self, odds: Odds, redone: Collection[str], leaf: str, at: str | None = None) -> float:
         """Return the probability that the next attempt at a leaf is right once these steps have been drawn anew.

@@ -130,7 +130,7 @@ def record_weighing(before: dict[str, float], after: dict[str, float], weighed: 
         places=tuple(
             MistakePlace(step=name, before=round(before[name], 3), after=round(after[name], 3)) for name in likeliest
         ),
-        options=tuple(each.option for each in list(weighed)[:2]),
+        options=tuple(item.option for item in list(weighed)[:2]),
     )
 
 

@@ -160,7 +160,7 @@ def _statement(part: str, table: UnitTable, language: str) -> Heading:
             break
     rates = rates_at(text, place, table)
     if not text[rates.end :].strip(" \u00a0.,;:") and not rates.doubt:
-        return Heading(tuple(f"{each}{rates.text}" for each in units), factor * rates.factor)
+        return Heading(tuple(f"{unit}{rates.text}" for unit in units), factor * rates.factor)
     if _SCALE.search(_YEARS.sub("", text)):
         return Heading(doubt=f"{shorten_text(text)} is not understood as a unit")
     return Heading()

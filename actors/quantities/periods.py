@@ -55,9 +55,9 @@ def _nearest(text: str, start: int, end: int, title: str) -> Iterator[list[str]]
         after = _CLAUSE.search(text, end, ends)
         yield [*_strict(text, clause, after.start() if after else ends, start, end)]
         yield [*_strict(text, begins, ends, start, end)]
-    above = [each for each in text[:line_start].split("\n") if each.strip() and "|" not in each]
+    above = [part for part in text[:line_start].split("\n") if part.strip() and "|" not in part]
     yield [*_loose(above[-1])] if "|" in line and above else []
-    headings = [each for each in text[:line_start].split("\n") if each.startswith("#")]
+    headings = [part for part in text[:line_start].split("\n") if part.startswith("#")]
     yield [*_loose(headings[-1])] if headings else []
     yield [*_loose(title)]
 

@@ -143,18 +143,18 @@ def find_quoted_value(
     mark = marks.pop() if len(marks) == 1 else source.mark
     given = [*find_numbers(value, mark, source.language), *find_numbers(f"{value} {unit}", mark, source.language)]
     numbers = find_numbers(text, mark, source.language)
-    within = [each for each in numbers if any(start < each.end and each.start < end for start, end in spans)]
-    meant = [each for each in within if _names(value, given, text, each)]
+    within = [item for item in numbers if any(start < item.end and item.start < end for start, end in spans)]
+    meant = [item for item in within if _names(value, given, text, item)]
     if not meant:
-        cut = next((each for each in within if not _is_in_text(text, each.start, each.end, spans)), None)
+        cut = next((item for item in within if not _is_in_text(text, item.start, item.end, spans)), None)
         if cut is not None:
             return _refuse_cut_number(text, cut.start, cut.end)
         message = f"the quote does not state {shorten_text(value)!r}"
         return Refusal(code=RefusalCode.VALUE_NOT_IN_QUOTE, message=message)
     reader = _Reader(source, spans, unit, wanted, table, declared or {}, mark)
     read = [reader.read(text, number) for number in meant]
-    found = [each for each in read if isinstance(each, Found)]
-    if len({(each.quantity.low, each.quantity.high) for each in found}) > 1:
+    found = [item for item in read if isinstance(item, Found)]
+    if len({(item.quantity.low, item.quantity.high) for item in found}) > 1:
         message = f"the quote states {shorten_text(value)!r} more than once, in different quantities"
         return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=message)
     return found[0] if found else read[0]
@@ -202,7 +202,7 @@ class _Reader:
             return ""
         units, unknown = other_rates(text, whole, self.table)
         named = [*form.left_out, *form.rates]
-        others = [each for each in units if not any(self._same_thing(each, name) for name in named)]
+        others = [unit for unit in units if not any(self._same_thing(unit, name) for name in named)]
         if said := next(iter((*others, *unknown)), ""):
             left = ", ".join(form.left_out)
             return f"{_words(text, whole)!r} leaves out what it is per ({left}), and its sentence says {said!r}"
@@ -234,7 +234,7 @@ def _names(value: str, given: list[WrittenNumber], text: str, number: WrittenNum
     written = fold(text[number.start : number.end])
     if digits and re.search(rf"(?<![\d.,]){re.escape(digits)}(?![\d]|[.,]\d)", written) and digits[-1:].isdigit():
         return True
-    return any(_same(each, number) for each in given)
+    return any(_same(item, number) for item in given)
 
 
 def _same(given: WrittenNumber, number: WrittenNumber) -> bool:

@@ -76,7 +76,7 @@ def in_form(
     forms = [wanted, *short_forms(wanted, declared)]
     if short != wanted and not short:
         forms.append("")
-    said = bool(given) and any(table.same_kind(given, each) for each in (wanted, short))
+    said = bool(given) and any(table.same_kind(given, item) for item in (wanted, short))
     rates = [name for name, power in names.items() if power < 0]
     if said:
         for count in range(1, len(rates) + 1):
@@ -119,7 +119,7 @@ def _names(unit: str) -> Mapping[str, int]:
 
 def _is_counted(name: str, declared: Mapping[str, str]) -> bool:
     """Tell whether a name is a unit of the profile's own, in the singular or in the plural."""
-    own = {each for each, meaning in declared.items() if not meaning.strip()}
+    own = {item for item, meaning in declared.items() if not meaning.strip()}
     forms = (name, name.removesuffix("s"), name.removesuffix("es"), f"{name.removesuffix('ies')}y")
     return any(form in own for form in forms)
 

@@ -191,7 +191,7 @@ def whole_quantity(
     rates = rates_at(text, end, table, mark, language)
     counted = not units and not noun
     end = core_end if noun and not rates.text and not rates.doubt else rates.end
-    money = any(table.currencies(each) for each in units)
+    money = any(table.currencies(unit) for unit in units)
     taken = _doubt(text, number, core_end, end, rates.doubt, spaced=bool(units or noun or rates.text), money=money)
     if head.doubt and not (units and counted):
         taken = taken or head.doubt
@@ -210,7 +210,7 @@ def whole_quantity(
         start=number.start,
         core_end=core_end,
         end=max(core_end, end),
-        units=tuple(dict.fromkeys(f"{each}{per}" for each in units)),
+        units=tuple(dict.fromkeys(f"{unit}{per}" for unit in units)),
         factor=factor * rates.factor,
         offset=offset if not per else 0.0,
         doubt=taken or ("a temperature per something" if offset and per else ""),

@@ -59,7 +59,10 @@ def _tries(tries: Tries[C]) -> Tries[C]:
 
 def _questions(questions: Questions, at: float) -> Questions:
     """Return the questions with the open ones asked now."""
-    return {name: replace(each, at=at, steps_done=0) if each.open else each for name, each in questions.items()}
+    return {
+        name: replace(question, at=at, steps_done=0) if question.open else question
+        for name, question in questions.items()
+    }
 
 
 def _tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
@@ -74,7 +77,7 @@ def _tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
 
 def was_made_before_fork(request: ToolRequested, made: Iterable[MadeCall]) -> bool:
     """Tell whether a call must not be made without asking: it is not repeatable, and the other run has made it."""
-    return not request.repeatable and any(each.is_like(MadeCall.of(request)) for each in made)
+    return not request.repeatable and any(item.is_like(MadeCall.of(request)) for item in made)
 
 
 def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> Tools:

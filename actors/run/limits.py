@@ -189,7 +189,7 @@ def seconds_of(value: object) -> object:
 
 def duration_text(seconds: float) -> str:
     """Return a length of time as it is typed, in the largest unit of which it is a whole number."""
-    unit = next((unit for unit, each in reversed(_SECONDS.items()) if seconds % each == 0), "s")
+    unit = next((unit for unit, second in reversed(_SECONDS.items()) if seconds % second == 0), "s")
     return f"{seconds / _SECONDS[unit]:.15g}{unit}"
 
 

@@ -132,7 +132,7 @@ def in_order(questions: Iterable[Q]) -> list[Q]:
 
     Those of the highest priority come first, and among them the one that has waited longest.
     """
-    return sorted(questions, key=lambda each: (PRIORITIES.index(each["priority"]), str(each["asked"])))
+    return sorted(questions, key=lambda item: (PRIORITIES.index(item["priority"]), str(item["asked"])))
 
 
 def encode_questions(questions: list[OpenQuestion]) -> bytes:
@@ -143,9 +143,11 @@ def encode_questions(questions: list[OpenQuestion]) -> bytes:
 def decode_questions(row: bytes) -> list[dict[str, Any]]:
     """Return the open questions of a status row. Raises `ValueError` for what no journal has written."""
     questions = orjson.loads(row or b"[]")
-    if not isinstance(questions, list) or not all(isinstance(each, dict) and "id" in each for each in questions):
+    if not isinstance(questions, list) or not all(
+        isinstance(question, dict) and "id" in question for question in questions
+    ):
         raise ValueError("no list of questions")
-    return [{"priority": "normal", **each} for each in questions]
+    return [{"priority": "normal", **question} for question in questions]
 
 
 ARTIFACT_CHARACTERS_MAX = 20_000
@@ -185,7 +187,7 @@ def reminder_lines(question: Mapping[str, Any]) -> list[str]:
     """Return lines about who has been asked a question and what follows if nobody answers; none without reminders."""
     asked, follows = question.get("asked_people") or [], question.get("follows") or []
     lines = [f"Asked: {', '.join(asked)}."] if asked else []
-    return lines + [f"Unless it is answered by {each['at']}, {step_text(each['ask'])}." for each in follows]
+    return lines + [f"Unless it is answered by {follow['at']}, {step_text(follow['ask'])}." for follow in follows]
 
 
 def subject_lines(question: Mapping[str, Any]) -> list[str]:

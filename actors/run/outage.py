@@ -72,7 +72,7 @@ def still_down(run: RunState[C], message: "Faulted") -> WaitRequested | None:
         return _continue_wait(name, message.until, fault, message.at)
     if PROVIDER not in run.waits:
         return None
-    tries = next((each for each in run.calls.tries.values() if each.phase == "failed"), None)
+    tries = next((item for item in run.calls.tries.values() if item.phase == "failed"), None)
     if tries is None:  # What it was waited for is withdrawn.
         return _continue_wait(PROVIDER, message.at + LEFT_SECONDS, fault, message.at)
     return _wait(run, tries, fault, message.at).model_copy(update={"asked_at": message.at})

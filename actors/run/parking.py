@@ -115,7 +115,7 @@ def begin_wait(calls: Calls[C], wait: WaitRequested, before: WaitRequested | Non
     `before` is the wait in whose place it comes: that for a provider that is still down.
     """
     if wait.request_id == PROVIDER:
-        tries = {call: _pause_tries(each, wait, before) for call, each in calls.tries.items()}
+        tries = {call: _pause_tries(item, wait, before) for call, item in calls.tries.items()}
         return changed(calls, tries=tries) if tries else calls
     if wait.node is None or wait.call not in calls.tries:
         return calls
@@ -153,7 +153,7 @@ def end_wait(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
 def up(calls: Calls[C]) -> Calls[C]:
     """Return the calls once their provider is up again: every call that waits for it may be asked for."""
     tries = {
-        call: replace(each, phase="rested") if each.phase == "failed" else each for call, each in calls.tries.items()
+        call: replace(item, phase="rested") if item.phase == "failed" else item for call, item in calls.tries.items()
     }
     return changed(calls, tries=tries) if tries else calls
 
@@ -163,7 +163,7 @@ def restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
 
     With `ask_first` they wait for the provider, which is asked at once; else they may be asked for.
     """
-    tries = {call: _anew(each, ask_first=ask_first) for call, each in calls.tries.items()}
+    tries = {call: _anew(item, ask_first=ask_first) for call, item in calls.tries.items()}
     return changed(calls, tries=tries) if tries else calls
 
 

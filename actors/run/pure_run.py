@@ -97,8 +97,8 @@ class PureRun(Generic[D]):
     def _only(self, address: str) -> Work:
         """Return the one piece of work of an address."""
         work = list(self.machine.outstanding(self.state).values())
-        fitting = [each for each in work if each.address.startswith(address)]
-        assert len(fitting) == 1, f"the run waits for {[each.address for each in work]}"
+        fitting = [item for item in work if item.address.startswith(address)]
+        assert len(fitting) == 1, f"the run waits for {[open_work.address for open_work in work]}"
         return fitting[0]
 
     def _post(self, **body: Any) -> None:

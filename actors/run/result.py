@@ -337,7 +337,9 @@ def message_lines(result: RunResult) -> list[Line]:
     """Return the user's messages, with a mark on each that no prompt has contained yet."""
     if not result.messages:
         return []
-    texts = (f"{each.kind}: {each.text}{'' if each.seen else '  (not yet seen)'}" for each in result.messages)
+    texts = (
+        f"{message.kind}: {message.text}{'' if message.seen else '  (not yet seen)'}" for message in result.messages
+    )
     return [BLANK, line("You said", "bold"), *(indent_line(text) for text in texts)]
 
 

@@ -87,7 +87,7 @@ def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bo
     rows = tuple(LineTree(line(text)) for _, text in texts if text)
 
     def to_json() -> dict[str, Any]:
-        return {"nodes": [{"seq": each.seq, **records.record_fields(each.event)} for each, text in texts if text]}
+        return {"nodes": [{"seq": item.seq, **records.record_fields(item.event)} for item, text in texts if text]}
 
     return Tree(LineTree(line(title, "bold"), rows), to_json=to_json)
 

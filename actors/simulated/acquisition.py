@@ -48,10 +48,12 @@ def observation(material: Mapping[str, Any]) -> dict[str, Any]:
         if field.get("type") != "number":
             continue
         found = [
-            each for passage in material.get("passages", ()) if (each := _make_observation(field, passage, material))
+            reading
+            for passage in material.get("passages", ())
+            if (reading := _make_observation(field, passage, material))
         ]
-        here = [each for each, is_here in found if is_here]
-        values += here if here and places else [each for each, _ in found]
+        here = [reading for reading, is_here in found if is_here]
+        values += here if here and places else [reading for reading, _ in found]
     return {"values": values}
 
 

@@ -78,7 +78,7 @@ class Request:
     @cached_property
     def feedback(self) -> list[str]:
         """The texts of all rejections and answers in the prompt."""
-        answers = (each["answer"] for each in self.material.get("clarifications", ()))
+        answers = (item["answer"] for item in self.material.get("clarifications", ()))
         return [*self.material.get("retry", ()), *self._heeded_escalations, *answers]
 
     @property

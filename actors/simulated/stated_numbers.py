@@ -112,7 +112,7 @@ def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> StatedNumbe
             if sure > 0 and not place[0] <= number.start < place[1] and not _counts_others(sentence, whole, place):
                 fitting.append((number, sure))
         if fitting:
-            number, sure = min(fitting, key=lambda each: (-each[1], _distance(each[0], place)))
+            number, sure = min(fitting, key=lambda item: (-item[1], _distance(item[0], place)))
             value = sentence[number.start : number.end].strip()
             return StatedNumber(value, sentence, sure * max(0.5, 0.95 - 0.05 * rank))
     return None

@@ -132,7 +132,9 @@ def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
     """
     logger = log.get_logger("tool")
     try:
-        folders = [each for each in left_worktrees(workspace.home, workspace.run, but=at_work) if each.is_dir()]
+        folders = [
+            worktree for worktree in left_worktrees(workspace.home, workspace.run, but=at_work) if worktree.is_dir()
+        ]
         for folder in folders:
             try:
                 _keep_changes(workspace, folder)

@@ -42,7 +42,7 @@ def read_report(form: Literal["claude", "codex", "none"], output: str) -> AgentR
 
 
 def _claude(output: str) -> AgentReport:
-    found = [each for each in _objects(output) if each.get("type") == "result"]
+    found = [item for item in _objects(output) if item.get("type") == "result"]
     if not found:
         return AgentReport("", ToolCost(), _unread("claude", "no JSON object of the type 'result'", output))
     last = found[-1]

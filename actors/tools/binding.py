@@ -52,9 +52,11 @@ def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
     for name, tool in file.tools.items():
         if not isinstance(tool, HumanTool) and tool.pre_check is not None:
             _pre_check(file, tool.pre_check, document, ("tools", name, "pre_check"))
-    generators = {name: _use(file, each, document, ("generators", name)) for name, each in file.generators.items()}
-    guards = {name: _check(file, each, document, ("guards", name)) for name, each in file.guards.items()}
-    steps = {name: _step(file, each, document, ("steps", name)) for name, each in file.steps.items()}
+    generators = {
+        name: _use(file, generator, document, ("generators", name)) for name, generator in file.generators.items()
+    }
+    guards = {name: _check(file, guard, document, ("guards", name)) for name, guard in file.guards.items()}
+    steps = {name: _step(file, step, document, ("steps", name)) for name, step in file.steps.items()}
     undos = {name: use for name, tool in file.tools.items() if (use := _undo_use(name, tool)) is not None}
     undo_of = {name: tool.undo for name, tool in file.tools.items() if not isinstance(tool, HumanTool) and tool.undo}
     for name, undo in undo_of.items():
@@ -66,9 +68,9 @@ def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
             hint = nearest(undo, (*undos, *UNDO_WORDS)) or f"name a tool, or {' or '.join(sorted(UNDO_WORDS))}"
             raise document.problem(f"there is no tool {undo!r}", path, hint)
     declared = tuple(
-        _declare_step(name, each, generators[name], guards, document)
-        for name, each in file.generators.items()
-        if each.step is not None
+        _declare_step(name, generator, generators[name], guards, document)
+        for name, generator in file.generators.items()
+        if generator.step is not None
     )
     return Uses(generators, guards, steps, undos, undo_of, declared)
 
@@ -86,9 +88,9 @@ def _declare_step(
         if outcome not in binding.outcomes:
             hint = nearest(outcome, binding.outcomes, kind="outcomes") or "name its pattern under `outcomes`"
             raise document.problem(f"the binding reads no outcome {outcome!r}", (*path, "outcomes", outcome), hint)
-    uses = [each for each in (use, guards.get(step.guard or "")) if isinstance(each, ToolUse)]
-    values = sorted(frozenset().union(*(each.needs for each in uses)) - set(step.preconditions))
-    outcomes = ((each, step.outcomes.get(each)) for each in binding.outcomes)
+    uses = [guard for guard in (use, guards.get(step.guard or "")) if isinstance(guard, ToolUse)]
+    values = sorted(frozenset().union(*(item.needs for item in uses)) - set(step.preconditions))
+    outcomes = ((item, step.outcomes.get(item)) for item in binding.outcomes)
     return DeclaredStep(
         generator=name,
         guard=step.guard or "",
@@ -97,10 +99,10 @@ def _declare_step(
         effects=step.effects,
         delete_effects=step.delete_effects,
         outcomes=tuple(
-            DeclaredOutcome(name=each)
+            DeclaredOutcome(name=item)
             if tokens is None
-            else DeclaredOutcome(name=each, effects=tokens.effects, delete_effects=tokens.delete_effects)
-            for each, tokens in outcomes
+            else DeclaredOutcome(name=item, effects=tokens.effects, delete_effects=tokens.delete_effects)
+            for item, tokens in outcomes
         ),
     )
 
@@ -284,7 +286,7 @@ def _check_takes_nothing(binding: Binding, document: ParsedFile, path: KeyPath) 
 def unused_names(file: ToolsFile) -> tuple[str, ...]:
     """Return the tools that no binding and no pre-check uses, and the servers that no tool names, in their order."""
     bindings = [*file.generators.values(), *file.guards.values()]
-    bindings += [each for step in file.steps.values() for each in (step.generator, step.guard) if each is not None]
+    bindings += [item for step in file.steps.values() for item in (step.generator, step.guard) if item is not None]
     checks = [tool.pre_check for tool in file.tools.values() if not isinstance(tool, HumanTool)]
     named = {binding.tool for binding in (*bindings, *checks) if binding is not None}
     named |= {tool.undo for tool in file.tools.values() if not isinstance(tool, HumanTool) and tool.undo}

@@ -132,9 +132,9 @@ def files_inside(folder: int, path: str) -> set[str] | None:
         if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
             return None
         for above, folders, files, handle in os.fwalk(name, dir_fd=parent):
-            links = [each for each in folders if stat.S_ISLNK(os.lstat(each, dir_fd=handle).st_mode)]
+            links = [item for item in folders if stat.S_ISLNK(os.lstat(item, dir_fd=handle).st_mode)]
             place = path + above[len(name) :]
-            found |= {f"{place}/{each}" for each in (*files, *links)} or (set() if folders else {place + "/"})
+            found |= {f"{place}/{file}" for file in (*files, *links)} or (set() if folders else {place + "/"})
     return found
 
 

@@ -124,7 +124,7 @@ def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.s
     """
     if depth > DEPTH_MAX:
         raise TooManyFiles(f"folders are nested over {DEPTH_MAX} deep")
-    for name in sorted(os.fsencode(each) for each in os.listdir(folder)):
+    for name in sorted(os.fsencode(o) for o in os.listdir(folder)):
         path = prefix + name
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)

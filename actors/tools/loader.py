@@ -201,11 +201,11 @@ def _writable(
         hint = "say `confined: false`, and give the agent a sandbox of its own"
         raise document.problem("this system cannot confine what an agent writes", path, hint)
     home = environment.get("HOME", "")
-    if not home and any(each.startswith("~") for each in agent.writable):
+    if not home and any(item.startswith("~") for item in agent.writable):
         raise document.problem(
             "the variable 'HOME' is not set, which `~` needs", (*path, "writable"), "name absolute paths"
         )
-    return tuple(f"{home}{each[1:]}" if each.startswith("~") else each for each in agent.writable)
+    return tuple(f"{home}{item[1:]}" if item.startswith("~") else item for item in agent.writable)
 
 
 def _server(remote: RemoteTool, path: KeyPath, file: ToolsFile, document: ParsedFile) -> McpServer:
@@ -229,7 +229,7 @@ class _McpCall(NamedTuple):
 
 def _mcp(name: str, tool: _McpCall, server: McpServer, document: ParsedFile, environment: Mapping[str, str]) -> McpSpec:
     given, own = tool.remote.arguments, ("mcp_servers", tool.remote.server)
-    template = {each: f"{{{each}}}" for each in tool.parameters} if given is None else given
+    template = {parameter: f"{{{parameter}}}" for parameter in tool.parameters} if given is None else given
     spec = McpSpec(
         name=name,
         server=tool.remote.server,

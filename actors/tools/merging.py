@@ -60,11 +60,11 @@ def _merge_commits(repository: Repository, ours: str, theirs: str) -> str:
     words = ("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
     # A clean merge prints the tree alone. A conflict adds its paths, if it has any, an empty field, and messages.
     found, _, messages = repository.ours.run(*words, accepted=(0, 1)).partition(b"\0\0")
-    tree, *paths = [each for each in found.split(b"\0") if each]
+    tree, *paths = [part for part in found.split(b"\0") if part]
     if paths:
         raise _conflict([decode_path(path) for path in paths], "changed in the workspace too, since the agent began")
     if messages:
-        why = next((each for each in messages.split(b"\0") if each.startswith(b"CONFLICT (")), b"of no file")
+        why = next((part for part in messages.split(b"\0") if part.startswith(b"CONFLICT (")), b"of no file")
         raise CallRefused(ToolOutcome.FAILED, f"merge conflict: {decode_path(why).removeprefix('CONFLICT ').strip()}")
     return repository.ours.text(
         "commit-tree", tree.decode(), "-p", ours, "-p", theirs, "-m", "merge of an agent's work"
@@ -105,7 +105,7 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
             if change.removed:
                 remove_inside(workspace.handle, change.path.decode())
         added = [change for change in todo if not change.removed]
-        for change, content in zip(added, contents(repository, [each.new for each in added]), strict=True):
+        for change, content in zip(added, contents(repository, [item.new for item in added]), strict=True):
             path = change.path.decode()
             if change.new_mode == LINK:
                 link_inside(workspace.handle, path, content)

@@ -24,7 +24,7 @@ def find_programs(spec: CommandSpec, outside: Mapping[str, str]) -> dict[str, st
     """
     path = environment_of(spec.environment, outside).get("PATH", os.defpath)
     words = {"wrap": spec.wrap, "command": spec.argv}
-    return {key: find_program(key, each[0], path, Path(spec.folder)) for key, each in words.items() if each}
+    return {key: find_program(key, word[0], path, Path(spec.folder)) for key, word in words.items() if word}
 
 
 def find_server(spec: McpSpec | AgentSpec, outside: Mapping[str, str]) -> str:
@@ -42,7 +42,7 @@ def find_program(key: str, name: str, path: str, folder: Path) -> str:
         if not os.access(program, os.X_OK):
             raise ProgramMissing(key, f"you may not execute {str(program)!r}")
         return str(program)
-    folders = [each for each in path.split(os.pathsep) if Path(each).is_absolute()]
+    folders = [part for part in path.split(os.pathsep) if Path(part).is_absolute()]
     found = shutil.which(name, path=os.pathsep.join(folders)) if folders else None
     if found is None:
         raise ProgramMissing(key, f"there is no program {name!r} in the folders of PATH")

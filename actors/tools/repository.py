@@ -361,7 +361,7 @@ def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repo
 
 def _places(repository: Repository) -> str:
     """Return where a repository writes, one path a line."""
-    return "".join(f"{each}\n" for each in (repository.common, *_object_folders(repository.common / "objects")))
+    return "".join(f"{folder}\n" for folder in (repository.common, *_object_folders(repository.common / "objects")))
 
 
 def _object_folders(objects: Path) -> list[Path]:
@@ -369,7 +369,7 @@ def _object_folders(objects: Path) -> list[Path]:
     folders = [objects]
     with os.scandir(objects) as entries:
         folders += sorted(Path(entry.path) for entry in entries if entry.is_symlink())
-    return [each.resolve() for each in folders]
+    return [folder.resolve() for folder in folders]
 
 
 def _check_same(noted: Path, repository: str, *, first: bool) -> None:

@@ -279,7 +279,7 @@ class ToolSet(Value):
             return plan
         draft, _ = read_draft(dict(plan))
         by_id = {} if draft is None else {step.step_id: step for step in draft.steps}
-        steps = [{**each, **self._declared(by_id[each["step_id"]])} for each in plan["steps"]]
+        steps = [{**item, **self._declared(by_id[item["step_id"]])} for item in plan["steps"]]
         return {**plan, "steps": steps}
 
     def _declared(self, step: Step) -> dict[str, str]:

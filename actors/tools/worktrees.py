@@ -91,8 +91,8 @@ def remove_worktree(folder: Path) -> None:
     _remove_folder(renamed)
     if os.path.lexists(folder):
         folder.rename(renamed)
-    for each in (renamed, temporary_folder(folder)):
-        _remove_folder(each)
+    for item in (renamed, temporary_folder(folder)):
+        _remove_folder(item)
 
 
 def _remove_folder(folder: Path) -> None:
@@ -114,7 +114,7 @@ def left_worktrees(home: Path, run: str, *, but: Collection[str] = ()) -> set[Pa
     """Return the folders of a run's worktrees, except those of some names. Raises `OSError`."""
     above = worktree_folder(home, run, "all").parent
     # Beside a worktree there are its index and its temporary files; no name of a worktree has a dot.
-    found = {above / each.name.partition(".")[0] for each in above.iterdir()} if above.is_dir() else set()
+    found = {above / item.name.partition(".")[0] for item in above.iterdir()} if above.is_dir() else set()
     return found - {worktree_folder(home, run, name) for name in but}
 
 
@@ -213,8 +213,8 @@ class DiffRecorder:
     def _work(self, repository: Repository, base: str, commit: str, files_max: int, bytes_max: int) -> str:
         changes = changes_in(repository.ours.run(*RAW, base, commit))
         links = [change for change in changes if change.new_mode == LINK]
-        read = contents(repository, [each.new for each in links])
-        targets = dict(zip((each.path for each in links), read, strict=True))
+        read = contents(repository, [link.new for link in links])
+        targets = dict(zip((link.path for link in links), read, strict=True))
         problem = refusal(changes, targets, files_max)
         diff = ""
         if _sizes(repository, changes) > CONTENT_BYTES_MAX:
@@ -234,7 +234,7 @@ class DiffRecorder:
 
 def contents(repository: Repository, ids: list[str]) -> list[bytes]:
     """Return the contents of some objects. Raises `GitFailed`."""
-    output = repository.ours.run("cat-file", "--batch", given="".join(f"{each}\n" for each in ids).encode())
+    output = repository.ours.run("cat-file", "--batch", given="".join(f"{item}\n" for item in ids).encode())
     found, place = [], 0
     for name in ids:
         end = output.index(b"\n", place)

@@ -143,7 +143,7 @@ class Context:
     def user_texts(self) -> tuple[str, ...]:
         """All texts of the user, the specification first: the texts that an artifact may quote."""
         answers = (clarified.answer for clarified in self.clarifications if clarified.answer)
-        files = (each.shown for each in self.attachments)
+        files = (attachment.shown for attachment in self.attachments)
         return (self.specification, *self.requirements, *answers, *self.notes, *files)
 
     @property

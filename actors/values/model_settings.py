@@ -199,13 +199,13 @@ def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
         UsageProblem: for an unknown setting or a value that does not fit; its place is `place`.
     """
     patch = dict(value) if isinstance(value, Mapping) else dict(_pairs(value, place))
-    removed = {name: None for name, each in patch.items() if each is None and name in ModelSettings.model_fields}
+    removed = {name: None for name, item in patch.items() if item is None and name in ModelSettings.model_fields}
     try:
-        settings = ModelSettings.model_validate({name: each for name, each in patch.items() if name not in removed})
+        settings = ModelSettings.model_validate({name: item for name, item in patch.items() if name not in removed})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         path = ".".join(map(str, (*first["loc"], *first.get("ctx", {}).get("path", ()))))
-        name = "".join(each if each.isprintable() else "?" for each in path[:NAME_SHOWN_MAX])
+        name = "".join(item if item.isprintable() else "?" for item in path[:NAME_SHOWN_MAX])
         problem = usage_problem(error, ParsedFile(place, patch))
         cause = problem.cause if problem.cause.startswith(UNKNOWN) else f"{name}: {problem.cause}"
         raise UsageProblem(cause, place=place, hint=problem.hint or "leave it out for the provider's own") from None

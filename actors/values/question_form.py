@@ -204,7 +204,7 @@ def last_question(words: str) -> tuple[str, str]:
     Its sentences are cut after a full stop, an exclamation or a question mark and a blank, and at the end of a line.
     """
     *before, line = _SENTENCE_ENDS.split(block(words).strip()) or [""]
-    if not line.endswith("?") or any("?" in each for each in before):
+    if not line.endswith("?") or any("?" in item for item in before):
         return words, ""
     question = one_line(line, len(line))
     return block(words).strip()[: -len(line)].strip(), question
@@ -214,7 +214,7 @@ def together(inquiries: Sequence[Inquiry], subject: str) -> Inquiry:
     """Return several questions as one, whose answer is a text: one where there is only one."""
     if len(inquiries) == 1:
         return inquiries[0]
-    shown = "\n".join(f"{number}. {each.whole}{_options_text(each)}" for number, each in enumerate(inquiries, 1))
+    shown = "\n".join(f"{number}. {item.whole}{_options_text(item)}" for number, item in enumerate(inquiries, 1))
     return inquiry(f"What do you answer to these {len(inquiries)} questions about {subject}?", shown=shown)
 
 
@@ -224,10 +224,10 @@ def _options_text(question: Inquiry) -> str:
 
 def waiting_text(step: str, blocked: Sequence[str]) -> str:
     """Return what depends on a question of a step, as a sentence."""
-    others = [each for each in blocked if each != step]
+    others = [item for item in blocked if item != step]
     if not others:
         return f"The step '{step}' waits for the answer."
-    names = ", ".join(f"'{each}'" for each in others[:_NAMED_MAX])
+    names = ", ".join(f"'{other}'" for other in others[:_NAMED_MAX])
     more = f" and {len(others) - _NAMED_MAX} more" if len(others) > _NAMED_MAX else ""
     return f"The step '{step}' waits for the answer, and {names}{more} after it."
 

@@ -205,7 +205,7 @@ async def afork(
     that is not valid, and a run that cannot be forked.
     """
     check_types(model=model)
-    names = [None if each is None else os.fspath(each) for each in (workflow, policy)]
+    names = [None if item is None else os.fspath(item) for item in (workflow, policy)]
     folder = None if workspace is None else Path(workspace)
     wanted = ForkRequest(str(at), names[0], names[1], Changes(limits, model), given or {}, folder)
 

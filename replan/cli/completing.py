@@ -37,7 +37,7 @@ def complete_question(_: click.Context, __: click.Parameter, incomplete: str) ->
     older one: reading a run takes a few milliseconds.
     """
     run, slash, _name = incomplete.partition("/")
-    first = [] if slash else [each for each in _first_questions() if each[0].startswith(run)]
+    first = [] if slash else [question for question in _first_questions() if question[0].startswith(run)]
     read = [run] if slash else [name.partition("/")[0] for name, _text in first[:READ_MAX]]
     offered = [*_questions_of(read), *first[READ_MAX:]] if read else []
     return [CompletionItem(name, help=text) for name, text in offered if name.startswith(incomplete)]
@@ -116,7 +116,7 @@ def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
                 name = await resolve_named(reader, run)
                 loaded = await reader.read(name)
                 items = open_questions(loaded.kind, await reader.with_inbox(name, loaded))
-                found += [(str(each["id"]), clean(str(each["text"]), one_line=True)) for each in items]
+                found += [(str(item["id"]), clean(str(item["text"]), one_line=True)) for item in items]
         return found
 
     with contextlib.suppress(Exception):

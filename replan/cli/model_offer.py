@@ -41,8 +41,8 @@ def model_to_use(
         if chosen is not None:
             return chosen
     command = shlex.join([program(), *words])
-    for each in found:
-        notice(f"{command} -m {each.model} # {each.place}")
+    for item in found:
+        notice(f"{command} -m {item.model} # {item.place}")
     for name in shown:
         notice(f"{command} -m {name} # a template, not a plan for your problem")
     if not found:
@@ -52,13 +52,13 @@ def model_to_use(
 
 def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:
     """Ask on the terminal which of the found models, else which template, is used; None for none of them."""
-    for each in found:
-        if each.named:
-            answer = _answer(f"{each.text}: use it?", ("yes", "no", "always"))
+    for item in found:
+        if item.named:
+            answer = _answer(f"{item.text}: use it?", ("yes", "no", "always"))
             if answer == "always":
-                _write_to_config(each.model)
+                _write_to_config(item.model)
             if answer != "no":
-                return each.model
+                return item.model
     if not templates:
         return None
     notice("a template is filled with the title, the named files and the demands; it is not a plan for your problem")

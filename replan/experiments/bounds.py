@@ -194,7 +194,7 @@ class InformedPlanner:
         node = self.dice.permutation(np.arange(count) % NODES)
         parts = [slice(first, first + SIDE_BY_SIDE) for first in range(0, count, SIDE_BY_SIDE)]
         ends = [self._search(cause[part], node[part]) for part in parts]
-        solved, used = (np.concatenate(each) for each in zip(*ends, strict=True))
+        solved, used = (np.concatenate(end) for end in zip(*ends, strict=True))
         return Bound("informed", self.cap, self.price, float(solved.mean()), float(used.mean()))
 
     def _search(self, cause: Array, node: Array) -> tuple[Array, Array]:

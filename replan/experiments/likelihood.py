@@ -130,7 +130,9 @@ def held_out_p(draws: Vector, records: Sequence[InstanceResult], seed: int) -> f
     made with one draw, so that the uncertainty of the fit counts.
     """
     calls = max(record.calls for record in records)
-    solved, unsolved = (np.array(each) for each in zip(*(outcome_probabilities(d, calls) for d in draws), strict=True))
+    solved, unsolved = (
+        np.array(probability) for probability in zip(*(outcome_probabilities(d, calls) for d in draws), strict=True)
+    )
     outcomes = np.concatenate([solved, unsolved[:, -1:]], axis=1).clip(0.0)
     mean = np.maximum(np.concatenate([solved.mean(axis=0), unsolved[:, -1:].mean(axis=0)]), 1e-300)
     # An instance that was given up early counts as unsolved at the last call: what it would have needed is unknown.
@@ -185,4 +187,4 @@ def _best(value: Callable[[Vector], float], starts: Sequence[Vector]) -> Vector:
     """Return where a function is largest, within wide bounds."""
     bounds = [(-4.5, 5.5)] * len(starts[0])
     found = [minimize(lambda at: -value(at), start, method="L-BFGS-B", bounds=bounds) for start in starts]
-    return min(found, key=lambda each: float(each.fun)).x
+    return min(found, key=lambda item: float(item.fun)).x

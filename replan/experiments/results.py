@@ -149,7 +149,8 @@ def trial_from(
         passed=passed,
         solved=None if world is None else passed and plan is not None and world.solved_by(plan),
         calls=used.calls,
-        help_calls=(person.calls if person else 0.0) * sum(1 for each in state.run.questions.values() if each.answer),
+        help_calls=(person.calls if person else 0.0)
+        * sum(1 for question in state.run.questions.values() if question.answer),
         price_calls=0.0 if world is None else _surcharge(state, steps, world.profile.call_prices),
         tokens=used.tokens,
         micro_usd=None if state.config.price is None else used.micro_usd,

@@ -121,8 +121,8 @@ def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: S
         "arms": _table(arms, lambda pair: [_arm(*pair)]),
         "budgets": _table(
             groups,
-            lambda each: (
-                {"calls": calls, **share_cells("success", success_by(each, calls), len(each))} for calls in budgets
+            lambda item: (
+                {"calls": calls, **share_cells("success", success_by(item, calls), len(item))} for calls in budgets
             ),
         ),
         "causes": _table(groups, _causes),
@@ -130,9 +130,9 @@ def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: S
         "steps": _table(groups, _steps),
         "rules": _table(
             groups,
-            lambda each: (
-                {"rule": rule, "decisions": count, "per_trial": round_value(count / len(each))}
-                for rule, count in _rules(each)
+            lambda item: (
+                {"rule": rule, "decisions": count, "per_trial": round_value(count / len(item))}
+                for rule, count in _rules(item)
             ),
         ),
     }
@@ -245,18 +245,18 @@ def execution_tables(experiment: ExecutionExperiment, trials: Sequence[Execution
         "arms": _table(arms, lambda pair: [_execution_arm(*pair)]),
         "outcomes": _table(
             groups,
-            lambda each: (
+            lambda item: (
                 {"outcome": outcome, "trials": count}
-                for outcome, count in sorted(Counter(trial.outcome for trial in each).items())
+                for outcome, count in sorted(Counter(trial.outcome for trial in item).items())
             ),
         ),
-        "rules": _table(groups, lambda each: ({"rule": rule, "decisions": count} for rule, count in _rules(each))),
+        "rules": _table(groups, lambda item: ({"rule": rule, "decisions": count} for rule, count in _rules(item))),
     }
 
 
 def _execution_arm(trials: Sequence[ExecutionTrial], baseline: Sequence[ExecutionTrial]) -> Row:
     """Return the metrics of a policy in a world, beside the baseline's trials in the same world."""
-    achieved, other = ([trial.achieved / trial.goals for trial in each] for each in (trials, baseline))
+    achieved, other = ([trial.achieved / trial.goals for trial in item] for item in (trials, baseline))
     succeeded = [trial for trial in trials if trial.outcome == "success"]
     return {
         "trials": len(trials),

@@ -104,7 +104,9 @@ async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequire
         while True:
             shown = await _wait_for_rest(call, wanted.id, end)
             questions = await open_questions(call.request(), wanted.id)
-            asked = [each for each in questions if is_shown(each) and told.get(name_of(each)) != ""][:FORMS_MAX]
+            asked = [question for question in questions if is_shown(question) and told.get(name_of(question)) != ""][
+                :FORMS_MAX
+            ]
             if not asked or not call.can_ask:
                 return state_of(shown, questions)
             if call.modern:
@@ -128,7 +130,7 @@ def name_of(question: Mapping[str, Any]) -> str:
 
 def _round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
     """Return the forms of a round. What stays open although its form came back is not asked again."""
-    forms: dict[str, InputRequest] = {name_of(each): form_of(each, told.get(name_of(each), "")) for each in asked}
+    forms: dict[str, InputRequest] = {name_of(item): form_of(item, told.get(name_of(item), "")) for item in asked}
     return InputRequiredResult(request_state=json.dumps({"run": run, "asked": list(forms)}), input_requests=forms)
 
 
@@ -210,5 +212,5 @@ async def _until_closed(call: ToolCall, question: Mapping[str, Any], scope: trio
 
 
 async def _is_closed(call: ToolCall, question: Mapping[str, Any]) -> bool:
-    open_ids = {each["id"] for each in await open_questions(call.request(), str(question["run_id"]))}
+    open_ids = {item["id"] for item in await open_questions(call.request(), str(question["run_id"]))}
     return question["id"] not in open_ids

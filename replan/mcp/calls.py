@@ -69,7 +69,7 @@ class ToolCall:
     def answers(self) -> Mapping[str, ElicitResult]:
         """The filled forms that came back, by the question's name."""
         responses = self.responses or {}
-        return {name: each for name, each in responses.items() if isinstance(each, ElicitResult)}
+        return {name: response for name, response in responses.items() if isinstance(response, ElicitResult)}
 
     def request(self, **given: Any) -> ProgramRequest:
         """Return the request as every face has it; `given` are more of its fields."""

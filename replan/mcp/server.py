@@ -145,7 +145,7 @@ def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         del context, params
-        return ListToolsResult(tools=[describe_tool(*each) for each in tools.values()])
+        return ListToolsResult(tools=[describe_tool(*tool) for tool in tools.values()])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> Answer:
         found = tools.get(params.name)

@@ -117,7 +117,11 @@ async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
     desk.check_scope(call.who, "answer")
     desk.count_write(call.who)
     await read_task_run(call, params.task_id)
-    asked = {name_of(each): each for each in await open_questions(call.request(), params.task_id) if is_shown(each)}
+    asked = {
+        name_of(question): question
+        for question in await open_questions(call.request(), params.task_id)
+        if is_shown(question)
+    }
     unfit: list[str] = []
     for name, filled in params.input_responses.items():
         if name not in asked:

@@ -32,7 +32,7 @@ TaskChanged = Notification[dict[str, Any], Literal["notifications/tasks"]]
 def named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
     """Return the ids of the tasks that a client wants to follow. Raises `MCPError` for what is no list of ids."""
     sent = (params.notifications.model_extra or {}).get("taskIds", [])
-    if not isinstance(sent, list) or not all(isinstance(each, str) for each in sent) or len(sent) > TASKS_MAX:
+    if not isinstance(sent, list) or not all(isinstance(item, str) for item in sent) or len(sent) > TASKS_MAX:
         raise MCPError(INVALID_PARAMS, f"taskIds: a list of at most {TASKS_MAX} ids is needed")
     return list(dict.fromkeys(sent))
 

@@ -106,10 +106,10 @@ def _plain(value: BaseModel) -> dict[str, Any]:
 
 async def _under_way(call: ToolCall, shown: ShownRun) -> Mapping[str, Any]:
     questions = await open_questions(call.request(), shown.row.run)
-    asked = [each for each in questions if is_shown(each)]
+    asked = [question for question in questions if is_shown(question)]
     if asked and call.can_ask:
         forms = {
-            name_of(each): form_of(each).model_dump(by_alias=True, mode="json", exclude_none=True) for each in asked
+            name_of(item): form_of(item).model_dump(by_alias=True, mode="json", exclude_none=True) for item in asked
         }
         message = f"{len(asked)} questions are open" if len(asked) > 1 else "a question is open"
         return {"status": "input_required", "statusMessage": message, "inputRequests": forms}

@@ -63,21 +63,23 @@ def attach(files: Sequence[str], repository: str | None, problem: str) -> Attach
         notices += [f"{name} is not attached: {why}" for name, why in skipped]
     size = check_sizes(attachments, "--attach")
     if attachments:
-        names = ", ".join(each.name for each in attachments if each.kind == "file")
+        names = ", ".join(attachment.name for attachment in attachments if attachment.kind == "file")
         listing = [
-            f"the list of {each.text.count(chr(10)) + 1} files" for each in attachments if each.kind == "listing"
+            f"the list of {attachment.text.count(chr(10)) + 1} files"
+            for attachment in attachments
+            if attachment.kind == "listing"
         ]
         notices.insert(0, f"attached, {size:,} bytes: {', '.join(filter(None, (*listing, names)))}")
-    cut_files = [each.name for each in attachments if each.left_out and each.kind == "file"]
+    cut_files = [attachment.name for attachment in attachments if attachment.left_out and attachment.kind == "file"]
     notices += [f"cut to {ATTACHMENT_BYTES_MAX:,} bytes: {', '.join(cut_files)}"] if cut_files else []
-    hidden = [each.name for each in attachments if MARK in each.text]
+    hidden = [attachment.name for attachment in attachments if MARK in attachment.text]
     notices += [f"what looks like a secret is left out of {', '.join(hidden)}"] if hidden else []
     return Attached(tuple(attachments), tuple(notices))
 
 
 def check_sizes(attachments: Sequence[Attachment], place: str) -> int:
     """Return the bytes of all attachments. Raises `UsageProblem` for more than a run takes."""
-    size = sum(len(each.shown.encode()) for each in attachments)
+    size = sum(len(attachment.shown.encode()) for attachment in attachments)
     if size > ATTACHMENTS_BYTES_MAX:
         hint = f"at most {ATTACHMENTS_BYTES_MAX:,} bytes together: every prompt has them"
         raise UsageProblem(f"the attachments have {size:,} bytes", place=place, hint=hint)

@@ -327,10 +327,10 @@ async def clear_folders(reader: "RunReader", folders: Sequence[MadeFolder], home
     """
     busy = {used: run async for run, used in unfinished_executions(reader)} if folders else {}
     results = []
-    for each in folders:
-        if run := busy.get(each.folder):
-            results.append(LeftFolder(str(each.folder), f"run {run} works in it and has not finished"))
+    for folder in folders:
+        if run := busy.get(folder.folder):
+            results.append(LeftFolder(str(folder.folder), f"run {run} works in it and has not finished"))
             continue
-        done = await trio.to_thread.run_sync(clear_workspace, each.folder, each.snapshot, home, each.run)
+        done = await trio.to_thread.run_sync(clear_workspace, folder.folder, folder.snapshot, home, folder.run)
         results += [] if done is None else [done]
     return tuple(results)

@@ -62,7 +62,7 @@ class Loaded:
     @property
     def inbox(self) -> int:
         """The id of the last posted message that the records consumed, or 0."""
-        return max((each.inbox or 0 for each in self.records), default=0)
+        return max((record.inbox or 0 for record in self.records), default=0)
 
     def after(self, messages: "Sequence[InboxItem]") -> Any:
         """Return the state with messages of the inbox accepted as facts, and no decision made."""
@@ -79,7 +79,7 @@ class Loaded:
     @property
     def replies(self) -> Counter[str]:
         """How many replies the run has had, by purpose: a scripted model goes on after them."""
-        return Counter(self.kind.purpose(each.event) for each in self.records if isinstance(each.event, Replied))
+        return Counter(self.kind.purpose(record.event) for record in self.records if isinstance(record.event, Replied))
 
 
 def start_state(kind: AnyKind, first: Any) -> Any:

@@ -313,7 +313,7 @@ class RoutedModel:
     def asked(self) -> Model:
         """The model whose provider is asked whether it is up: the first that has one; the run's own where none has."""
         models = (self._own, *self._others.values())
-        return next((each for each in models if isinstance(each, Askable)), self._own)
+        return next((model for model in models if isinstance(model, Askable)), self._own)
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Return the reply or the fault of the model that the request names."""

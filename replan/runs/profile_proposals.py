@@ -65,8 +65,8 @@ def prepare_proposal(
 def _attach(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
     """Return one attachment a document: its passages that match the goal, then its first one, up to the limit."""
     found = index.search(goal, PASSAGES_SHOWN)
-    first = {each.source: each for each in reversed(index.passages)}
-    passages = dict.fromkeys((*found, *sorted(first.values(), key=lambda each: each.source)))
+    first = {item.source: item for item in reversed(index.passages)}
+    passages = dict.fromkeys((*found, *sorted(first.values(), key=lambda item: item.source)))
     texts: dict[str, list[str]] = {}
     for passage in [*passages][:PASSAGES_SHOWN]:
         texts.setdefault(passage.source, []).append(passage.text)
@@ -86,7 +86,7 @@ def proposed_profile(result: RunResult) -> Profile | None:
 
     if not isinstance(result, Result) or not result.succeeded:
         return None
-    return profile_of(next((each.value for each in result.path if each.last), None))
+    return profile_of(next((item.value for item in result.path if item.last), None))
 
 
 def profile_text(result: RunResult) -> str:

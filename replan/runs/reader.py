@@ -45,7 +45,7 @@ class RunReader:
 
         kind = await self.kind_of(run)
         records = await self.journal.read(run)
-        return Loaded(kind, fold(kind.machine, (each.event for each in records)), records)
+        return Loaded(kind, fold(kind.machine, (record.event for record in records)), records)
 
     async def read_with_row(self, run: str) -> "tuple[Loaded, RunRow]":
         """Return a run, and its status row after the same record. Raises the errors of `read`.
@@ -134,10 +134,10 @@ class RunReader:
         if which.status is None and query == RowQuery():
             return await self.rows(which), (await self.journal.totals(replace(which, tops=True))).runs
         rows = await self.rows(replace(which, begin=0, limit=ALL.limit))
-        matching = [each for each in rows if query.matches(each[0])]
+        matching = [row for row in rows if query.matches(row[0])]
         order = ORDERS[query.order]
         if order is not None:
-            matching.sort(key=lambda each: order(each[0]), reverse=True)
+            matching.sort(key=lambda item: order(item[0]), reverse=True)
         return matching[which.begin : which.begin + which.limit], len(matching)
 
 

@@ -73,7 +73,7 @@ class ShippedExample:
 def example_named(name: str, root: Path | None = None) -> ShippedExample:
     """Return a shipped example by its name. Raises `UsageProblem` for any other name."""
     folder = (root or data_root()) / "configs" / "examples"
-    names = sorted(each.parent.name for each in folder.glob("*/plan.json"))
+    names = sorted(item.parent.name for item in folder.glob("*/plan.json"))
     if name not in names:
         raise UsageProblem(f"there is no example {name!r}", place="--example", hint=f"one of {', '.join(names)}")
     return ShippedExample(folder / name)

@@ -249,7 +249,7 @@ def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:
     except ValueError:
         yield "the questions of its status row cannot be read"
         return
-    names = [each["id"] for each in in_row], [each["id"] for each in expected]
+    names = [item["id"] for item in in_row], [item["id"] for item in expected]
     if names[0] != names[1]:
         yield _difference("open questions", *names)
         return

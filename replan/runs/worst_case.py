@@ -44,8 +44,8 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, att
     workflow = pinned.workflow
     worst = worst_calls(pinned)
     calls = min(worst, workflow.max_total_calls)
-    each = _largest_call_usd(pinned, problem_bytes, attached)
-    own = {step: each.model for step, each in pinned.step_models.items()}
+    largest = _largest_call_usd(pinned, problem_bytes, attached)
+    own = {step: pin.model for step, pin in pinned.step_models.items()}
     return {
         "workflow": workflow.name,
         "workflow_ref": pinned.workflow_ref,
@@ -57,7 +57,7 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, att
         "calls_worst": worst,
         "calls_limit": workflow.max_total_calls,
         "calls_max": calls,
-        "cost_usd_max": round(each * calls, 6) if pinned.price_known else None,
+        "cost_usd_max": round(largest * calls, 6) if pinned.price_known else None,
     } | ({"step_models": own} if own else {})
 
 

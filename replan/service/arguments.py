@@ -66,7 +66,7 @@ class PlanArguments(Ordered):
     @property
     def uploads(self) -> tuple[tuple[str, bytes], ...]:
         """The names and bytes of the attached files."""
-        return tuple([(each.name, each.text.encode("utf-8", "replace")) for each in self.attachments])
+        return tuple([(attachment.name, attachment.text.encode("utf-8", "replace")) for attachment in self.attachments])
 
 
 class Acquire(Ordered):

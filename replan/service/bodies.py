@@ -80,7 +80,7 @@ class StartRun(SentBody):
     @property
     def uploads(self) -> tuple[tuple[str, bytes], ...]:
         """The names and bytes of the attached files."""
-        return tuple([(each.name, each.content) for each in self.attachments])
+        return tuple([(attachment.name, attachment.content) for attachment in self.attachments])
 
 
 @with_limits()

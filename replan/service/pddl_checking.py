@@ -40,8 +40,8 @@ def judge_sequence(
         report["unmet_goals"] = list(judgement.unmet_goals)
     if judgement.repairs:
         report["repairs"] = [
-            {"action": each.action, "makes": each.makes, "runs": each.runs, "enough": each.enough}
-            for each in judgement.repairs
+            {"action": repair.action, "makes": repair.makes, "runs": repair.runs, "enough": repair.enough}
+            for repair in judgement.repairs
         ]
     return verdict, report, {}
 

@@ -72,7 +72,7 @@ async def questions(request: ProgramRequest) -> Mapping[str, Any]:
     page = await all_questions(request.service.reader, limit=QUESTIONS_MAX)
     problems = [{"run_id": name, "message": line_of_error(error)} for name, error in page.problems]
     return {
-        "questions": [_hide_artifact(request, each) for each in page.questions],
+        "questions": [_hide_artifact(request, question) for question in page.questions],
         "problems": problems,
         "more": page.more,
     }
@@ -80,7 +80,7 @@ async def questions(request: ProgramRequest) -> Mapping[str, Any]:
 
 async def open_questions(request: ProgramRequest, run: str) -> list[dict[str, Any]]:
     """Return the open questions of a run, the oldest first, as the client sees them."""
-    return [_hide_artifact(request, each) for each in await questions_of(request.service.reader, run)]
+    return [_hide_artifact(request, item) for item in await questions_of(request.service.reader, run)]
 
 
 def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _next(shown: ShownRun, questions: list[dict[str, Any]]) -> str:
     own = program()
     if shown.result.status == "finished":
         return "call `result`"
-    if questions and all(each.get("people_only") for each in questions):
+    if questions and all(question.get("people_only") for question in questions):
         return f"a person has to answer, on the web page or with `{own} answer`; then call `wait`"
     if questions:
         return "ask your user, call `answer`, then `wait`"

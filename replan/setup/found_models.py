@@ -83,7 +83,7 @@ def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None 
 
 def choices_text(found: Sequence[FoundModel]) -> str:
     """Return what a person may pass as `--model`, as one line."""
-    models = [f"-m {each.model} ({each.place})" for each in found]
+    models = [f"-m {item.model} ({item.place})" for item in found]
     templates = f"-m template:NAME ({', '.join(TEMPLATE_NAMES)}) for a plan that no model has thought about"
     return ", ".join([*models, templates])
 

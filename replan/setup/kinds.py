@@ -74,10 +74,10 @@ class Kinds:
     @cached_property
     def _entries(self) -> dict[str, Installed]:
         entries = {
-            name: Installed(tuple(point for point in each.points if point.value != _value_of(name)))
-            for name, each in find_installed(GROUP).items()
+            name: Installed(tuple(point for point in item.points if point.value != _value_of(name)))
+            for name, item in find_installed(GROUP).items()
         }
-        plugged_in = {name: each for name, each in entries.items() if each.points}
+        plugged_in = {name: entry for name, entry in entries.items() if entry.points}
         return {**{name: Installed((point,)) for name, point in _BUILT_IN.items()}, **plugged_in}
 
     def _load(self, name: str) -> "Kind[Any, Any] | None":

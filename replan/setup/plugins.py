@@ -140,7 +140,7 @@ def load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
     guards: dict[str, GuardFactory] = {}
     generators: dict[str, TextMaker] = {}
     sources: dict[str, PlugInFile] = {}
-    for path in dict.fromkeys(Path(each).expanduser().absolute() for each in paths):
+    for path in dict.fromkeys(Path(item).expanduser().absolute() for item in paths):
         data = _read(path)
         digest = hashlib.sha256(data).hexdigest()[:32]
         for (kind, name), function in _load_marked(path, digest, data).items():

@@ -147,11 +147,11 @@ class Metrics:
 
     def count(self, counted: Iterable[Measurement]) -> None:
         """Add what records say."""
-        for each in counted:
-            if each.instrument in self._counters:
-                self._counters[each.instrument].add(each.value, {**each.attributes})
+        for item in counted:
+            if item.instrument in self._counters:
+                self._counters[item.instrument].add(item.value, {**item.attributes})
             else:
-                self._histograms[each.instrument].record(each.value, {**each.attributes})
+                self._histograms[item.instrument].record(item.value, {**item.attributes})
 
     def show(self, tallies: Sequence[Tally]) -> None:
         """Take the states that gauges show from now on; none where another process shows them."""
@@ -169,13 +169,15 @@ class Metrics:
             self._leases.add(value)
 
     def _runs(self, _: CallbackOptions) -> list[Observation]:
-        return [Observation(each.runs, {names.KIND: each.kind, names.STATUS: each.status}) for each in self._tallies]
+        return [
+            Observation(tally.runs, {names.KIND: tally.kind, names.STATUS: tally.status}) for tally in self._tallies
+        ]
 
     def _queue_age(self, _: CallbackOptions) -> list[Observation]:
-        return self._age(each.undriven_since for each in self._tallies)
+        return self._age(tally.undriven_since for tally in self._tallies)
 
     def _question_age(self, _: CallbackOptions) -> list[Observation]:
-        return self._age(each.waiting_since for each in self._tallies)
+        return self._age(tally.waiting_since for tally in self._tallies)
 
     def _age(self, times: Iterable[float | None]) -> list[Observation]:
         """Return how long ago the first of the times was; 0 for none, so that an alarm ends."""

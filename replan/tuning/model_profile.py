@@ -153,7 +153,7 @@ def choose_settings(prepared: PreparedExperiment, trials: Sequence[Trial]) -> Pr
     means = [_means(by_arm[best.name, model], cap) for model in models]
     shipped = max(fmean(values[SHIPPED, own]) for own in CAPS)
     won = sum(count for (name, _), count in wins.items() if name == best.name)
-    success, calls = (fmean(each) for each in zip(*means, strict=True))
+    success, calls = (fmean(mean) for mean in zip(*means, strict=True))
     return Preference(best, cap, success, calls, fmean(values[best.name, cap]) - shipped, won)
 
 

@@ -137,7 +137,7 @@ def standings(curves: Sequence[Curve], caps: Sequence[int]) -> list[EntrantStand
 def common_pairs(curves: Sequence[Curve]) -> list[tuple[str, int]]:
     """Return the pairs of problem and seed that all entrants have been tried on, in the order of the first one."""
     tried = [trials for curve in curves for trials in curve.by_cap.values()]
-    return [pair for pair in tried[0] if all(pair in each for each in tried[1:])] if tried else []
+    return [pair for pair in tried[0] if all(pair in item for item in tried[1:])] if tried else []
 
 
 def survivors(rows: Sequence[EntrantStanding]) -> list[str]:
@@ -276,7 +276,7 @@ class Race:
             earlier = self.curves[curve.label].by_cap if curve.label in self.curves else {}
             merged = {cap: {**earlier.get(cap, {}), **pairs} for cap, pairs in curve.by_cap.items()}
             self.curves[curve.label] = Curve(curve.label, curve.model, merged)
-        running = [self.curves[each.name] for each in self.entrants if each.name in self.curves]
+        running = [self.curves[entrant.name] for entrant in self.entrants if entrant.name in self.curves]
         if len(running) == len(self.entrants):
             self.rows = standings(running, self.order.caps)
 
@@ -328,7 +328,7 @@ def _write(
         "description": "A rung of a race of workflows, policies and budgets.",
         "problems": [str(Path(problem).absolute()) for problem in order.problems],
         "models": [order.model],
-        "pipelines": [each.pipeline(FILES) for each in entrants],
+        "pipelines": [item.pipeline(FILES) for item in entrants],
         "caps": sorted(order.caps),
         "seeds": seeds,
         "baseline": entrants[0].arm(max(order.caps)),

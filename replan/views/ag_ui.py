@@ -105,5 +105,5 @@ def interrupt_of(question: Mapping[str, Any]) -> dict[str, Any]:
 def outcome_of(outcome: str, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return why a stream ends: the run's `outcome`, or the questions that it waits for."""
     if questions:
-        return {"type": "interrupt", "interrupts": [interrupt_of(each) for each in questions]}
+        return {"type": "interrupt", "interrupts": [interrupt_of(question) for question in questions]}
     return {"type": "cancelled" if outcome == "cancelled" else "success"}

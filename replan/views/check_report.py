@@ -164,7 +164,7 @@ def junit_case(report: Report, text: str) -> str:
     if report["valid"]:
         return f"{head}/>\n"
     errors = [finding for finding in report["findings"] if finding["severity"] == "error"]
-    lines = (f"{line_of(report, each, text)}: {each['code']}: {each['message']}" for each in errors)
+    lines = (f"{line_of(report, error, text)}: {error['code']}: {error['message']}" for error in errors)
     message = _attribute(errors[0]["code"] if errors else "rejected")
     told = escape(_NO_XML.sub("?", "\n".join(lines)))
     return f"{head}>\n    <failure message={message}>{told}</failure>\n  </testcase>\n"

@@ -148,7 +148,7 @@ def _begins(
     begins, labels = {}, []
     for node, by_label in ends.items():
         room = WIDTH // len(by_label)
-        for number, name in enumerate(sorted(by_label, key=lambda each: by_label[each])):
+        for number, name in enumerate(sorted(by_label, key=lambda item: by_label[item])):
             begins[node, name] = room * number + room // 2
             shown, most = clean(name, one_line=True), max(3, room // LETTER)
             text = shown if len(shown) <= most else f"{shown[: most - 1]}…"

@@ -44,7 +44,7 @@ _SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python":
 
 def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
     """Return what was said to a run, the oldest first: its state as recorded, and with what its inbox has besides."""
-    found = [(each.place, Said(each.kind, each.text, seen=each.seen)) for each in with_inbox.messages]
+    found = [(message.place, Said(message.kind, message.text, seen=message.seen)) for message in with_inbox.messages]
     for name, question in with_inbox.questions.items():
         seen = name in recorded.questions and recorded.questions[name].status is question.status
         text = question_in_words(question.request.text)
@@ -53,7 +53,7 @@ def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[
             found.append((question.place, Said("answer", question.answer, text, seen=seen, who=who, way=way)))
         elif question.status is Status.DECLINED:
             found.append((question.place, Said("declined", "", text, seen=seen, who=who, way=way)))
-    return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+    return [item for _, item in sorted(found, key=lambda pair: pair[0])]
 
 
 def starter(by: str) -> str:

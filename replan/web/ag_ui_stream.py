@@ -44,10 +44,10 @@ async def ag_ui(site: Site, request: Request, who: Principal) -> Response:
 async def _take_messages(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> str:
     """Start or find the run of a thread, give it the answers and the message, and return it."""
     run, started = await _run_of(site, request, who, wanted)
-    for each in wanted.resume:
-        if each.interrupt_id.partition("/")[0] != run:
+    for item in wanted.resume:
+        if item.interrupt_id.partition("/")[0] != run:
             raise UsageProblem("the interrupt belongs to another run", place="resume.interruptId")
-        await messages.answer_question(site, each.interrupt_id, each.answer, via=HTTP.via)
+        await messages.answer_question(site, item.interrupt_id, item.answer, via=HTTP.via)
     message = wanted.new_message(started=started)
     if message is not None and not await _is_known(site, run, message.text):
         key = hash_key(message.id, who, f"ag-ui {run}", place="messages.id")
@@ -72,7 +72,7 @@ async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInpu
 async def _is_known(site: Site, run: str, text: str) -> bool:
     """Tell whether a run that has finished was told a message before: a client that comes back sends it again."""
     shown = await read_shown(site.reader, run)
-    return shown.status == "finished" and any(each.text == text.strip() for each in shown.result.messages)
+    return shown.status == "finished" and any(message.text == text.strip() for message in shown.result.messages)
 
 
 async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> AsyncGenerator[str, None]:

@@ -44,7 +44,7 @@ async def open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
     run, name = split_question_id(link.question)
     try:
         common = await site.engine.common_with_inbox(run)
-        found = [each for each in await questions_of(site.reader, run) if each["id"] == link.question]
+        found = [item for item in await questions_of(site.reader, run) if item["id"] == link.question]
     except RunNotFound:
         raise HTTPException(410, f"The run that asked this question was deleted. {UNCHANGED}") from None
     question = None if common is None else common.questions.get(name)
@@ -146,7 +146,7 @@ async def _answer(site: Site, linked: Linked, form: FormFields) -> Response:
 
 async def _is_open(site: Site, link: AnswerLink) -> bool:
     return any(
-        each["id"] == link.question for each in await questions_of(site.reader, split_question_id(link.question)[0])
+        item["id"] == link.question for item in await questions_of(site.reader, split_question_id(link.question)[0])
     )
 
 

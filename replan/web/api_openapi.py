@@ -38,7 +38,7 @@ def addressed_operations() -> list[tuple[Operation, HttpAddress]]:
 def openapi() -> dict[str, Any]:
     """Return the document."""
     models = sorted(
-        {model for each in addressed_operations() for model in _models(*each)} | {bodies.ProblemBody}, key=_name
+        {model for item in addressed_operations() for model in _models(*item)} | {bodies.ProblemBody}, key=_name
     )
     modes: list[tuple[type[BaseModel], Any]] = [(model, "validation") for model in models]
     _, schemas = models_json_schema(modes, ref_template=_REF)
@@ -74,7 +74,7 @@ def _models(operation: Operation, address: HttpAddress) -> list[type[BaseModel]]
 
 def _describe(operation: Operation, address: HttpAddress) -> dict[str, Any]:
     answer = operation.gives
-    content = {each: {} for each in answer} if isinstance(answer, tuple) else _json(answer)
+    content = {item: {} for item in answer} if isinstance(answer, tuple) else _json(answer)
     status = "201" if answer is bodies.StartedBody else "200"
     described: dict[str, Any] = {
         "operationId": operation.name,
@@ -104,8 +104,8 @@ def _path_parameters(address: HttpAddress) -> list[dict[str, Any]]:
 
 def _others(operation: Operation, address: HttpAddress) -> list[dict[str, Any]]:
     found = [
-        {"name": name, "in": "query", "required": False, "description": each.meaning, "schema": each.schema}
-        for name, each in address.query.items()
+        {"name": name, "in": "query", "required": False, "description": item.meaning, "schema": item.schema}
+        for name, item in address.query.items()
     ]
     if address.body is not None and address.needs_key:
         meaning = "Names what is done: repeated with the same key, it is done once."

@@ -102,7 +102,7 @@ async def _events(site: Site, run: str, after: int) -> tuple[int, str] | None:
     loaded = await site.reader.read(run)
     found = loaded.records[after : after + MARK]
     events = [
-        event("record", f"{run}:{each.seq}", orjson.dumps(record_to_json(loaded.kind, each)).decode()) for each in found
+        event("record", f"{run}:{item.seq}", orjson.dumps(record_to_json(loaded.kind, item)).decode()) for item in found
     ]
     return (found[-1].seq, "".join(events)) if found else None
 

@@ -43,11 +43,11 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
     except UsageProblem as error:
         trouble = line_of_error(error)
     found = replies(loaded.records, node)
-    findings = [each for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for each in some]
+    findings = [item for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for item in some]
     for reply in found:
         reply["words"] = in_words(reply["request_id"])
         reply["lines"] = annotate(reply["content"], findings if reply is found[-1] else ())
-    outputs = [each for each in tool_outputs(loaded.records) if each.node == node]
+    outputs = [output for output in tool_outputs(loaded.records) if output.node == node]
     if sent is None and not found and not outputs:
         raise HTTPException(404, trouble or "a run of this kind shows no prompts")
     live = site.engine.replies.of(run).items()
@@ -80,9 +80,9 @@ def _fork_form(site: Site, loaded: "Loaded") -> dict[str, Any]:
     offer, fields = site.offer, list[tuple[str, str, Sequence[tuple[str, str]]]]()
     if loaded.kind.takes_other_rules:
         for name, label, choices in (("workflow", "Workflow", offer.workflows), ("policy", "Policy", offer.policies)):
-            fields.append((name, label, [("", SAME), *((each, each) for each in choices)]))
+            fields.append((name, label, [("", SAME), *((choice, choice) for choice in choices)]))
     if loaded.kind.name != EXECUTION or site.allow_execute:
-        models = [(each, SAME if each == DEFAULT else each) for each in offer.models]
+        models = [(model, SAME if model == DEFAULT else model) for model in offer.models]
         fields.append(("model", "Model", models))
     return {"fork_fields": fields, "takes_values": loaded.kind.takes_values, "key": secrets.token_urlsafe()}
 
@@ -107,7 +107,7 @@ async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict
 
     Raises `HTTPException` where `beside` names another attempt.
     """
-    others = {each.key: each for each in await _others(site, loaded, node)}
+    others = {other.key: other for other in await _others(site, loaded, node)}
     shown = others.get(beside)
     if beside and shown is None:
         raise HTTPException(404, "no such attempt of this step")
@@ -122,7 +122,7 @@ async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]
     step, run = step_of(node), loaded.records[0].run
     nodes = [call.node for _, call in calls_of(loaded.records) if call.step == step]
     own = dict.fromkeys([*nodes, *_ended_attempts(loaded, step)])
-    others = [OtherAttempt(loaded, run, each, each, in_words(each)) for each in own if each != node][-OTHERS_MAX:]
+    others = [OtherAttempt(loaded, run, item, item, in_words(item)) for item in own if item != node][-OTHERS_MAX:]
     common = loaded.kind.run_state(loaded.state)
     if common is None or common.fork is None:
         return others
@@ -131,19 +131,19 @@ async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]
         origin = await site.reader.read(fork.origin)
     except (JournalDamaged, KindUnknown, RunNotFound, UsageProblem):
         return others  # The other run may be deleted or damaged; the fork does not need it.
-    later = [each for each, seq in _ended_attempts(origin, step).items() if seq > fork.seq][-OTHERS_MAX:]
-    named = [(each, f"{fork.origin}:{each}", f"{in_words(each)}, of run {fork.origin}") for each in later]
-    return [*(OtherAttempt(origin, fork.origin, *each) for each in named), *others]
+    later = [attempt for attempt, seq in _ended_attempts(origin, step).items() if seq > fork.seq][-OTHERS_MAX:]
+    named = [(item, f"{fork.origin}:{item}", f"{in_words(item)}, of run {fork.origin}") for item in later]
+    return [*(OtherAttempt(origin, fork.origin, *item) for item in named), *others]
 
 
 def _ended_attempts(loaded: "Loaded", step: str) -> dict[str, int]:
     """Return the attempts of a step that have a reply or an output, each with the number of the record of the last."""
-    ended = last_replies(loaded.records) | {each.node: each.seq for each in tool_outputs(loaded.records)}
+    ended = last_replies(loaded.records) | {output.node: output.seq for output in tool_outputs(loaded.records)}
     return {node: seq for node, seq in ended.items() if step_of(node) == step}
 
 
 def _text(loaded: "Loaded", node: str) -> str:
     """Return the last reply of an attempt, or else the last output; empty where there is none."""
     contents = [reply["content"] for reply in replies(loaded.records, node) if not reply["fault"]]
-    outputs = [each.output for each in tool_outputs(loaded.records) if each.node == node]
+    outputs = [output.output for output in tool_outputs(loaded.records) if output.node == node]
     return (contents[-1] if contents else "") or (outputs[-1] if outputs else "")

@@ -35,7 +35,9 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
     held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.detail]
     parked = [{"why": "interrupted", **row} for row in [*stopped, *held_up][:ROWS_MAX]]
     values = {
-        "questions": [{**with_form(each), "title": asked.titles.get(each["run_id"], "")} for each in asked.questions],
+        "questions": [
+            {**with_form(question), "title": asked.titles.get(question["run_id"], "")} for question in asked.questions
+        ],
         "before": f"/?page={number - 1}" if number else "",
         "after": f"/?page={number + 1}" if asked.more else "",
         "problems": [(run, line_of_error(error)) for run, error in asked.problems],
@@ -96,5 +98,5 @@ async def _with_title(site: Site, question: dict[str, Any]) -> dict[str, Any]:
 
 async def _open_question(site: Site, run: str, name: str) -> dict[str, Any] | None:
     """Return an open question with its form; None for one that is not open."""
-    found = [each for each in await questions_of(site.reader, run) if each["id"] == f"{run}/{name}"]
+    found = [item for item in await questions_of(site.reader, run) if item["id"] == f"{run}/{name}"]
     return with_form(found[0]) if found else None

@@ -91,7 +91,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "moved_to": shown.moved_to,
         "undriven": _undriven(shown, hosts=site.hosts),
         "program": program(),
-        "questions": [with_form(each) for each in questions],
+        "questions": [with_form(question) for question in questions],
         "under_way": _under_way(site, shown, parts),
         "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
         "limits": None if common is None else common.ledger.limits,
@@ -103,7 +103,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "tree_title": views.tree_title,
         "tree": replace(actions, shown=reword_tree(actions.shown, in_words)),
         "tree_pages": _pages(run, "tree", actions),
-        "tree_lines": [reword_line(each, in_words) for each in parts.tree.lines[:ROWS_MAX]],
+        "tree_lines": [reword_line(line, in_words) for line in parts.tree.lines[:ROWS_MAX]],
         "result_title": "Steps" if has_plan else "Result" if over else "Found so far",
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
@@ -131,7 +131,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "lines": lines,
     }
     paged = _page_rows(request, rows)
-    paged["lines"] = replace(paged["lines"], shown=[reword_line(each, in_words) for each in paged["lines"].shown])
+    paged["lines"] = replace(paged["lines"], shown=[reword_line(item, in_words) for item in paged["lines"].shown])
     return page(site, who, "run.html", values | _request_part(shown) | paged)
 
 
@@ -171,8 +171,8 @@ def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[Timel
 def _page_rows(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Return a page of each list of rows by its name, and the addresses of its neighbours by the name and `_pages`."""
     values: dict[str, Any] = {}
-    for name, each in rows.items():
-        shown = row_page(each, row_number(request, name) or 0, ROWS_MAX)
+    for name, row in rows.items():
+        shown = row_page(row, row_number(request, name) or 0, ROWS_MAX)
         values |= {name: shown, f"{name}_pages": _pages(request.path_params["run"], name, shown)}
     return values
 

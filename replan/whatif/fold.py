@@ -206,8 +206,10 @@ class Fold:
 
     def _has_reply(self, call: Any) -> bool:
         """Tell whether a reply to the same prompt of the same node is recorded."""
-        asked = {each.request_id for placed in self._run.events if (each := _same_call(placed.event, call)) is not None}
-        return any(isinstance(each.event, Replied) and each.event.request_id in asked for each in self._run.events)
+        asked = {same.request_id for placed in self._run.events if (same := _same_call(placed.event, call)) is not None}
+        return any(
+            isinstance(placed.event, Replied) and placed.event.request_id in asked for placed in self._run.events
+        )
 
     def _state_after(self, event: Any) -> Any:
         """Return the state after the recorded event, for its text; the one before it where it does not fit."""

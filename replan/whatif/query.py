@@ -111,7 +111,7 @@ def _fold_runs(
     statuses = {row.run: row.status for row in rows}
     found += [RunComparison(run, FoldOutcome.UNREADABLE, statuses[run], reason=cause) for run, cause in unread.items()]
     order = {row.run: place for place, row in enumerate(rows)}
-    return sorted(found, key=lambda each: order[each.run])
+    return sorted(found, key=lambda item: order[item.run])
 
 
 def _read_stored(store: "RawStore", runs: Sequence[str], unread: dict[str, str]) -> Iterator[StoredRun]:

@@ -24,28 +24,32 @@ _WORDS = {
 
 def report_json(findings: Sequence[RunComparison]) -> dict[str, Any]:
     """Return the report as plain data. Runs that are the same, or not affected, are only counted."""
-    counts = Counter(each.outcome for each in findings)
-    waiting = [each for each in findings if each.status == "waiting" and each.outcome is not FoldOutcome.NOT_AFFECTED]
-    told = [each for each in findings if each.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
+    counts = Counter(finding.outcome for finding in findings)
+    waiting = [
+        finding
+        for finding in findings
+        if finding.status == "waiting" and finding.outcome is not FoldOutcome.NOT_AFFECTED
+    ]
+    told = [finding for finding in findings if finding.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
     return {
         "compared": len(findings) - counts[FoldOutcome.NOT_AFFECTED],
         "counts": {outcome.value: counts[outcome] for outcome in FoldOutcome},
-        "waiting": {"compared": len(waiting), "differ": sum(each.outcome in DIFFERENT for each in waiting)},
+        "waiting": {"compared": len(waiting), "differ": sum(item.outcome in DIFFERENT for item in waiting)},
         "reasons": [
             {"outcome": outcome.value, "reason": reason, "runs": number, "example": example.run, "seq": example.seq}
             for (outcome, reason), number, example in _reasons(findings)
         ],
-        "runs": [each.to_json() for each in told],
+        "runs": [item.to_json() for item in told],
     }
 
 
 def report_lines(findings: Sequence[RunComparison], *, everything: bool = False) -> list[Line]:
     """Return the report for people; `everything` shows each run that is not the same."""
-    affected = [each for each in findings if each.outcome is not FoldOutcome.NOT_AFFECTED]
+    affected = [finding for finding in findings if finding.outcome is not FoldOutcome.NOT_AFFECTED]
     lines = _headline(affected)
     left = len(findings) - len(affected)
     if left:
-        causes = Counter(each.reason for each in findings if each.outcome is FoldOutcome.NOT_AFFECTED)
+        causes = Counter(finding.reason for finding in findings if finding.outcome is FoldOutcome.NOT_AFFECTED)
         named = ", ".join(f"{reason} {number:,}" for reason, number in causes.most_common())
         lines.append(line(f"{format_count(left, 'run')} not affected: {named}", "dim"))
     reasons = _reasons(findings)
@@ -55,23 +59,23 @@ def report_lines(findings: Sequence[RunComparison], *, everything: bool = False)
             columns(f"{number:>6,}", line(f"{_WORDS[outcome]}: {reason}"), line(_place(example), "dim"))
             for (outcome, reason), number, example in reasons
         ]
-    told = [each for each in affected if each.outcome is not FoldOutcome.SAME]
-    for each in told if everything else told[:SHOWN_MAX]:
-        lines += [BLANK, *_run_lines(each)]
+    told = [item for item in affected if item.outcome is not FoldOutcome.SAME]
+    for item in told if everything else told[:SHOWN_MAX]:
+        lines += [BLANK, *_run_lines(item)]
     if len(told) > SHOWN_MAX and not everything:
         lines += [BLANK, line(f"{format_count(len(told) - SHOWN_MAX, 'more run')}: --all or --json shows them", "dim")]
     return lines
 
 
 def _headline(affected: Sequence[RunComparison]) -> list[Line]:
-    waiting = [each for each in affected if each.status == "waiting"]
-    differing = sum(each.outcome in DIFFERENT for each in waiting)
+    waiting = [item for item in affected if item.status == "waiting"]
+    differing = sum(item.outcome in DIFFERENT for item in waiting)
     lines = []
     if waiting:
         runs = format_count(len(waiting), "waiting run")
         lines.append(line(f"{differing:,} of {runs} would be asked something else", "bold"))
-    changed = sum(each.outcome in DIFFERENT for each in affected)
-    failed = sum(each.outcome in (FoldOutcome.FAILED, FoldOutcome.UNREADABLE) for each in affected)
+    changed = sum(item.outcome in DIFFERENT for item in affected)
+    failed = sum(item.outcome in (FoldOutcome.FAILED, FoldOutcome.UNREADABLE) for item in affected)
     same = len(affected) - changed - failed
     text = f"{format_count(len(affected), 'run')}: {same:,} same to the end, {changed:,} with another decision"
     return [*lines, line(f"{text}, {failed:,} not compared" if failed else text, "" if waiting else "bold")]
@@ -79,9 +83,9 @@ def _headline(affected: Sequence[RunComparison]) -> list[Line]:
 
 def _reasons(findings: Sequence[RunComparison]) -> list[tuple[tuple[FoldOutcome, str], int, RunComparison]]:
     """Return the reasons with the number of their runs and the first of these, the most frequent first."""
-    told = [each for each in findings if each.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
-    counts = Counter((each.outcome, each.reason) for each in told)
-    examples = {(each.outcome, each.reason): each for each in reversed(told)}
+    told = [finding for finding in findings if finding.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
+    counts = Counter((item.outcome, item.reason) for item in told)
+    examples = {(item.outcome, item.reason): item for item in reversed(told)}
     return [(key, number, examples[key]) for key, number in counts.most_common()]
 
 

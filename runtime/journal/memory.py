@@ -188,7 +188,7 @@ class MemoryCursors:
             held = store.cursors.get(name)
             if held is None:
                 runs = store.runs.items()
-                passed = {run: each.head.tip.seq for run, each in runs if each.head.summary.status in skip}
+                passed = {run: item.head.tip.seq for run, item in runs if item.head.summary.status in skip}
                 held = store.cursors[name] = MemoryCursor(positions=passed)
             if not may_hold(held.owner, held.until, owner, now, dead):
                 return False
@@ -227,8 +227,8 @@ class MemoryCursors:
         await trio.lowlevel.checkpoint()
         cursor = self._store.cursors.get(name) or MemoryCursor()
         rows = [
-            Behind(number, run, each.head.kind, each.head.format, cursor.positions.get(run, 0), each.head.tip.seq)
-            for number, (run, each) in enumerate(self._store.runs.items(), 1)
+            Behind(number, run, item.head.kind, item.head.format, cursor.positions.get(run, 0), item.head.tip.seq)
+            for number, (run, item) in enumerate(self._store.runs.items(), 1)
         ]
         return [row for row in rows if row.number > beyond and row.last_seq > row.position][:limit]
 

@@ -73,7 +73,7 @@ def listed_models(body: bytes) -> frozenset[str]:
         plain = json.loads(body)
         listed = plain.get("data") if isinstance(plain, dict) else None
         if isinstance(listed, list):
-            names = (each.get("id") for each in listed if isinstance(each, dict))
+            names = (item.get("id") for item in listed if isinstance(item, dict))
             return frozenset(name for name in names if isinstance(name, str))
     return frozenset()
 

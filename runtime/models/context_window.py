@@ -89,8 +89,8 @@ def listed_window(model: str, base_url: str) -> ContextWindow | None:
 
 def _of_vllm(answer: Any, model: str) -> ContextWindow | None:
     models = answer.get("data") if isinstance(answer, dict) else None
-    for each in models if isinstance(models, list) else ():
-        if isinstance(each, dict) and each.get("id") == model and (found := _tokens(each, "max_model_len")):
+    for item in models if isinstance(models, list) else ():
+        if isinstance(item, dict) and item.get("id") == model and (found := _tokens(item, "max_model_len")):
             return ContextWindow(found, "/models")
     return None
 
@@ -100,9 +100,9 @@ async def _of_ollama(root: str, model: str, ask: AskServer) -> ContextWindow | N
     models = loaded.get("models") if isinstance(loaded, dict) else None
     if not isinstance(models, list):
         return None
-    for each in models:
-        named = isinstance(each, dict) and model in (each.get("name"), each.get("model"))
-        if named and (found := _tokens(each, "context_length")):
+    for item in models:
+        named = isinstance(item, dict) and model in (item.get("name"), item.get("model"))
+        if named and (found := _tokens(item, "context_length")):
             return ContextWindow(found, "/api/ps")
     shown = await ask(f"{root}/api/show", {"model": model})
     if not isinstance(shown, dict):

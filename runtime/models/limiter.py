@@ -28,13 +28,13 @@ class CallLimiter:
 
     def __init__(
         self,
-        each: int = 64,
+        per_provider: int = 64,
         by_provider: Mapping[str, int] | None = None,
         per_run: int = 16,
     ) -> None:
         """Take the most calls in flight to each provider, to some providers by name, and for one run."""
         own = dict(by_provider or {})
-        self._provider: dict[str, trio.CapacityLimiter] = defaultdict(lambda: trio.CapacityLimiter(each))
+        self._provider: dict[str, trio.CapacityLimiter] = defaultdict(lambda: trio.CapacityLimiter(per_provider))
         self._provider |= {name: trio.CapacityLimiter(most) for name, most in own.items()}
         self._per_run = per_run
 

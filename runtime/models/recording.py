@@ -105,7 +105,7 @@ class RecordingModel:
         await trio.lowlevel.checkpoint()
         system, user = self._redacted(request.system), self._redacted(request.user)
         printed = fingerprint(system, user)
-        same = [place for place, each in enumerate(self._answers) if each.fingerprint == printed]
+        same = [place for place, item in enumerate(self._answers) if item.fingerprint == printed]
         place = self._choose(same, request.request_id)
         if place is None and self._mode is RecordingMode.LENIENT:
             place = self._choose(range(len(self._answers)), request.request_id, only_own=True)
@@ -141,8 +141,8 @@ class RecordingModel:
     def _divergence(self, request_id: str, system: str, user: str) -> str:
         """Return what a fault says: the first difference from the recorded prompt of the request, or of its step."""
         call, step = _call_of(request_id), request_id.partition("/")[0]
-        nearest = [each for each in self._answers if _call_of(each.request_id) == call]
-        nearest += [each for each in self._answers if each.request_id.partition("/")[0] == step][-1:]
+        nearest = [answer for answer in self._answers if _call_of(answer.request_id) == call]
+        nearest += [answer for answer in self._answers if answer.request_id.partition("/")[0] == step][-1:]
         if not nearest:
             return f"{SAID}has no reply for {request_id!r}, and none for its step: the run took another way"
         other = nearest[0]
@@ -245,7 +245,7 @@ class RecordingFile:
             raise UsageProblem("not YAML", place=place, hint=hint) from None
         if number == 0:
             raise UsageProblem("this is no recording", place=place, hint=hint)
-        return [self._answer(each) for each in replies]
+        return [self._answer(reply) for reply in replies]
 
     def check_writable(self) -> None:
         """Raise `UsageProblem` where the file cannot be written, before a reply is paid for."""

@@ -94,7 +94,7 @@ def acquire(
     if detach and output is not None:
         hint = "leave -o out, and use `replan export` when the run has ended"
         raise UsageProblem("a run that is detached has no report yet", place="-o", hint=hint)
-    if goal is None and not explain and any(each.isspace() for each in profile.strip()):
+    if goal is None and not explain and any(item.isspace() for item in profile.strip()):
         return _propose(invocation, profile, docs=docs, output=output, model=model, limits=limits, detach=detach)
     if explain:
         return _explain(profile, as_json=invocation.json)
@@ -115,8 +115,8 @@ def acquire(
     earlier = None if compare is None else _earlier(invocation, compare)
     with naming_options():
         prepared = prepare_to_acquire(wish, docs, model, registry=registry_of(invocation), environment=os.environ)
-    for each in prepared.notices:
-        notice(each)
+    for item in prepared.notices:
+        notice(item)
     prepared.check_model()
     ended = ignore if output is None and earlier is None else partial(_show_end, invocation, output, earlier)
     return start_run(invocation, prepared.request, detach=detach, ended=ended)
@@ -152,8 +152,8 @@ def _propose(
             environment=os.environ,
             no_input=invocation.no_input,
         )
-    for each in prepared.notices:
-        notice(each)
+    for item in prepared.notices:
+        notice(item)
     prepared.check_model()
     ended = partial(_write_profile, goal=goal, path=path, docs=docs)
     return start_run(invocation, prepared.request, detach=detach, ended=ended)
@@ -245,10 +245,10 @@ def _show_end(invocation: Invocation, report: str | None, earlier: AcquisitionRe
     if earlier is not None:
         title = f"Changes since {earlier.run_id}:" if changes else f"Nothing has changed since {earlier.run_id}."
         if invocation.json:  # Standard output has one JSON value.
-            for text in (title, *(each.text for each in changes)):
+            for text in (title, *(change.text for change in changes)):
                 notice(text)
         else:
-            show([BLANK, line(title, "bold"), *(indent_line(each.text) for each in changes)])
+            show([BLANK, line(title, "bold"), *(indent_line(change.text) for change in changes)])
     if report is not None:
         _write_report(result, changes, report)
 

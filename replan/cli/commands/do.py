@@ -127,8 +127,8 @@ def do(
     if not (tools.generators or tools.steps):
         hint = f"`{program()} init` writes a tools file there, and --tools names another one"
         raise UsageProblem("there are no tools, so no step can be executed", place=file or str(home.folder), hint=hint)
-    for each in (*attached.notices, *remarks, *prepared.notices):
-        notice(each)
+    for item in (*attached.notices, *remarks, *prepared.notices):
+        notice(item)
     if dry_run:
         prepared.check_settings()
         print_dry_run(request, as_json=invocation.json)
@@ -197,8 +197,8 @@ async def _execute(
             command = _command(run, options, model)
             hint = f"{wrong.hint}; the plan is kept: {command}" if wrong.hint else command
             raise UsageProblem(wrong.cause, place=wrong.place, hint=hint) from None
-    for each in prepared.request.notices:
-        notice(each)
+    for item in prepared.request.notices:
+        notice(item)
     code, _ = await start_in(engine, invocation, prepared.request)
     return code
 

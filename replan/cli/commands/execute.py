@@ -109,8 +109,8 @@ def execute(
     with naming_options():
         source = _source_of(invocation, plan or "")
         prepared = prepare_to_execute(source, options, model, registry=registry_of(invocation), environment=os.environ)
-    for each in prepared.notices:
-        notice(each)
+    for item in prepared.notices:
+        notice(item)
     if dry_run:
         outline = outline_of(prepared.request.config)
         if invocation.json:

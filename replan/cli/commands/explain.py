@@ -50,8 +50,8 @@ def explain(*, term: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         print_json({"terms": [term._asdict() for term in shown]})
         return Exit.OK
-    for each in shown:
-        show([line(f"{each.name} ({each.kind})", "bold"), indent_line(each.means)])
+    for item in shown:
+        show([line(f"{item.name} ({item.kind})", "bold"), indent_line(item.means)])
     return Exit.OK
 
 

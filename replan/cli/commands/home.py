@@ -237,13 +237,13 @@ def _tell_of_folders(folders: Iterable[LeftFolder]) -> Sequence[dict[str, Any]]:
     from replan.cli.terminal.console import notice
 
     rows = []
-    for each in folders:
-        if each.kept:
-            notice(f"the folder {each.folder} is kept: {each.kept}")
+    for folder in folders:
+        if folder.kept:
+            notice(f"the folder {folder.folder} is kept: {folder.kept}")
         else:
-            kept = f"; {each.ref} keeps its last commit" if each.ref else ""
-            notice(f"the folder {each.folder} is removed{kept}")
-        rows.append({"folder": each.folder, "kept": each.kept or None, "ref": each.ref or None})
+            kept = f"; {folder.ref} keeps its last commit" if folder.ref else ""
+            notice(f"the folder {folder.folder} is removed{kept}")
+        rows.append({"folder": folder.folder, "kept": folder.kept or None, "ref": folder.ref or None})
     return rows
 
 

@@ -49,10 +49,10 @@ def init(*, folder: Path, as_json: bool) -> int:
             written.append(str(path))
             notice(f"wrote {path}")
     if as_json:
-        named = [{"role": each.role, "command": list(each.words), "by": each.by} for each in programs]
+        named = [{"role": item.role, "command": list(item.words), "by": item.by} for item in programs]
         print_json({"written": written, "kept": kept, "programs": named})
-    for each in programs:
-        notice(f"{each.role}: {' '.join(each.words)} (by {each.by})")
+    for item in programs:
+        notice(f"{item.role}: {' '.join(item.words)} (by {item.by})")
     notice(
         f"next: describe a problem in {problem}; `{program()} run {problem}` plans it, `{program()} do` also executes"
     )

@@ -180,16 +180,16 @@ def _print_result(
     from replan.cli.terminal.console import notice, print_json, show
 
     if as_json:
-        executions = [{"run_id": each.run, "status": each.status, "outcome": each.outcome or None} for each in linked]
+        executions = [{"run_id": item.run, "status": item.status, "outcome": item.outcome or None} for item in linked]
         print_json(result.to_json() | ({"executions": executions} if executions else {}))
     else:
         show(loaded.kind.views.lines(result, program(), full=full))
         _hint_next(result, top)
     for remark in result.remarks():
         notice(remark)
-    for each in linked:
-        came_to = each.outcome or each.status
-        notice(f"its plan is executed by run {each.run} ({came_to}): {program()} show {each.run}")
+    for item in linked:
+        came_to = item.outcome or item.status
+        notice(f"its plan is executed by run {item.run} ({came_to}): {program()} show {item.run}")
 
 
 def _print_document(result: RunResult, loaded: Loaded, view: str, top: str, *, as_json: bool) -> None:

@@ -61,11 +61,11 @@ def list_command(*, as_json: bool) -> int:
 
     tokens, now = _store().read().tokens, time.time()
     if as_json:
-        shown = [{"name": name, "scope": each.scope, "created": stamp(each.created)} for name, each in tokens.items()]
+        shown = [{"name": name, "scope": item.scope, "created": stamp(item.created)} for name, item in tokens.items()]
         print_json({"tokens": shown})
         return Exit.OK
-    for name, each in tokens.items():
-        print_row(line(f"{name}  {each.scope}  {ago(now - each.created)}"))
+    for name, item in tokens.items():
+        print_row(line(f"{name}  {item.scope}  {ago(now - item.created)}"))
     if not tokens:
         print_row(line("no tokens", "dim"))
     return Exit.OK

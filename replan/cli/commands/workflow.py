@@ -319,17 +319,17 @@ def _report(name: str, roles: set[str]) -> dict[str, Any]:
         }
         for unknown in unknown_names(policy, roles)
     ]
-    return {"policy": name, "valid": all(each["severity"] != "error" for each in findings), "findings": findings}
+    return {"policy": name, "valid": all(item["severity"] != "error" for item in findings), "findings": findings}
 
 
 def _lines(report: dict[str, Any]) -> Iterator[Line]:
     from actors.values.lines import indent_line, line
 
     yield line(f"{report['policy']}: {'valid' if report['valid'] else 'wrong'}", "green" if report["valid"] else "red")
-    for each in report["findings"]:
-        hint = f" ({each['hint']})" if each["hint"] else ""
-        warning = "warning: " if each["severity"] == "warning" else ""
-        yield indent_line(f"{warning}{each['place']}: {each['message']}{hint}", "yellow" if warning else "")
+    for item in report["findings"]:
+        hint = f" ({item['hint']})" if item["hint"] else ""
+        warning = "warning: " if item["severity"] == "warning" else ""
+        yield indent_line(f"{warning}{item['place']}: {item['message']}{hint}", "yellow" if warning else "")
 
 
 def _print_shipped(sort: str, descriptions: Mapping[str, str], *, as_json: bool) -> None:

@@ -161,15 +161,15 @@ def show_aside(lines: Iterable[Line]) -> None:
     if sys.stderr.isatty():
         _print_folded(lines, err())
         return
-    for each in lines:
-        Lossy(sys.stderr).write(f"{plain_line(each)}\n")
+    for item in lines:
+        Lossy(sys.stderr).write(f"{plain_line(item)}\n")
 
 
 def _print_folded(lines: Iterable[Line], console: "Console") -> None:
     from rich.text import Text
 
-    for each in lines:
-        text = rich_text(each)
+    for item in lines:
+        text = rich_text(item)
         if console.width == WIDE:
             console.print(text)
             continue
@@ -177,9 +177,9 @@ def _print_folded(lines: Iterable[Line], console: "Console") -> None:
         if not rest:
             console.print(first)
             continue
-        head, tail = text.divide([each.hang]) if each.hang else (Text(), text)
-        for number, part in enumerate(tail.wrap(console, max(20, console.width - each.hang))):
-            folded = (head if number == 0 else Text(" " * each.hang)) + part
+        head, tail = text.divide([item.hang]) if item.hang else (Text(), text)
+        for number, part in enumerate(tail.wrap(console, max(20, console.width - item.hang))):
+            folded = (head if number == 0 else Text(" " * item.hang)) + part
             folded.rstrip()
             console.print(folded)
 

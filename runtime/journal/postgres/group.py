@@ -95,7 +95,9 @@ class Group:
             if before is None:
                 raise RunExists(work.run)
         message = None if work.key is None else self.messages.get((before.id, work.key))
-        fresh = {each: self.fresh[before.id, each] for each in work.consumes if (before.id, each) in self.fresh}
+        fresh = {
+            consume: self.fresh[before.id, consume] for consume in work.consumes if (before.id, consume) in self.fresh
+        }
         change = work.decide(Locked(before, self.now, message, fresh))
         if change.head is not None:
             self._book(change, change.head)
@@ -114,7 +116,7 @@ class Group:
         """Add what a job has added to a run beside its row."""
         self.records += [(head.id, stored, stored is change.records[-1]) for stored in change.records]
         self.named |= {(digest, head.id) for digest in work.texts}
-        self.fresh.update(((head.id, each), False) for each in work.consumes)
+        self.fresh.update(((head.id, consume), False) for consume in work.consumes)
         if change.asks is not None:
             self.asked[head.id] = change.asks
             self.wakes |= head.summary.status == "finished"

@@ -193,7 +193,7 @@ class PostgresReader(StoreReader):
         for begin in range(0, len(runs), READ_AT_ONCE):
             some = [*runs[begin : begin + READ_AT_ONCE]]
             batch = StatementBatch(self._cursor.connection)
-            heads, records, inbox = (batch.add(each, [some]) for each in (_HEADS_ASKS, _RECORDS_OF, _MESSAGES_OF))
+            heads, records, inbox = (batch.add(ask, [some]) for ask in (_HEADS_ASKS, _RECORDS_OF, _MESSAGES_OF))
             batch.run()
             rows, messages = _by_run(records.rows), _by_run(inbox.rows)
             self._texts.read(self._cursor, named_texts(bytes(row[5]) for row in records.rows))
@@ -206,7 +206,7 @@ class PostgresReader(StoreReader):
             head = check_head(read_head(values[1:], values[0]))
             part = _part(head.start, rows.get(head.id, []))
             verify(head.run, head.start, part.rows, head.tip)
-            inbox = [message(head.run, each) for each in messages.get(head.id, [])]
+            inbox = [message(head.run, item) for item in messages.get(head.id, [])]
         except JournalError as error:
             return error
         return RunCopy(head, part.rows, part.ends, inbox, self.named(part.rows))
@@ -217,7 +217,7 @@ class PostgresReader(StoreReader):
     def _last(self, *asked: tuple[str, Any]) -> list[StatementResult]:
         """Return the answers to some statements, after which the snapshot has ended."""
         batch = StatementBatch(self._cursor.connection)
-        answers = [batch.add(*each) for each in asked]
+        answers = [batch.add(*item) for item in asked]
         batch.add("ROLLBACK")
         batch.run()
         return answers

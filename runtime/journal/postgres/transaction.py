@@ -154,8 +154,8 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
     """
     by_number = {row.id: row for row in group.runs.values()}
     changed = [(number, *was, *head_values(by_number[number])) for number, was in sorted(group.changed.items())]
-    posted = [message_values(*each) for each in group.posted]
-    records = [record_row(*each) for each in group.records]
+    posted = [message_values(*item) for item in group.posted]
+    records = [record_row(*record) for record in group.records]
     batch = StatementBatch(connection)
     update = batch.add_for(_UPDATE, changed, ("bigint", "bigint", "bigint", *WRITTEN.values()))
     batch.add_for(INSERT.format(table="inbox"), posted, MESSAGE)

@@ -159,8 +159,8 @@ class SqliteReader(StoreReader):
             "SELECT id, NOT EXISTS (SELECT 1 FROM events WHERE events.run = inbox.run AND events.inbox = inbox.id)"
             " FROM inbox WHERE run = ? AND id = ?"
         )
-        found = (row for each in inbox for row in self._connection.execute(statement, (head.id, each)))
-        return {each: bool(free) for each, free in found}
+        found = (row for item in inbox for row in self._connection.execute(statement, (head.id, item)))
+        return {item: bool(free) for item, free in found}
 
     def text(self, digest: str) -> bytes | None:
         """Implement `StoreReader.text`."""
@@ -173,7 +173,7 @@ class SqliteReader(StoreReader):
         gone = json.dumps([owner for (owner,) in self._connection.execute(owners, (self.now,)) if dead(str(owner))])
         drivable = None if kinds is None else json.dumps(dict(kinds))
         bindings = {"now": self.now, "dead": gone, "kinds": drivable, "limit": limit}
-        runs, unread, following = (self._values(each, bindings) for each in (DUE, UNREAD, NEXT))
+        runs, unread, following = (self._values(item, bindings) for item in (DUE, UNREAD, NEXT))
         return Due(tuple(runs), frozenset(unread), following[0] if following else None)
 
     def hosts(self) -> list[HostRow]:

@@ -117,7 +117,7 @@ def race(
     winner = race.winner
     if winner is None:
         raise UsageProblem(race.stopped, place="lab race", hint="allow more, or name fewer entrants")
-    best = next(each for each in raced if each.name == winner.entrant)
+    best = next(item for item in raced if item.name == winner.entrant)
     comments = list(_comments(race, winner))
     write_tuned(target, "lab race", comments, best.text(winner.cap))
     if race.stopped:

@@ -86,7 +86,7 @@ def _exit(findings: Sequence[RunComparison]) -> Exit:
     from replan.whatif.differences import FoldOutcome
     from replan.whatif.report import DIFFERENT
 
-    outcomes = {each.outcome for each in findings}
+    outcomes = {finding.outcome for finding in findings}
     if outcomes & {*DIFFERENT}:
         return Exit.UNSOLVED
     if FoldOutcome.FAILED in outcomes:
