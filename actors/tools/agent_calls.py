@@ -18,12 +18,11 @@ from actors.run.tools import ToolCost, ToolOutcome
 from actors.tools import write_confinement
 from actors.tools.agent_reports import AgentReport, read_report
 from actors.tools.agent_work import GIT_SECONDS, earlier_attempts
-from actors.tools.arguments import ready
 from actors.tools.binding import environment_of
 from actors.tools.command_calls import without_secrets
 from actors.tools.mcp_calls import open_call
 from actors.tools.programs import ProgramMissing, find_server
-from actors.tools.refusals import CallRefused, refuse_call, system_refusal
+from actors.tools.refusals import CallRefused, ready, refuse_call, system_refusal
 from actors.tools.repository import GitFailed, TimeLimit, find_noted_repository
 from actors.tools.snapshot_texts import ref_of
 from actors.tools.specs import AgentSpec

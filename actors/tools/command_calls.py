@@ -9,11 +9,10 @@ from typing import Any
 
 from actors.handlers.tools import REASON_CHARACTERS_MAX, PreparedCall, ProgramCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
-from actors.tools.arguments import check_arguments, ready
 from actors.tools.binding import environment_of
 from actors.tools.parameters import matches_line
 from actors.tools.programs import ProgramMissing, find_programs
-from actors.tools.refusals import CallRefused, refuse_call, system_refusal
+from actors.tools.refusals import CallRefused, check_arguments, ready, refuse_call, system_refusal
 from actors.tools.specs import CommandSpec, fill_argument
 from actors.tools.workspace import Workspace
 from runtime.logs.redact import Redactor

@@ -1,25 +1,184 @@
 """The tools of an execution, ready for their actors: the user's, and those that are built in."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 
-from actors.handlers.tools import Tool
+import trio
+
+from actors.handlers.tools import PreparedCall, Tool, ToolResult
+from actors.run.tools import ToolOutcome
 from actors.tools.agent_calls import agent
 from actors.tools.agent_work import WORKSPACE_MERGE, WORKTREE_DIFF
 from actors.tools.command_calls import command
-from actors.tools.file_calls import file_tools, make_built_in_tool
+from actors.tools.confined import OutOfBounds, TooLarge, read_inside, write_inside
+from actors.tools.file_texts import output_of
+from actors.tools.listing import PREFIX, TooManyFiles, changes, find_listing, keep, take_listing
 from actors.tools.mcp_calls import mcp_tool
 from actors.tools.merging import merge_work
 from actors.tools.python_calls import python
-from actors.tools.snapshot_calls import take_snapshot
-from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT
+from actors.tools.refusals import CallRefused, RefusedCall, ready, system_refusal
+from actors.tools.repository import GitFailed, find_repository
+from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, WorkspaceSnapshot, cut_paths
 from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec
-from actors.tools.uses import ToolSet
+from actors.tools.uses import WORKSPACE_READ, WORKSPACE_WRITE, ToolSet
 from actors.tools.workspace import Workspace
 from actors.tools.worktrees import DiffRecorder, at_commit
 from runtime.logs.redact import Redactor, secrets_in
+
+
+def take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
+    """Return the output of `workspace:snapshot`, a `WorkspaceSnapshot` as JSON. Raises `CallRefused`.
+
+    Where git fails, a listing takes the place of the commit, and the notice says why. A listing is compared only with a
+    listing, and a commit with a commit.
+    """
+    name, since = str(arguments["name"]), str(arguments["since"])
+    try:
+        return _snapshot(workspace, name, since).model_dump_json(exclude_defaults=True)
+    except OSError as error:
+        raise system_refusal(error, "the workspace cannot be recorded") from None
+
+
+def _snapshot(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot:
+    notice = ""
+    if not since.startswith(PREFIX):
+        try:
+            if snapshot := _commit(workspace, name, since):
+                return snapshot
+        except GitFailed as error:
+            notice = f"no commit was made: {error}"
+    return _list_snapshot(workspace, since, notice)
+
+
+def _commit(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot | None:
+    repository = find_repository(
+        workspace.folder, workspace.home, workspace.lock.inherited, run=workspace.run, first=not since
+    )
+    if repository is None:
+        return None
+    commit, ref, left = repository.commit(workspace.run, name, since)
+    left_out = cut_paths(left)[0]
+    if not since:
+        return WorkspaceSnapshot(id=commit, ref=ref, left_out=left_out)
+    changed, more = cut_paths(repository.changed(since, commit))
+    return WorkspaceSnapshot(id=commit, ref=ref, changed=changed, more=more, left_out=left_out)
+
+
+def _list_snapshot(workspace: Workspace, since: str, notice: str) -> WorkspaceSnapshot:
+    before = find_listing(since, workspace.folder, workspace.home)
+    if since and before is None:
+        notice = notice or "the snapshot to compare with is not there any more"
+    try:
+        listing = take_listing(workspace.handle, before or {})
+    except TooManyFiles as error:
+        return WorkspaceSnapshot(id="", notice=f"changes are not known: {error}")
+    found = keep(listing, workspace.folder, workspace.home)
+    if before is None:
+        return WorkspaceSnapshot(id=found, notice=notice)
+    changed, more = cut_paths(changes(before, listing))
+    return WorkspaceSnapshot(id=found, changed=changed, more=more, notice=notice)
+
+
+Work = Callable[[Workspace, Mapping[str, Any]], str]
+"""Does a call's work, in a thread, and returns the output. Raises `CallRefused`."""
+
+
+def file_tools(workspace: Workspace) -> list[Tool]:
+    """Return the built-in tools that read and write files of a workspace."""
+    return [
+        make_built_in_tool(WORKSPACE_READ, read_files, workspace),
+        make_built_in_tool(WORKSPACE_WRITE, write_file, workspace),
+    ]
+
+
+def make_built_in_tool(name: str, work: Work, workspace: Workspace) -> Tool:
+    """Return a tool whose work is done by a function of ours, one call after the other."""
+
+    @asynccontextmanager
+    async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
+        call: PreparedCall
+        try:
+            await ready(workspace)
+            call = _WorkCall(work, workspace, arguments)
+        except CallRefused as refused:
+            call = RefusedCall(refused.result)
+        yield call
+
+    return Tool(name, prepare)
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkCall(PreparedCall):
+    """A call of a built-in tool."""
+
+    work: Work
+    """The function that does the work."""
+    workspace: Workspace
+    """Where it is done."""
+    arguments: Mapping[str, Any]
+    """The arguments of the call."""
+
+    async def run(self) -> ToolResult:
+        """Do the work; a cancellation waits for its end."""
+        async with self.workspace.writing:
+            try:
+                output = await trio.to_thread.run_sync(self.work, self.workspace, self.arguments)
+            except CallRefused as refused:
+                return refused.result
+        return ToolResult(ToolOutcome.SUCCEEDED, output)
+
+
+def read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
+    """Return the output of `workspace:read`: the texts of some files. Raises `CallRefused`.
+
+    A file that is not there is None, unless missing files are failures and it is not among the optional ones.
+    """
+    files: dict[str, str | None] = {}
+    left = int(arguments["bytes_max"])
+    for path in arguments["files"]:
+        try:
+            data = read_inside(workspace.handle, path, left)
+        except OutOfBounds as error:
+            raise CallRefused(ToolOutcome.PERMANENT, str(error)) from None
+        except TooLarge:
+            most = f"{arguments['bytes_max']:,}"
+            raise CallRefused(
+                ToolOutcome.PERMANENT, f"the files up to {path!r} have over {most} bytes (file_bytes)"
+            ) from None
+        except OSError as error:
+            raise system_refusal(error, f"{path!r} cannot be read") from None
+        if data is None and arguments["missing"] == "failure" and path not in arguments["optional"]:
+            raise CallRefused(ToolOutcome.FAILED, f"there is no {path!r} in the workspace")
+        try:
+            files[path] = None if data is None else data.decode()
+        except UnicodeDecodeError:
+            raise CallRefused(ToolOutcome.FAILED, f"{path!r} is not UTF-8 text") from None
+        left -= len(data or b"")
+    return output_of(files)
+
+
+def write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
+    """Replace a file and return the output of `workspace:write`: how many bytes it has. Raises `CallRefused`."""
+    path, most = arguments["file"], int(arguments["bytes_max"])
+    try:
+        content = arguments["content"].encode()
+    except UnicodeEncodeError:
+        raise CallRefused(ToolOutcome.FAILED, "the text holds characters that no file can hold") from None
+    if len(content) > most:
+        raise CallRefused(
+            ToolOutcome.FAILED, f"the text has {len(content):,} bytes, over the {most:,} allowed (file_bytes)"
+        )
+    try:
+        write_inside(workspace.handle, path, content)
+    except OutOfBounds as error:
+        raise CallRefused(ToolOutcome.PERMANENT, str(error)) from None
+    except OSError as error:
+        raise system_refusal(error, f"{path!r} cannot be written") from None
+    return json.dumps({"file": path, "bytes": len(content)}, ensure_ascii=False)
 
 
 def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str, str]) -> list[Tool]:

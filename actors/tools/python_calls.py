@@ -17,10 +17,9 @@ import trio
 
 from actors.handlers.tools import FunctionCall, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
-from actors.tools.arguments import check_arguments, ready
 from actors.tools.command_calls import keep_output
 from actors.tools.parameters import PathParameter
-from actors.tools.refusals import CallRefused, RefusedCall
+from actors.tools.refusals import CallRefused, RefusedCall, check_arguments, ready
 from actors.tools.specs import PythonSpec
 from actors.tools.workspace import Workspace
 

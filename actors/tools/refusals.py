@@ -1,11 +1,16 @@
 """Calls that cannot begin, and the outcomes that they have instead."""
 
 import errno
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from actors.handlers.tools import PreparedCall, ToolResult
 from actors.run.tools import ToolOutcome
+from actors.tools.confined import OutOfBounds, check_inside
+from actors.tools.parameters import Parameters, PathParameter, first_problem
 from actors.tools.programs import ProgramMissing
+from actors.tools.workspace import Workspace
 
 _PASSING = frozenset({errno.EAGAIN, errno.EBUSY, errno.EDQUOT, errno.EINTR, errno.EIO, errno.EMFILE, errno.ENFILE}) | {
     *(errno.ENOMEM, errno.ENOSPC, errno.ESTALE, errno.ETIMEDOUT, errno.ETXTBSY),
@@ -54,3 +59,31 @@ def refuse_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> Re
             return RefusedCall(ToolResult(ToolOutcome.PERMANENT, reason=str(error)))
         case OSError():
             return RefusedCall(system_refusal(error, doing).result)
+
+
+async def ready(workspace: Workspace) -> None:
+    """Return once the workspace is this run's. Raises `CallRefused`."""
+    if workspace.moved():
+        raise CallRefused(ToolOutcome.PERMANENT, f"the workspace {str(workspace.folder)!r} is not there any more")
+    if not await workspace.locked():
+        reason = "processes that an earlier driver of this run has started still work in the workspace"
+        raise CallRefused(ToolOutcome.TRANSIENT, reason)
+
+
+def check_arguments(parameters: Parameters, arguments: Mapping[str, Any], workspace: Workspace) -> None:
+    """Check a call's arguments. Raises `CallRefused`: a path that must be there and is not is a failure of the tool."""
+    if problem := first_problem(parameters, arguments):
+        name, cause, _ = problem
+        raise CallRefused(ToolOutcome.PERMANENT, f"the argument {name!r} {cause}")
+    for name, parameter in parameters.items():
+        if not isinstance(parameter, PathParameter):
+            continue
+        path = str(arguments[name])
+        try:
+            there = check_inside(workspace.handle, path)
+        except OutOfBounds as error:
+            raise CallRefused(ToolOutcome.PERMANENT, f"the argument {name!r}: {error}") from None
+        except OSError as error:
+            raise system_refusal(error, f"the argument {name!r}") from None
+        if parameter.exists and not there:
+            raise CallRefused(ToolOutcome.FAILED, f"there is no {path!r} in the workspace")

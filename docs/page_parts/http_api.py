@@ -11,8 +11,7 @@ from actors.planning.result import PlanningJson
 from actors.run.open_question import OpenQuestion
 from actors.run.result import ResultJson
 from page_parts.markdown import arguments
-from replan.web.api_openapi import addressed_operations, openapi
-from replan.web.api_routes import openapi_text
+from replan.web.api_routes import addressed_operations, openapi, openapi_text
 
 FILE = "reference/openapi.json"
 """The published document, in the documentation's folder."""

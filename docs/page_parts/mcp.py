@@ -1,8 +1,7 @@
 """The parts of the page about the MCP server."""
 
 from page_parts.markdown import arguments
-from replan.mcp.resources import RESOURCES, TEMPLATES
-from replan.mcp.server import offered_tools
+from replan.mcp.server import RESOURCES, TEMPLATES, offered_tools
 
 
 def tools() -> str:

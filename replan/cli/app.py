@@ -26,8 +26,7 @@ from replan.cli.table import (
     write_sections,
 )
 from replan.cli.usage import HelpFormatter
-from replan.setup.command_name import program
-from replan.setup.version import release
+from replan.setup.version import program, release
 from replan.views.errors import error_object, line_of_crash, line_of_error, shorten
 from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
@@ -125,7 +124,7 @@ def _report_failure(error: BaseException, invocation: Invocation) -> int:
         case SystemExit():
             return int(error.code or 0)
         case OSError() if error.errno in _NO_ROOM or _stdout_fails():
-            from replan.setup.command_name import program
+            from replan.setup.version import program
 
             _leave_stdout()
             saved = f" (the run is kept: {program()} show {invocation.run})" if invocation.run else ""
@@ -185,7 +184,7 @@ def _leave_stdout() -> None:
 def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
     """Print what is wrong with the command line, in one line that names the help."""
     from replan.cli.usage import explanation as explained
-    from replan.setup.command_name import NAME, program
+    from replan.setup.version import NAME, program
 
     path = error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else f" {invocation.command}".rstrip()
     command = program() + path

@@ -5,19 +5,27 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 
+from actors.handlers.registry import Registry
 from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
-from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice
 from replan.runs.engine import Engine
 from replan.runs.home import is_writable, open_home
 from replan.setup.database import database_url
 from replan.setup.home_folder import locate_home
+from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, read_user_config
 from replan.telemetry.running import exporting
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
+
+
+def registry_of(invocation: Invocation) -> Registry:
+    """Return the registry of a command. Raises `UsageProblem` for a file that cannot be used."""
+    config = locate_home().config
+    configured = [config.parent / name for name in read_user_config(config).plugins]
+    return registry(files=(*configured, *invocation.plugins))
 
 
 @asynccontextmanager

@@ -10,10 +10,10 @@ import orjson
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice
 from replan.cli.terminal.prompt import may_ask
-from replan.setup.command_name import program
 from replan.setup.found_models import TEMPLATES, FoundModel, find_models
 from replan.setup.home_folder import locate_home, prepare_home
 from replan.setup.settings import NoModel, choose_model, read_user_config
+from replan.setup.version import program
 from runtime.core.errors import UsageProblem
 
 _TEMPLATE_NAMES = tuple(name.partition(":")[2] for name in TEMPLATES)

@@ -15,9 +15,9 @@ from actors.run.result import RunResult
 from replan.runs.engine import Engine
 from replan.runs.models import check_model
 from replan.runs.prepare import call_seconds_of, price_for
-from replan.setup.command_name import program
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import choose_model, read_user_config
+from replan.setup.version import program
 from runtime.core.errors import Held, ReplanError, UsageProblem
 from runtime.core.ledger import micro_limit
 from runtime.core.messages import Crashed, Parking

@@ -16,8 +16,8 @@ from actors.tools.worktrees import remove_worktrees
 from replan.runs.families import check_own, family_of, runs_above
 from replan.runs.forks import clear_folders, made_folders
 from replan.runs.run_ids import ALL, resolve_run
-from replan.setup.command_name import program
 from replan.setup.home_folder import locate_home
+from replan.setup.version import program
 from runtime.core.errors import RunMoved, UsageProblem
 from runtime.journal.head import place_moved_to
 from runtime.journal.port import Deleted, RunRow

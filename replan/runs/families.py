@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from actors.run.ids import is_child
 from replan.runs.run_ids import ALL
 from replan.runs.status import status_of
-from replan.setup.command_name import program
+from replan.setup.version import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.journal.port import RunFilter
 

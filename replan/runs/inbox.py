@@ -19,7 +19,7 @@ from actors.run.state import RunState
 from actors.run.words import storable
 from actors.values.answers import InvalidAnswer, describe_expected, normal_answer
 from replan.runs.run_ids import ALL
-from replan.setup.command_name import program
+from replan.setup.version import program
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
 from runtime.journal.head import check_here, place_moved_to
 from runtime.journal.port import Journal, Posted, RunRow

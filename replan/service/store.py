@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 import apsw
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from replan.setup.command_name import program
+from replan.setup.version import program
 from runtime.core.errors import UsageProblem
 
 T = TypeVar("T")

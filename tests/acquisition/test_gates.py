@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from actors.acquisition.calculation import inputs_hash
-from actors.acquisition.composing import compose_values
+from actors.acquisition.gates import compose_values
 from actors.acquisition.planner_state import LatestCalculation, PlannerState, Reflection, Writes, apply, names_of_writes
 from actors.acquisition.schema import schema_of
 from tests.acquisition.states import (

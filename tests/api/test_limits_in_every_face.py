@@ -19,7 +19,7 @@ from replan.runs.prepare import prepare
 from replan.runs.shipped_examples import example_named
 from replan.setup.plugins import registry
 from replan.setup.settings import CEILINGS, ClientsEntry, UserConfig
-from replan.web.api_openapi import openapi
+from replan.web.api_routes import openapi
 from replan.web.rendering import render
 from replan.web.start_costs import StartCost
 from runtime.core.ledger import MICRO

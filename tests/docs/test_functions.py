@@ -8,7 +8,7 @@ import pytest
 import replan
 from replan.cli.app import app
 from replan.mcp.server import offered_tools
-from replan.web.api_openapi import addressed_operations
+from replan.web.api_routes import addressed_operations
 from tests.docs.blocks import ROOT
 from tests.support.yaml_files import read_yaml
 

@@ -15,7 +15,9 @@ from tests.host.fake_home import FakeHome, run_request
 from tests.support.worlds import pinned
 
 
-@pytest.mark.parametrize(("limiter", "busiest"), [(CallLimiter(each=3), 3), (CallLimiter(by_provider={"here": 2}), 2)])
+@pytest.mark.parametrize(
+    ("limiter", "busiest"), [(CallLimiter(per_provider=3), 3), (CallLimiter(by_provider={"here": 2}), 2)]
+)
 async def test_calls_in_flight_to_one_provider_are_bounded(autojump_clock, limiter, busiest):
     maximum = 0
     in_flight = 0
@@ -35,7 +37,7 @@ async def test_calls_in_flight_to_one_provider_are_bounded(autojump_clock, limit
 
 
 async def test_calls_of_one_run_leave_slots_for_others(autojump_clock):
-    limiter, starts = CallLimiter(each=10, per_run=2), []
+    limiter, starts = CallLimiter(per_provider=10, per_run=2), []
 
     async def call(name, slot):
         async with slot():
@@ -51,7 +53,7 @@ async def test_calls_of_one_run_leave_slots_for_others(autojump_clock):
 
 
 async def test_calls_to_the_model_of_a_step_take_slots_of_its_own_provider(autojump_clock):
-    slot = CallLimiter(each=1).for_run("here", {"anthropic:m": "there"})
+    slot = CallLimiter(per_provider=1).for_run("here", {"anthropic:m": "there"})
     starts = []
 
     async def call(model):
@@ -70,7 +72,7 @@ async def test_a_call_without_a_slot_at_a_stop_is_refunded(autojump_clock, monke
     """The time in the queue does not count for the timeout, and an unsent call costs nothing."""
     _use_slow_model(monkeypatch)
     home = FakeHome()
-    async with home.engine(limiter=CallLimiter(each=1)) as engine:
+    async with home.engine(limiter=CallLimiter(per_provider=1)) as engine:
         for run in "ab":
             await engine.admit(run_request("one"), run=run)
         async with home.hosting(engine) as stop:

@@ -18,7 +18,7 @@ from replan.cli.commands.serve import mcp
 from replan.cli.options import Invocation
 from replan.mcp.calls import ANSWER_BYTES_MAX
 from replan.mcp.server import check_arguments, offered_tools
-from replan.mcp.stdio import LINE_BYTES_MAX, TextWriter, read_messages
+from replan.mcp.serving import LINE_BYTES_MAX, TextWriter, read_messages
 from replan.runs.run_ids import ALL
 from replan.service.access import without_token
 from replan.service.store import Store

@@ -98,7 +98,7 @@ async def test_resources_show_what_may_be_chosen_the_runs_the_plan_and_the_searc
 
 async def test_the_list_of_runs_takes_conditions_an_order_and_pages(tmp_path, monkeypatch):
     """As the HTTP API does: all conditions hold together, and a value that no run can have is refused with its name."""
-    monkeypatch.setattr("replan.mcp.resources.ROWS_MAX", 2)
+    monkeypatch.setattr("replan.mcp.server.ROWS_MAX", 2)
     async with served(tmp_path, monkeypatch) as home, home.client() as client:
         runs = {}
         for name, model in (("Alpha", "plans"), ("Beta", "asks"), ("Gamma", "plans")):

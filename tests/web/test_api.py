@@ -13,8 +13,7 @@ from jsonschema import Draft202012Validator
 
 from replan.runs.options import DriveOptions
 from replan.service import access
-from replan.web.api_openapi import addressed_operations, openapi
-from replan.web.api_routes import openapi_text
+from replan.web.api_routes import addressed_operations, openapi, openapi_text
 from runtime.drive.options import Stop
 from tests.cli.samples import BACKTRACKS, PROBLEM
 from tests.tidy.source import ROOT

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from replan.service import limits
 from replan.service.access import digest
-from replan.web.api_openapi import addressed_operations
+from replan.web.api_routes import addressed_operations
 from replan.web.app import pages
 from tests.cli.samples import PROBLEM
 from tests.web.test_hostile_requests import head, raw

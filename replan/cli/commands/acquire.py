@@ -24,7 +24,7 @@ from replan.cli.run_options import (
     placement_options,
     set_option,
 )
-from replan.setup.command_name import program
+from replan.setup.version import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def acquire(
         raise UsageProblem("no goal is given", place="GOAL", hint="say in words what the schema is to be filled for")
     from actors.acquisition.prepare import AcquisitionInput
     from actors.run.limits import split_limits
+    from replan.cli.home import registry_of
     from replan.cli.model_offer import model_to_use
-    from replan.cli.plugins import registry_of
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.acquiring import prepare_to_acquire
@@ -134,8 +134,8 @@ def _propose(
 ) -> int:
     """Have a profile proposed for a goal, and write it once it is approved. Return the exit code."""
     from actors.run.limits import split_limits
+    from replan.cli.home import registry_of
     from replan.cli.model_offer import model_to_use
-    from replan.cli.plugins import registry_of
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.profile_proposals import prepare_proposal, profile_path

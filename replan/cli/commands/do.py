@@ -21,7 +21,7 @@ from replan.cli.run_options import (
     planning_options,
     tools_options,
 )
-from replan.setup.command_name import program
+from replan.setup.version import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ def do(
     from actors.run.limits import split_limits
     from actors.tools.workspace import check_workspace
     from actors.values.lines import BLANK, line
+    from replan.cli.home import registry_of
     from replan.cli.inputs import read_problem, source_of
     from replan.cli.model_offer import model_to_use
-    from replan.cli.plugins import registry_of
     from replan.cli.starting import print_dry_run, take_example
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach

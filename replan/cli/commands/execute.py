@@ -88,7 +88,7 @@ def execute(
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
     from actors.execution.outline import outline_lines, outline_of
     from actors.run.limits import split_limits
-    from replan.cli.plugins import registry_of
+    from replan.cli.home import registry_of
     from replan.cli.starting import start_run, take_example
     from replan.cli.terminal.console import notice, print_json, show
     from replan.runs.executing import ExecutionOptions, prepare_to_execute

@@ -8,7 +8,7 @@ import click
 from replan.cli.exits import MEANING, Exit
 from replan.cli.options import common, examples, json_option
 from replan.cli.table import COMMANDS, DAILY, rows_below, write_sections
-from replan.setup.command_name import program
+from replan.setup.version import program
 from runtime.core.errors import UsageProblem
 
 _EXPLAIN = examples(

@@ -21,7 +21,7 @@ from replan.cli.run_options import (
     planning_options,
     tools_file_option,
 )
-from replan.setup.command_name import program
+from replan.setup.version import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ def start_planning(
     from actors.config.model_spec import ReplaySpec
     from actors.planning.prepare import RunOptions
     from actors.run.limits import split_limits
+    from replan.cli.home import registry_of
     from replan.cli.inputs import source_of
     from replan.cli.model_offer import model_to_use
-    from replan.cli.plugins import registry_of
     from replan.cli.starting import print_dry_run, start_run
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach

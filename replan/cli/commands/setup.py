@@ -7,7 +7,7 @@ import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import common, examples, json_option
-from replan.setup.command_name import NAME, program
+from replan.setup.version import NAME, program
 from runtime.core.errors import UsageProblem
 
 

@@ -13,7 +13,7 @@ import click
 from replan.cli.exits import Exit
 from replan.cli.options import Duration, Invocation, common, examples, full_option, json_option
 from replan.cli.run_options import require_one_run, run_argument
-from replan.setup.command_name import program
+from replan.setup.version import program
 from runtime.core.errors import RunMoved, UsageProblem
 
 if TYPE_CHECKING:

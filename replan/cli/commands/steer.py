@@ -19,7 +19,7 @@ from replan.cli.run_options import (
     run_argument,
     set_option,
 )
-from replan.setup.command_name import program
+from replan.setup.version import program
 from runtime.core.errors import Held, UsageProblem
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> int:
     import yaml
 
     from actors.config.workflow_check import check_workflow
-    from replan.cli.plugins import registry_of
+    from replan.cli.home import registry_of
     from replan.cli.terminal.console import notice, print_json, print_text
     from replan.setup.version import data_root
     from runtime.logs.terminal_text import clean
@@ -182,7 +182,7 @@ def _diagram_of_a_kind(name: str) -> str | None:
 def _pinned_config(invocation: Invocation, name: str, model: str | None) -> RunConfig:
     """Return what a run of the workflow would be pinned to, whatever its problem."""
     from actors.planning.prepare import RunOptions
-    from replan.cli.plugins import registry_of
+    from replan.cli.home import registry_of
     from replan.runs.prepare import prepare
     from replan.runs.token_goals import MODEL
     from replan.setup.settings import NoModel

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from replan.web.api_openapi import addressed_operations
+from replan.web.api_routes import addressed_operations
 from tests.web.world import served
 
 SQL = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import trio
 
-from replan.web.api_openapi import addressed_operations, openapi
+from replan.web.api_routes import addressed_operations, openapi
 from tests.cli.samples import PROBLEM
 from tests.web.test_api import api, fits
 

@@ -52,7 +52,7 @@ def experiment(
     What the folder holds already is not run again: after an interruption the same command goes on, and ends with the
     same bytes. Exit 5: the experiment's own budget was spent first.
     """
-    from replan.cli.plugins import registry_of
+    from replan.cli.home import registry_of
     from replan.experiments.definition import is_about_executions
     from replan.experiments.preparation import Installation
     from replan.setup.home_folder import locate_home

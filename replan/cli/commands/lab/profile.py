@@ -74,7 +74,7 @@ def profile(
         raise UsageProblem("no model is named", place="--model", hint="a profile asks a model only if you name it")
     _check_limit(max_calls, max_cost)
     from replan.cli.commands.lab.experiment import run_trials_of
-    from replan.cli.plugins import registry_of
+    from replan.cli.home import registry_of
     from replan.cli.terminal.console import print_json
     from replan.experiments.preparation import Installation, prepare
     from replan.experiments.results import ResultsFolder

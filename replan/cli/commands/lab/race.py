@@ -95,7 +95,7 @@ def race(
         hint = "--max-calls N or --max-cost USD bounds the whole race"
         raise UsageProblem("a race needs a limit", place="lab race", hint=hint)
     from replan.cli.commands.lab.experiment import run_trials_of
-    from replan.cli.plugins import registry_of
+    from replan.cli.home import registry_of
     from replan.cli.terminal.console import notice, print_json
     from replan.experiments.preparation import Installation
     from replan.setup.home_folder import locate_home
