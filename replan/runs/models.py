@@ -108,11 +108,11 @@ def open_named(
     key, url = environment.get(provider.key, ""), provider.url_in(environment)
     match provider.interface:
         case "openai":
-            from runtime.models.openai_client import open_openai  # noqa: PLC0415
+            from runtime.models.openai import open_openai  # noqa: PLC0415
 
             return open_openai(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
         case "anthropic":
-            from runtime.models.anthropic_client import open_anthropic  # noqa: PLC0415
+            from runtime.models.anthropic import open_anthropic  # noqa: PLC0415
 
             return open_anthropic(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
         case _:
@@ -207,7 +207,7 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
     if environment.get(provider.address):
         check_base_url(provider.url_in(environment), place=provider.address)
     if provider.interface == "anthropic":
-        from runtime.models.anthropic_client import check_extra  # noqa: PLC0415
+        from runtime.models.anthropic import check_extra  # noqa: PLC0415
 
         check_extra()
 

@@ -1,29 +1,22 @@
 """The Anthropic client: the Messages API, with the official client.
 
-Importing this module loads the client (0.9 s); use `runtime.models.anthropic_client.open_anthropic`.
+Importing this module loads the client (0.9 s); use `runtime.models.anthropic.open_anthropic`.
 """
 
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from importlib.util import find_spec
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import anthropic
 
-from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import UsageProblem
-from runtime.core.extras import install_command
 from runtime.models.answer_reader import AnswerReader
 from runtime.models.context_window import ContextWindow, listed_window
 from runtime.models.http_client import open_client
 from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.messages import MessageReader
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
-from runtime.models.prompt_cache import PromptCache, sends_cache_fields
-from runtime.models.providers import ANTHROPIC_URL, PROVIDERS, check_base_url, check_key
-from runtime.models.replies import BYTES_MAX
+from runtime.models.providers import ANTHROPIC_URL, PROVIDERS
 
 _MARK = {"type": "ephemeral"}  # For five minutes; each use begins them anew.
 _MARKS_MAX = 4
@@ -157,49 +150,3 @@ def open_sdk(secret: str, base_url: str, reply_bytes_max: int) -> Sdk:
         anthropic.AnthropicError,
         anthropic.AsyncStream[object],
     )
-
-
-@asynccontextmanager
-async def open_anthropic(
-    name: str,
-    *,
-    api_key: str = "",
-    base_url: str | None = None,
-    clock: Clock | None = None,
-    reply_bytes_max: int = BYTES_MAX,
-    stall_seconds: float | None = None,
-    prompt_cache: PromptCache = "auto",
-) -> AsyncIterator["AnthropicModel"]:
-    """Open a model of a server with the Messages API; without a base URL, of Anthropic itself. It is always closed.
-
-    The arguments are those of `runtime.models.openai_client.open_openai`.
-
-    Raises:
-        UsageProblem: for a key, base URL or proxy that is not valid, and where the extra `anthropic` is missing.
-    """
-    url = check_base_url(base_url, place="ANTHROPIC_BASE_URL") if base_url else ANTHROPIC_URL
-    url = url.removesuffix("/v1")  # It is a part of the paths, and often written into the address.
-    secret = check_key(api_key, place="ANTHROPIC_API_KEY")
-    check_extra()
-
-    model = AnthropicModel(
-        name,
-        open_sdk(secret, url, reply_bytes_max),
-        base_url=url,
-        secret=secret,
-        clock=clock or SystemClock(),
-        reply_bytes_max=reply_bytes_max,
-        stall_seconds=stall_seconds,
-        cache=sends_cache_fields(prompt_cache, url),
-    )
-    try:
-        yield model
-    finally:
-        await model.aclose()
-
-
-def check_extra() -> None:
-    """Raise `UsageProblem` if the extra that the client needs is missing."""
-    if find_spec("anthropic") is None:
-        hint = f"install it: {install_command('anthropic')}"
-        raise UsageProblem("models of Anthropic need the extra anthropic", hint=hint)

@@ -1,24 +1,20 @@
 """The OpenAI client: chat completions of an OpenAI-compatible server, with the official client.
 
-Importing this module loads the client (0.4 s); use `runtime.models.openai_client.open_openai`.
+Importing this module loads the client (0.4 s); use `runtime.models.openai.open_openai`.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import openai
 
-from runtime.core.clock import Clock, SystemClock
 from runtime.models.answer_reader import AnswerReader
 from runtime.models.completion import CompletionReader
 from runtime.models.context_window import ContextWindow, ask_window
 from runtime.models.http_client import open_client
 from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.port import ModelRequest
-from runtime.models.prompt_cache import PromptCache, matches_marks_only, sends_cache_fields, with_cache_fields
-from runtime.models.providers import OPENAI_URL, check_base_url, check_key
-from runtime.models.replies import BYTES_MAX
+from runtime.models.prompt_cache import matches_marks_only, with_cache_fields
+from runtime.models.providers import OPENAI_URL
 
 
 class OpenAIModel(HttpModel):
@@ -78,42 +74,3 @@ def open_sdk(secret: str, base_url: str, reply_bytes_max: int) -> Sdk:
         reply_bytes_max=reply_bytes_max,
     )
     return Sdk(client, openai.APIStatusError, openai.APIConnectionError, openai.OpenAIError, openai.AsyncStream[object])
-
-
-@asynccontextmanager
-async def open_openai(
-    name: str,
-    *,
-    api_key: str = "",
-    base_url: str | None = None,
-    clock: Clock | None = None,
-    reply_bytes_max: int = BYTES_MAX,
-    stall_seconds: float | None = None,
-    prompt_cache: PromptCache = "auto",
-) -> AsyncIterator["OpenAIModel"]:
-    """Open a model of an OpenAI-compatible server; without a base URL, of OpenAI itself. It is always closed.
-
-    Proxies are taken from the environment, except for a server on this machine. `stall_seconds` is the longest silence
-    in a reply that has begun; None for what fits the time limit of the call. `prompt_cache` says which servers are told
-    of prompts that repeat.
-
-    Raises:
-        UsageProblem: for a key, base URL or proxy that is not valid.
-    """
-    url = check_base_url(base_url) if base_url else OPENAI_URL
-    secret = check_key(api_key, place="OPENAI_API_KEY")
-
-    model = OpenAIModel(
-        name,
-        open_sdk(secret, url, reply_bytes_max),
-        base_url=url,
-        secret=secret,
-        clock=clock or SystemClock(),
-        reply_bytes_max=reply_bytes_max,
-        stall_seconds=stall_seconds,
-        cache=sends_cache_fields(prompt_cache, url),
-    )
-    try:
-        yield model
-    finally:
-        await model.aclose()

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from runtime.models.context_window import ContextWindow, ask_window, least_tokens, listed_window, too_long
-from runtime.models.openai_client import open_openai
+from runtime.models.openai import open_openai
 from runtime.models.port import FaultKind, Reply
 from runtime.models.providers import OPENAI_URL
 from tests.contracts.model import TEXT, request

@@ -2,8 +2,8 @@
 
 from contextlib import asynccontextmanager
 
-from runtime.models.anthropic_client import open_anthropic
-from runtime.models.openai_client import open_openai
+from runtime.models.anthropic import open_anthropic
+from runtime.models.openai import open_openai
 from runtime.models.port import Reply
 from runtime.models.scripted import ScriptedModel
 from tests.contracts.model import STEPS, TEXT, ModelContract

@@ -4,7 +4,7 @@ import pytest
 
 from replan.runs.models import open_model
 from runtime.core.errors import UsageProblem
-from runtime.models.openai_client import open_openai
+from runtime.models.openai import open_openai
 from runtime.models.port import Fault, Reply
 from runtime.models.prompt_cache import matches_marks_only, prompt_cache_of, sends_cache_fields, with_cache_fields
 from runtime.models.providers import OPENAI_URL

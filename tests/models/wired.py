@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from runtime.models.anthropic_client import open_anthropic
-from runtime.models.openai_client import open_openai
+from runtime.models.anthropic import open_anthropic
+from runtime.models.openai import open_openai
 from runtime.models.port import Fault
 from tests.contracts.model import request
 from tests.support.openai_server import Answer, serve
