@@ -34,7 +34,7 @@ class ActsBeforeItWrites(WithAnotherRunLog):
     class Records(RunLog):
         async def append(self, state, events, inbox=(), **more):
             before, self.state = self.state, state
-            if not self.supervisor._finished():
+            if not self.supervisor._is_finished():
                 self.supervisor._reconcile()
             self.state = before
             await trio.lowlevel.checkpoint()  # The started work runs first.
@@ -92,7 +92,7 @@ class WritesAnOldRow(WithAnotherRunLog):
 
 
 class ResumesBeforeItReadsTheCancel(Supervisor):
-    async def _ended_by_inbox(self):
+    async def _end_by_inbox(self):
         return False
 
 
