@@ -52,6 +52,7 @@ AREAS = {
     "demands": (VIEWS, "tests/demands", "tests/guards"),
     "documents": ("tests/documents", "tests/acquisition"),
     "execution": ("tests/histories/test_execution_histories.py", VIEWS, "tests/execution", STORED),
+    "templates": ("tests/templates",),
     "files": ("tests/config", "tests/tools"),
     "guards": ("tests/guards", "tests/plans", "tests/histories"),
     "handlers": ("tests/handlers", "tests/supervision", "tests/tools"),
