@@ -22,7 +22,7 @@ def waiting(replan, home, problem, scripted):
     ("of", "says"),
     [
         (f"PRAGMA user_version = {VERSION + 1}", "upgrade replan"),
-        (f"PRAGMA application_id = {EARLIER_ID}", "(begin another home or database, or go on with that release)"),
+        (f"PRAGMA application_id = {EARLIER_ID}", "(begin another home or database, or go on with that version)"),
     ],
 )
 def test_a_journal_of_another_release_is_refused_in_one_line(replan, home, waiting, of, says):
