@@ -143,7 +143,7 @@ def _delayed_calls(monkeypatch, waits_for):
         work = replace(work, pinned=config.model_copy(update={"model": "template:bug"}))
     if waits_for == "journal":  # The lease cannot be verified, which must happen before a call is sent.
         monkeypatch.setattr("runtime.drive.lease.LeaseKeeper._may_be_over", lambda _: True)
-        monkeypatch.setattr("runtime.drive.lease.LeaseKeeper._renewed", _not_renewed)
+        monkeypatch.setattr("runtime.drive.lease.LeaseKeeper._renew", _not_renewed)
     return work, CallLimiter(per_run=1) if "slot" in waits_for else CallLimiter()
 
 
