@@ -47,9 +47,13 @@ def working(server: OpenAIServer) -> int:
     return sum(seen.outcome == "open" for seen in server.seen)
 
 
-async def begun(server: OpenAIServer) -> None:
-    """Wait until the server works on the two first calls of the run."""
-    assert await trio.to_thread.run_sync(server.wait_for, lambda it: working(it) == 2)
+async def begun(server: OpenAIServer, *, streamed: bool) -> None:
+    """Wait until the server works on the two first calls of the run; a stream that it refuses at once is none."""
+
+    def has_begun(it: OpenAIServer) -> bool:
+        return sum(seen.outcome == "open" and bool(seen.body.get("stream")) is streamed for seen in it.seen) == 2
+
+    assert await trio.to_thread.run_sync(server.wait_for, has_begun)
 
 
 async def ended(server: OpenAIServer) -> None:
@@ -62,7 +66,7 @@ async def test_cancelling_a_run_ends_its_generations(when: str) -> None:
     with serve(HANDLERS[when]) as server:
         async with home(server.base_url) as engine, trio.open_nursery() as nursery:
             nursery.start_soon(begin, engine)
-            await begun(server)
+            await begun(server, streamed=HANDLERS[when] is not unstreamed)
             await engine.cancel("run-1")
             await ended(server)
     assert sum(seen.outcome == "gone" for seen in server.seen) == 2
@@ -73,7 +77,7 @@ async def test_a_driver_that_is_stopped_ends_its_generations(when: str) -> None:
     with serve(HANDLERS[when]) as server:
         async with home(server.base_url) as engine, trio.open_nursery() as nursery:
             nursery.start_soon(begin, engine)
-            await begun(server)
+            await begun(server, streamed=HANDLERS[when] is not unstreamed)
             nursery.cancel_scope.cancel()
         await ended(server)
     assert sum(seen.outcome == "gone" for seen in server.seen) == 2
