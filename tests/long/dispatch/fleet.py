@@ -98,7 +98,8 @@ class Fleet:
         home = self.folder / f"home-{slot}"
         if not home.exists():
             home.mkdir(mode=0o700)
-            (home / "config.yaml").write_text(self.config)
+            if self.config:
+                (home / "config.yaml").write_text(self.config)
         return {
             "REPLAN_HOME": str(home),
             "REPLAN_JOURNAL": url,

@@ -283,7 +283,8 @@ async def test_the_prompt_and_reply_of_each_model_call_of_any_kind_are_shown(tmp
     async with served(tmp_path, hosts=False) as web:
         docs = ROOT / "docs" / "examples" / "market"
         known = [text for each in ("core.region=Portugal", "core.currency=EUR") for text in ("--set", each)]
-        filled = await replan("acquire", "market_size", GOAL, "--docs", docs, *known, "--no-input", exit_codes=(0, 6))
+        words = ["--docs", docs, *known, "-m", "simulated:exact", "--no-input"]
+        filled = await replan("acquire", "market_size", GOAL, *words, exit_codes=(0, 6))
         done = await replan("execute", "--example", "repair", "--workspace", tmp_path / "repair")
         for run, text in ((filled["run_id"], GOAL), (done["run_id"], "basket")):
             page = (await web.browser.get(f"/runs/{run}")).text
