@@ -58,6 +58,8 @@ def openapi() -> dict[str, Any]:
     )
     modes: list[tuple[type[BaseModel], Any]] = [(model, "validation") for model in models]
     _, schemas = models_json_schema(modes, ref_template=_REF)
+    for body in {address.body for _, address in addressed_operations() if address.body is not None}:
+        _allow_null(schemas["$defs"][body.__name__], body)
     paths: dict[str, Any] = {}
     for operation, address in addressed_operations():
         paths.setdefault(address.path, {})[address.method.lower()] = _describe(operation, address)
@@ -107,6 +109,16 @@ def _describe(operation: Operation, address: HttpAddress) -> dict[str, Any]:
     if address.body is not None:
         described["requestBody"] = {"required": True, "content": _json(address.body)}
     return described
+
+
+def _allow_null(schema: dict[str, Any], body: type[BaseModel]) -> None:
+    """Let optional values be null in the schema of a body, where null is read as absent (`without_nulls`)."""
+    for name, inner in schema["properties"].items():
+        if name in body.model_fields and not body.model_fields[name].is_required():
+            kept = {key: inner.pop(key) for key in ("title", "description", "default") if key in inner}
+            options = inner["anyOf"] if set(inner) == {"anyOf"} else [dict(inner)]
+            inner.clear()
+            inner |= {**kept, "anyOf": [*options, *([] if {"type": "null"} in options else [{"type": "null"}])]}
 
 
 def _path_parameters(address: HttpAddress) -> list[dict[str, Any]]:
