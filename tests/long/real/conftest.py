@@ -49,7 +49,7 @@ class RealServer:
 @contextmanager
 def serving(*options: str) -> Iterator[RealServer]:
     """Start a server on a free port, and end it."""
-    command = [str(PYTHON), str(ROOT / "tests" / "real" / "serve_model.py"), "--port", "0", *options]
+    command = [str(PYTHON), str(ROOT / "tests" / "long" / "real" / "serve_model.py"), "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             yield RealServer(process.stdout.readline().strip())
