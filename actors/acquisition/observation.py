@@ -8,7 +8,7 @@ from typing import Any
 from actors.acquisition.answers import number_value, out_of_bounds
 from actors.acquisition.planner_state import FoundPassage, Rejection
 from actors.acquisition.profile import FieldSpec
-from actors.acquisition.replies import Unusable, one_line, read_object, text_of
+from actors.acquisition.replies import Unusable, cut_line, read_object, text_of
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import ReplyText, State
 from actors.acquisition.values import FieldValue
@@ -231,9 +231,9 @@ def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tupl
         return Rejection(
             path=about,
             code=code,
-            message=one_line(message, QUOTE_KEPT),
-            source=one_line(source, QUOTE_KEPT),
-            quote=one_line(quote, QUOTE_KEPT),
+            message=cut_line(message, QUOTE_KEPT),
+            source=cut_line(source, QUOTE_KEPT),
+            quote=cut_line(quote, QUOTE_KEPT),
         )
 
     if path not in schema.fields or schema.is_made(path) or path in schema.profile.bootstrap:

@@ -80,8 +80,8 @@ def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusabl
         decision = decision.model_copy(update={"target_field": ""})
     return decision.model_copy(
         update={
-            "reasoning": one_line(decision.reasoning, REASON_MAX),
-            "query": one_line(decision.query, TEXT_MAX),
+            "reasoning": cut_line(decision.reasoning, REASON_MAX),
+            "query": cut_line(decision.query, TEXT_MAX),
             "question": decision.question.strip()[:TEXT_MAX],
         }
     )
@@ -97,7 +97,7 @@ def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection
         return Unusable("`finish` is true or false.")
     listed = value.get("caveats")
     caveats = (
-        [one_line(item, REASON_MAX) for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
+        [cut_line(item, REASON_MAX) for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
     )
     path = text_of(value.get("next_field"))
     return Reflection(
@@ -113,7 +113,7 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def one_line(text: str, most: int) -> str:
+def cut_line(text: str, most: int) -> str:
     """Return a text on one line, cut to a number of characters."""
     return " ".join(text.split())[:most]
 

@@ -151,7 +151,7 @@ def _statement(part: str, table: UnitTable, language: str) -> Heading:
         if not scaled and (scale := _scale(text, place, table, language, money=bool(units))):
             place, factors = scale
             if len(factors) > 1:
-                return Heading(doubt=f"{shorten_text(text)} may mean several scales")
+                return Heading(doubt=f"{quote_text(text)} may mean several scales")
             factor, scaled = factor * factors[0], True
         elif not units and (found := _money_or_unit(text, place, table)):
             place, more, units = found
@@ -162,12 +162,12 @@ def _statement(part: str, table: UnitTable, language: str) -> Heading:
     if not text[rates.end :].strip(" \u00a0.,;:") and not rates.doubt:
         return Heading(tuple(f"{unit}{rates.text}" for unit in units), factor * rates.factor)
     if _SCALE.search(_YEARS.sub("", text)):
-        return Heading(doubt=f"{shorten_text(text)} is not understood as a unit")
+        return Heading(doubt=f"{quote_text(text)} is not understood as a unit")
     return Heading()
 
 
-def shorten_text(text: str) -> str:
-    """Return a text for a message."""
+def quote_text(text: str) -> str:
+    """Return the beginning of a text on one line, quoted, for a message."""
     return repr(" ".join(text.split())[:40])
 
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from actors.quantities.currencies import MINOR
-from actors.quantities.headings import heading_before, shorten_text
+from actors.quantities.headings import heading_before, quote_text
 from actors.quantities.numerals import DecimalMark
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
 from actors.quantities.unit_forms import ADVERBS, product_at, rates_at
@@ -263,7 +263,7 @@ def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str
     if _ORDINAL.match(text, number.end) or text[: number.start].rstrip(" \u00a0").endswith(("±", "+/-")):
         return "it is no number of its own"
     if money and _THE.match(text, end):
-        return f"{shorten_text(text[end : end + 20])} is not understood as what it is per"
+        return f"{quote_text(text[end : end + 20])} is not understood as what it is per"
     if core_end == number.end and not number.share and (match := _ATTACHED.match(text, core_end)):
         return f"{text[number.start : match.end() + 8].split(chr(10), maxsplit=1)[0]!r} is not understood"
     if re.match(rf"{_SPACE}\d", text[end : end + 2]) or re.search(rf"\d{_SPACE}?/?$|\d/$", text[: number.start][-3:]):

@@ -1,4 +1,4 @@
-"""Amounts, times and counts in words. Pure."""
+"""Amounts, times and counts in words, and short forms of texts. Pure."""
 
 from datetime import UTC, datetime
 
@@ -37,7 +37,7 @@ def stamp(at: float) -> str:
 
 
 def clock(at: float) -> str:
-    """Return the time of day where the user is, as `date` has it, to the second."""
+    """Return the time of day in the local time zone, to the second."""
     return moment(at).astimezone().strftime("%H:%M:%S")
 
 
