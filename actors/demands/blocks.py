@@ -15,12 +15,12 @@ from actors.demands.verbs import word_set
 from actors.demands.wordings import Force, force_of, instructs, late
 
 LINE_LENGTH_MAX = 2000
-"""Characters at the beginning of a line by which it is recognised."""
+"""The most characters of a line that patterns look at."""
 HEADING_LENGTH_MAX = 80
 HEADING_WORDS_MAX = 5
-"""Words of a heading that has no markup."""
+"""The most words of a heading without markup."""
 WRAPPED_LENGTH_MIN = 60
-"""Characters of a line below which its author has not wrapped it."""
+"""The fewest characters of a line that its author has wrapped."""
 
 _FENCE = late(r"[ \t>]{0,12}(`{3,}|~{3,})")
 _HEADING = late(r" {0,3}(?:#{1,6}\s+|h[1-6]\.\s+|=+\s+(?=.*\S\s+=+\s*$))(?P<name>.*\S)")
@@ -34,7 +34,7 @@ _ITEM = late(
     r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
 _INITIAL = late(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
-"""A name with an initial, as below a letter."""
+"""A name with an initial, such as a signature."""
 _BOX = late(r"\[(?P<mark>[ xX*-]?)\]\s+")
 _NOISE = late(
     r"\s*(?:Traceback \(most recent|File \"|at [\w$.<>/\\:]+[ (]|Caused by:|--> |fatal:|[\w.]*(?:Error"
@@ -71,11 +71,11 @@ class Block(NamedTuple):
     start: int
     end: int
     depth: int = 0
-    """The columns by which a list item is indented; of a heading its level, where its markup or number shows one."""
+    """The indentation of a list item, in columns; the level of a heading, 0 if neither markup nor number shows it."""
     ordered: bool = False
     """Whether a list item is numbered."""
     checked: bool = False
-    """Whether the box of a list item is ticked: it is done."""
+    """Whether the box of a list item is ticked, so that the item is done."""
 
 
 class _Line(NamedTuple):
@@ -88,7 +88,7 @@ class _Line(NamedTuple):
 
 
 def blocks(text: str, is_name: Callable[[str], bool]) -> Iterator[Block]:
-    """Yield the blocks of a text in their order; a line of its own that `is_name` knows is a heading.
+    """Yield the blocks of a text in their order. A line that stands for itself and that `is_name` knows is a heading.
 
     A code block that is not closed extends to the end of the text.
     """
@@ -109,16 +109,16 @@ class _Cutter:
     block: Block | None = None
     """The block to which the next line may belong."""
     fence: str = ""
-    """The marks that open the code block which is not closed yet."""
+    """The marks that opened the current code block; empty outside of one."""
 
     def close(self) -> Iterator[Block]:
-        """Yield the block that is complete, if there is one."""
+        """Yield the current block, if there is one, and end it."""
         if self.block:
             yield self.block
         self.block = None
 
     def take(self, line: _Line, head: str, following: str) -> Iterator[Block]:
-        """Take a line, and yield the blocks that are complete with it."""
+        """Take a line, and yield the blocks that it completes."""
         mark = _FENCE.match(head)
         if self.fence or mark:
             yield from self.close()
@@ -146,7 +146,7 @@ class _Cutter:
             yield from self._take_prose(line, head)
 
     def _is_left_out(self, head: str) -> bool:
-        """Tell whether a line is quoted, or code, or a part of a log."""
+        """Tell whether a line is a quote, code, or part of a log."""
         if head.lstrip().startswith(">") or _ITEM.match(head):
             return head.lstrip().startswith(">")
         code = self.block is None and head.startswith(("    ", "\t")) and _CODE.match(head)
@@ -204,14 +204,15 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 SENTENCE_LENGTH_MAX = 400
-"""Characters of a sentence; a longer one is cut."""
+"""The most characters of a sentence; a longer one is cut."""
 ENDS_MAX = 3000
-"""Sentences of a paragraph; what follows is cut by its length only."""
+"""The most sentences of a paragraph; the rest of it is cut by length only."""
 JOINTS_MAX = 8
-"""Places in one sentence at which a clause may begin; what follows stays in the last."""
+"""The most places in one sentence at which a clause may begin; the rest belongs to the last clause."""
 CLAUSE_LENGTH_MIN = 12
+"""The fewest characters of a clause."""
 BREAK_ROOM = 12
-"""Columns that the first word of a line would have left free in the line before, from which on the break is meant."""
+"""A line break is meant if the next word would have fitted into the line and left more than so many columns."""
 
 _PLAIN = str.maketrans(dict.fromkeys("\n\r\t\v\f\u00a0\u202f\u2028\x85", " ") | {"\u2019": "'", "\u2018": "'"})
 _PLAIN |= str.maketrans({"\u201c": '"', "\u201d": '"'})
@@ -223,9 +224,9 @@ _ABBREVIATIONS = word_set(
     "dept est jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp a.m p.m",
 )
 _BEFORE_NUMBERS = frozenset(("no", "nr", "min", "max", "sec", "etc", "a.m", "p.m"))
-"""Short forms that end a sentence unless a number follows."""
+"""Abbreviations that may end a sentence unless a number follows."""
 _LINK = late(r"\S{40}")
-"""A word that no author can wrap: its line may be longer than the width of the others."""
+"""A word so long that its line says nothing about the width of a paragraph."""
 _JOINT = late(
     r"; +(?=\S)|,? +(?:-|\u2013|\u2014|--) +(?=\S)|, (?:and|but|or|so(?! that)|yet|plus) |,? but "
     r"|,? and (?=(?:please|do not|don't|never|must|no |keep |leave |make sure)\b)|, (?=(?:(?:do not|don't|never"
@@ -239,9 +240,9 @@ class Sentence(NamedTuple):
     start: int
     end: int
     small: str
-    """Its characters in lower case, one for one: white space as blanks, apostrophes and quotation marks as in ASCII."""
+    """`written` in lower case."""
     written: str
-    """The same in the letters of the source."""
+    """Its characters, one for one: white space as blanks, apostrophes and quotation marks as in ASCII."""
 
 
 def plain(text: str) -> str:
@@ -250,7 +251,7 @@ def plain(text: str) -> str:
 
 
 def sentence_at(text: str, start: int, end: int) -> Sentence:
-    """Return the sentence that stands between two places of a text, without markup and white space at its ends."""
+    """Return the sentence between two offsets of a text, without markup and white space at its ends."""
     while start < end and (text[start].isspace() or text[start] in "*_~>"):
         start += 1
     while end > start and (text[end - 1].isspace() or text[end - 1] in "*_~"):
@@ -260,7 +261,10 @@ def sentence_at(text: str, start: int, end: int) -> Sentence:
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
-    """Yield the sentences of a range of a text, in their order; none is empty, none is longer than the limit."""
+    """Yield the sentences of a range of a text, in their order, none longer than `SENTENCE_LENGTH_MAX`.
+
+    Sentences without a letter or digit are left out.
+    """
     part = plain(text[start:end])
     breaks = sorted({0, len(part), *_meant_breaks(text[start:end]), *itertools.islice(_ends(part), ENDS_MAX)})
     for begin, stop in itertools.pairwise(breaks):
@@ -284,7 +288,7 @@ def _ends(part: str) -> Iterator[int]:
 
 
 def _meant_breaks(part: str) -> Iterator[int]:
-    """Yield where a line begins that its author did not wrap: its first word would have fitted into the line before."""
+    """Yield the offsets of lines that begin anew: their first word would have fitted into the line before."""
     lines = part.splitlines(keepends=True)
     width = max((len(line.rstrip()) for line in lines if not _LINK.search(line)), default=0)
     place = 0
@@ -297,7 +301,7 @@ def _meant_breaks(part: str) -> Iterator[int]:
 
 
 def clauses(text: str, sentence: Sentence) -> Iterator[Sentence]:
-    """Yield the clauses of a sentence that each ask for something by themselves, else the whole sentence."""
+    """Yield the clauses of a sentence that each ask for something by themselves; else the whole sentence."""
     start = 0
     for joint in itertools.islice(_JOINT.finditer(sentence.small), JOINTS_MAX):
         left, right = sentence.small[start : joint.start()], sentence.small[joint.end() :]

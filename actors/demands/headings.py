@@ -1,4 +1,4 @@
-"""What the heading of a part, or the line before a list, says about the sentences below it. Pure."""
+"""Tells from the heading of a part, or from the line before a list, how the sentences below are read. Pure."""
 
 from enum import StrEnum
 
@@ -113,7 +113,7 @@ _PARTS_MAX = 4
 
 
 def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
-    """Return how the sentences below a heading are read, and the kind that they have by themselves."""
+    """Return how the sentences below a heading are read, and the kind that it gives to demands there, if any."""
     plain = _ASIDE.sub(" ", " ".join(heading[:200].split()))
     name = _EDGE.sub("", plain.replace("\u2019", "'")).lower()
     short = len(name.split()) <= _NAME_WORDS_MAX
@@ -126,5 +126,5 @@ def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
 
 
 def is_name(line: str) -> bool:
-    """Tell whether a line without markup is known as the name of a part."""
+    """Tell whether a line without markup is a known heading."""
     return len(line) <= _NAME_LENGTH_MAX and role_of(line)[0] is not Role.NEUTRAL

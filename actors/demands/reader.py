@@ -32,24 +32,25 @@ from actors.demands.wordings import (
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 
 DEMANDS_MAX = 200
-"""Demands that are read in one text; a text with more is said to have more."""
+"""The most demands that are read from one text; `unread` says that there are more."""
 READ_LENGTH_MAX = 200_000
-"""Characters of a text that are read, as many as a language model is shown."""
+"""The most characters of a text that are read: as many as a language model is shown."""
 READ_LINES_MAX = 10_000
-"""Lines of a text that are read: short lines cost as much as long ones."""
+"""The most lines of a text that are read: short lines cost as much as long ones."""
 SENTENCES_MAX = 2500
-"""Sentences of a text that are read: a reading takes a second or two."""
+"""The most sentences of a text that are read; they take a second or two."""
 LIST_LENGTH_MAX = 40
-"""Items at the beginning of a list by which it is decided how the list is read."""
+"""The most items of a list that decide how the list is read."""
 WORDS_MIN = 4
-"""Words of a sentence below which its language cannot be told."""
+"""The fewest words of a sentence whose language can be told."""
 LATIN_END = 0x24F
+"""The last code point of the Latin letters (the block Latin Extended-B)."""
 SCRIPT_SHARE = 0.3
-"""Share of letters beyond the Latin ones above which a sentence is in another script."""
+"""The share of letters that are not Latin above which a sentence is in another script."""
 POLICY_LENGTH_MIN = 2500
-"""Characters from which on a text can be a policy; a shorter one is a request for its rules."""
+"""The fewest characters of a policy. A shorter text of this form asks for the rules that it states."""
 OPENING_LENGTH_MAX = 600
-"""Characters at the beginning of a text that say what it is."""
+"""The length of the opening of a text, in characters. The title and the opening tell a policy from a request."""
 POLICY = "The text is a policy or a manual and asks for no work, so its rules are not counted as demands."
 
 _POLICY = (
@@ -65,26 +66,26 @@ _REQUEST = late(
     r"|\b(?:can|could|would) you\b|\b(?:acceptance criteria|definition of done|user story|deadline)\b"
 )
 _SPOKEN = late(r"(?<!\w)(['\"])[^'\"\n]*\1")
-"""Words that a rule tells somebody to say."""
+"""Quoted words, such as those that a rule tells somebody to say."""
 _EDGES = " \t\r\n.;,*_"
 _WORD = late(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _LETTERS = late(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
 _BARE_LEAD = late(r"\b(?:to|must|should|need|want|is|are|for|not|do|following|these|this|things?|so that|with) ?:$")
 _TIMED = late(r"\d{1,2}:\d\d\b")
-"""The beginning of an item that says what happened when."""
+"""The time at the beginning of an item of a timeline."""
 _LEFT_OUT = late(r"(?:steps )?to (?:reproduce|repeat)\b|^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
 _ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "now"))
-"""Labels that say when something is to be done."""
+"""Labels that only say when something is to be done."""
 
 
 class Demand(NamedTuple):
     """Something that a user's text asks for, found by the program and not by an author of artifacts."""
 
     id: str
-    """Made from the quote by `requirement_id`: the same as that of a requirement with this quote."""
+    """The `requirement_id` of the quote, so that a requirement with this quote has the same id."""
     kind: RequirementKind
     quote: str
-    """The words of the source, white space folded."""
+    """The words of the source, with white space folded."""
     source: RequirementSource
     start: int
     """Where it begins, in characters of the source text."""
@@ -97,15 +98,15 @@ class DemandReading(NamedTuple):
     demands: tuple[Demand, ...]
     """In the order of the text, each quote once; `DEMANDS_MAX` at most."""
     unread: str
-    """Sentences about what is in no demand: another language, too long a text, a policy; else empty."""
+    """Sentences that say what was not read, and why (the language, the length, a policy); empty if all was read."""
 
 
-@lru_cache(maxsize=32)  # Each step and each face of a run reads the same texts.
+@lru_cache(maxsize=32)  # Each step and each view of a run reads the same texts.
 def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLEM) -> DemandReading:
     """Return the demands of a text in their order, each quote once, and what could not be read.
 
-    Never raises. The time is linear in the length of the text, of which `READ_LENGTH_MAX` characters, `READ_LINES_MAX`
-    lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands are read; what goes beyond is named in `unread`.
+    Never raises. The time is linear in the length of the text. At most `READ_LENGTH_MAX` characters, `READ_LINES_MAX`
+    lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands are read; `unread` says what is left out.
     """
     read = "".join(text[:READ_LENGTH_MAX].splitlines(keepends=True)[:READ_LINES_MAX])
     if is_policy(read):
@@ -151,7 +152,7 @@ def _is_task(title: str) -> bool:
 
 
 def is_foreign(written: str) -> bool | None:
-    """Tell whether a sentence is in another language than English; None where it is too short to tell."""
+    """Tell whether a sentence is in another language than English; None if it is too short to tell."""
     letters = [sign for sign in written if sign.isalpha()]
     if len(letters) >= 4 and sum(ord(sign) > LATIN_END for sign in letters) > SCRIPT_SHARE * len(letters):
         return True
@@ -164,7 +165,7 @@ def is_foreign(written: str) -> bool | None:
 
 
 def is_asked(role: Role, form: BlockForm, small: str, force: Force) -> bool:
-    """Tell whether a sentence is a demand where it stands."""
+    """Tell whether a sentence is a demand, from its part and form in the text and from its words."""
     match role:
         case Role.ASKED:
             return force is not Force.NONE or (form is not BlockForm.CELL and not describes(small))
@@ -181,7 +182,7 @@ def is_asked(role: Role, form: BlockForm, small: str, force: Force) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """How the sentences below a heading, or of a list, are read."""
+    """How the sentences below a heading or in a list are read."""
 
     role: Role = Role.NEUTRAL
     kind: RequirementKind | None = None
@@ -199,24 +200,25 @@ class _Reader:
     foreign: int = 0
     """Sentences that are not English."""
     last_foreign: bool = False
+    """Whether the last sentence that was long enough to tell is not English."""
     read: int = 0
-    """Sentences that have come; those beyond the limit are not read."""
+    """Sentences so far; those beyond `SENTENCES_MAX` are not read."""
     heading: _Part = _Part()
-    """What the last heading says."""
+    """How the sentences below the current heading are read."""
     level: int = 0
-    """The level of the heading that says so: the headings below it that say nothing belong to it."""
+    """The level of this heading. A neutral heading below it does not replace it."""
     label: _Part | None = None
-    """What the line before says, for the paragraph or the list that follows it only."""
+    """The same of a label, for only the paragraph or the list that follows it."""
     leads: list[tuple[int, _Part]] = field(default_factory=list)
-    """What the lines that introduce the lists around an item say, by the depth of these lines."""
+    """The same of the lines that introduce the lists around an item, each with the depth of the line."""
     listed: _Part | None = None
-    """How the list is read whose items are being read, where nothing above it says so."""
+    """How the current list is read if no heading, label or line above it decides."""
     task: bool = False
     """Whether the title says what to do."""
     asked: bool = False
-    """Whether the block before asks for something, or the line that introduces it does."""
+    """Whether the previous block, or the line that introduces it, asks for something."""
     titled: bool = False
-    """Whether the title or a paragraph before asks for something new."""
+    """Whether the title or an earlier paragraph asks for something new."""
     named: bool = False
     """Whether the heading only names a thing."""
 
@@ -263,7 +265,7 @@ class _Reader:
             if following is not None and following.form is BlockForm.ITEM:
                 self.leads.append((-1, lead))
             elif following is None or not self.text[block.end : following.start].strip():
-                self.label = lead  # Else it names the code between.
+                self.label = lead  # Otherwise it names the code that stands between.
             return []
         self.label = None
         if part.role is not Role.NEUTRAL:
@@ -291,7 +293,7 @@ class _Reader:
         return [] if block.checked or timed else self._read_block(block, part, following)
 
     def _list_part(self, every: list[Block], number: int, part: _Part) -> _Part:
-        """Return how a list is read whose heading does not say so: by what most of its items are."""
+        """Return how a list is read if nothing above it decides: as most of its items are."""
         rest = every[number : number + LIST_LENGTH_MAX]
         group = itertools.takewhile(lambda block: block.form is BlockForm.ITEM, rest)
         items = [sentence_at(self.text, block.start, block.end).small for block in group]
@@ -330,7 +332,7 @@ class _Reader:
         return sorted(demands, key=lambda demand: demand.start)
 
     def _statement(self, sentence: Sentence, signs: int) -> list[Demand]:
-        """Return the demand of a statement that says how something new is to be; none for another one."""
+        """Return the demand of a statement that says how something new is to be; none for any other statement."""
         label = LABEL.match(sentence.small)
         cut = label.end() if label and label["label"] in _ORDER else 0
         if label and not cut and label["colon"] == ":":
@@ -340,7 +342,7 @@ class _Reader:
         return list(self._demand(sentence, requirement_kind(sentence.small)))
 
     def _lead(self, sentence: Sentence, part: _Part) -> _Part:
-        """Return how a list is read after the sentence that introduces it."""
+        """Return how the list is read that a sentence introduces."""
         small = sentence.small.rstrip(":").rstrip()
         tail = small.rpartition(". ")[2]
         for name in (sentence.written, tail, tail.rpartition(", ")[2]):
@@ -356,7 +358,7 @@ class _Reader:
         if self.read > SENTENCES_MAX:
             return
         foreign = is_foreign(sentence.written)
-        self.last_foreign = self.last_foreign if foreign is None else foreign  # A short one is as the one before.
+        self.last_foreign = self.last_foreign if foreign is None else foreign
         if self.last_foreign:
             self.foreign += 1
             return

@@ -1,9 +1,9 @@
 """The table of demands, also as lines: what a plan does about each thing that the user's text asks for. Pure.
 
-A demand and a requirement belong together where their quotes overlap in the source. One requirement stands for one
-demand: a quote of the whole text answers for a single sentence of it. What a step is said to satisfy is taken from the
-plan; whether the step really does it, nobody has compared. A requirement without a demand is its author's business,
-such as the goal that an author makes of a reported failure: it has a row only where the program cannot know better.
+A requirement stands for a demand if their quotes overlap in the source. It stands for only one demand, even if it
+quotes the whole text. The plan says which steps satisfy a requirement; nothing compares that with what the steps do. A
+requirement without a demand is its author's, such as a goal made of a reported failure: `demand_table` says when it has
+a row.
 """
 
 from collections import Counter, defaultdict
@@ -35,9 +35,9 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 SHARE_LEAST = 0.25
 """The least share of a demand's words that a requirement must quote to stand for it."""
 WORDS_LEAST = 2
-"""The least number of its words, where it has as many."""
+"""The least number of these words; a demand of one word needs one."""
 COVERED_GUARD = "requirements_covered"
-"""The guard that compares the tools and tokens of requirements with the steps of a plan."""
+"""The name of the guard that compares the tools and tokens of requirements with the steps of a plan."""
 
 
 class DemandStanding(StrEnum):
@@ -55,18 +55,19 @@ class TableRow:
 
     id: str
     kind: str
+    """A `RequirementKind` as text."""
     quote: str
     source: str
-    """`kind` and `source` are a `RequirementKind` and a `RequirementSource`, as text."""
+    """A `RequirementSource` as text."""
     standing: DemandStanding
     steps: tuple[str, ...] = ()
     """The ids, sorted, of the steps that satisfy it."""
     guards: tuple[str, ...] = ()
-    """What compares it, or else the checks of those steps."""
+    """What compares the demand with the plan; otherwise the guards of those steps."""
     requirement: str | None = None
-    """The id of the requirement that stands for it; None where the author states none."""
+    """The id of the requirement that stands for it; None if the author states none."""
     assumed: str = ""
-    """What the plan takes the words to mean, where the text leaves that open and no answer says it; else empty."""
+    """What the plan takes the words to mean if neither the text nor an answer says it; otherwise empty."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as plain data."""
@@ -112,7 +113,7 @@ class DemandTable:
 
     @property
     def worst_first(self) -> tuple[TableRow, ...]:
-        """The rows as people want to read them: what is in no step, then what nothing checks, then all others."""
+        """The rows in the order for people: what is in no step, then what nothing checks, then all others."""
         return tuple(sorted(self.rows, key=lambda row: -_BEST.index(row.standing)))
 
     @property
@@ -124,10 +125,9 @@ class DemandTable:
 def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
     """Return the table of a plan, whose requirements include those of recon.
 
-    A requirement that belongs to no demand has a row where the user has told it to the run, in whatever words, where
-    one of its readings is assumed, and where its text was not read: it is in another language, or not at hand.
-    `paths_compared_by` names what compares the files that a requirement protects, such as an execution; empty where
-    nothing does.
+    A requirement without a demand has a row in three cases: the user has told it to the run, one of its readings is
+    assumed, or its text was not read (it is in another language, or not at hand). `paths_compared_by` names what
+    compares the files that a requirement protects, such as an execution; it is empty if nothing does.
     """
     demands = demands_of(user)
     judged = _Judged(plan, paths_compared_by)
@@ -135,11 +135,11 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
     rows = [judged.row(demand, standing_for.get(demand.demand.id, ())) for demand in demands.holding]
     assumed = _assumptions_by_id(user, demands, plan.requirements)
     matched = {item.id for items in standing_for.values() for item in items}
-    alone = [item for item in plan.requirements if item.id not in matched]
-    read = [_bare(text) for _, text in user.texts] if alone and not demands.unread else []
+    unmatched = [item for item in plan.requirements if item.id not in matched]
+    read = [_bare(text) for _, text in user.texts] if unmatched and not demands.unread else []
     rows += [
         judged.own_row(item)
-        for item in alone
+        for item in unmatched
         if item.source == RequirementSource.USER
         or item.id in assumed
         or not any(_bare(item.quote) in text for text in read)
@@ -149,7 +149,7 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
 
 
 def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
-    """Return what is assumed of a demand or a requirement, by its id, where nobody has said what is meant."""
+    """Return, by the id of a demand or a requirement, what is assumed because nobody has said what is meant."""
     found = {
         item.id: one_line(item.text)
         for item in stated
@@ -167,8 +167,8 @@ def _match_requirements(
 ) -> Mapping[str, list[Requirement]]:
     """Return, by the id of a demand, the requirements that stand for it.
 
-    Pairs are taken by how well their quotes agree: first each requirement and each demand once, then the requirements
-    that are left, as further parts of a demand.
+    The pairs whose quotes agree best are taken first. At first each requirement and each demand is in one pair; then
+    the other requirements are added to the demands with which they agree best.
     """
     said = (*demands.holding, *demands.dropped)
     by_id = {item.id: item for item in stated}
@@ -186,7 +186,7 @@ def _match_requirements(
 def _overlaps(
     user: UserTexts, said: Iterable[StatedDemand], stated: Sequence[Requirement]
 ) -> Iterator[tuple[float, str, str]]:
-    """Yield how well the quotes of a demand and a requirement agree, with their ids, where they agree enough."""
+    """Yield pairs of a demand and a requirement whose quotes agree enough: how well they agree, and their ids."""
     by_text: dict[int, list[StatedDemand]] = defaultdict(list)
     for entry in said:
         by_text[entry.text].append(entry)
@@ -207,7 +207,7 @@ def _overlaps(
 
 
 def _agreement(words: range, place: range, least: float) -> float:
-    """Return the share of the words of two places that both have; 0 where these are fewer than `least`."""
+    """Return the share of the words of two places that both have; 0 if they share fewer than `least` words."""
     both = min(words.stop, place.stop) - max(words.start, place.start)
     return 0.0 if both < max(1, least) else both / (len(words) + len(place) - both)
 
@@ -227,7 +227,7 @@ class _Judged:
                 self._satisfying[name].append(step.step_id)
 
     def row(self, said: StatedDemand, items: Sequence[Requirement]) -> TableRow:
-        """Return the row of a demand, for which these requirements stand: the best of them counts."""
+        """Return the row of a demand: that of the best of the requirements that stand for it."""
         demand = said.demand
         kind, source = str(demand.kind), str(demand.source)
         found = [self._row(item, (demand.id, kind, demand.quote, source)) for item in items]
@@ -235,7 +235,7 @@ class _Judged:
         return min(found, key=lambda row: _BEST.index(row.standing), default=nothing)
 
     def own_row(self, item: Requirement) -> TableRow:
-        """Return the row of a requirement that belongs to no demand that the program has found."""
+        """Return the row of a requirement without a demand."""
         return self._row(item, (item.id, item.kind, " ".join(item.quote.split()), item.source))
 
     def _row(self, item: Requirement, about: tuple[str, str, str, str]) -> TableRow:
@@ -255,7 +255,7 @@ class _Judged:
         )
 
     def _compared(self, item: Requirement, known: CheckedRequirement, quote: str) -> tuple[str, ...]:
-        """Return what really compares a prohibition; a forbidden tool counts where the user's words name it."""
+        """Return what compares a requirement with the plan. A forbidden tool counts only if the quote names it."""
         named = all(_bare(tool) in _bare(quote) for tool in item.tools)
         if known.standing is RequirementStanding.KEPT and named:
             return (COVERED_GUARD,)
@@ -268,7 +268,7 @@ _BEST = (DemandStanding.CHECKED, DemandStanding.IN_STEP, DemandStanding.DECLARED
 
 
 def _bare(text: str) -> str:
-    """Return the words of a text without what stands between them."""
+    """Return the letters and digits of a text, with case folded."""
     return "".join(words_of(text)).replace("_", "")
 
 
@@ -290,9 +290,9 @@ def standing_text(row: TableRow) -> str:
 HEADING = "Demands of the text"
 NONE_FOUND = "No demand was found in the text."
 ROWS_BRIEF = 12
-"""Rows of the short form that are in a step, checked or declared; those in no step are always shown."""
+"""The most rows of the short form that are in a step, checked or declared; all rows in no step are shown."""
 QUOTE_MAX = 200
-"""Characters of a quote that one line shows."""
+"""The most characters of a quote that one line shows."""
 
 _STYLES: dict[DemandStanding, Style] = {
     DemandStanding.IN_STEP: "",
@@ -301,7 +301,7 @@ _STYLES: dict[DemandStanding, Style] = {
     DemandStanding.IN_NO_STEP: "yellow",
 }
 _OPEN = {DemandStanding.IN_NO_STEP: "in no step", DemandStanding.DECLARED: "not checked"}
-"""What the heading counts."""
+"""The standings that the heading counts, in words."""
 
 
 def row_text(row: TableRow) -> str:
@@ -311,20 +311,20 @@ def row_text(row: TableRow) -> str:
 
 
 def table_texts(table: DemandTable) -> tuple[str, ...]:
-    """Return the whole table as lines of text, with what was not read at the end."""
+    """Return the whole table as lines of text; the last ones say what was not read."""
     rows = tuple(row_text(row) for row in table.worst_first)
     return (*(rows or (NONE_FOUND,)), *table.unread)
 
 
 def heading(table: DemandTable) -> str:
-    """Return the heading with how many demands there are, and how many of them the plan leaves to its readers."""
+    """Return the heading, which counts the demands, those in no step and those that nothing checks."""
     counts = Counter(row.standing for row in table.rows)
     open_ones = (f"{counts[item]} {words}" for item, words in _OPEN.items() if counts[item])
     return f"{HEADING}: {', '.join((str(len(table.rows)), *open_ones))}"
 
 
 def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
-    """Return the table; without `full`, rows beyond `ROWS_BRIEF` are counted, but for demands in no step."""
+    """Return the table as lines. Without `full` it is short: rows beyond `ROWS_BRIEF` are only counted."""
     if not table.rows:
         return [line(NONE_FOUND, "dim"), *(line(text, "yellow") for text in table.unread)]
     lines, left, hidden = [line(heading(table), "bold")], ROWS_BRIEF, 0
@@ -341,7 +341,7 @@ def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
 
 
 ESCALATIONS_MAX = 8
-"""Steps that may hand over to a person and are named."""
+"""The most steps that a conclusion names for one reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,17 +351,17 @@ class Proof:
     level: str = ""
     """The level at which it is proved: `minimal`, `medium` or `expansive`; empty for a guard that states none."""
     assurance: str = ""
-    """How sure success is over all failures, such as `strong`; empty below `expansive`."""
+    """How sure success is whatever fails, such as `strong`; empty below `expansive`."""
     escalations: tuple[str, ...] = ()
     """The steps that may hand over to a person."""
     undoes: tuple[str, ...] = ()
-    """The steps whose failure ends the plan with everything undone."""
+    """The steps whose failure undoes everything and ends the plan."""
     irreversible: tuple[str, ...] = ()
-    """The steps that may have run then and cannot be undone."""
+    """The steps that may have run before such a failure and cannot be undone."""
 
 
 def proof_of(facts: Mapping[str, Any]) -> Proof:
-    """Return the proof in the facts of a verdict; a guard of the user may state anything there."""
+    """Return the proof in the facts of a verdict, which may have any form: a user's guard makes its own."""
     stated = [facts.get(name) for name in ("escalations", "undoes", "irreversible")]
     named = [tuple(map(str, value)) if isinstance(value, list | tuple) else () for value in stated]
     return Proof(str(facts.get("level") or ""), str(facts.get("assurance") or ""), *named)
@@ -369,19 +369,18 @@ def proof_of(facts: Mapping[str, Any]) -> Proof:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """Whether an accepted plan is proved, and the words that say so."""
+    """Whether an accepted plan is proved."""
 
     proved: bool
     text: str
-    """The same in words, without a full stop."""
+    """The same in words, and why, without a full stop."""
 
 
 def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = True, guard: str = "") -> Conclusion:
-    """Return what may be said of a plan.
+    """Return whether a plan is proved, by what its guard has measured and what it does about the demands.
 
-    `proof` is that of the verdict that accepted it, `table` the demands of the user, or None where another run
-    compares them; `reads_text` says whether the author reads the text, and `guard` names what accepted the plan where
-    its proof states no level.
+    `table` is None if another run compares the demands. `reads_text` tells whether the plan's author reads the text.
+    `guard` names what accepted the plan, for a proof without a level.
     """
     words = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
     if proof.assurance:
@@ -404,7 +403,7 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
 
 
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
-    """Return why a plan is no more than consistent; empty where nothing is against more."""
+    """Return why a plan is consistent and not proved; empty if there is no such reason."""
     missing = 0 if table is None else len(table.in_no_step)
     if missing:
         return f"{format_count(missing, 'demand')} {'is' if missing == 1 else 'are'} in no step"

@@ -15,7 +15,7 @@ from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import RequirementSource
 
 PLACES_MAX = 20
-"""Places of one quote that are looked at."""
+"""The most places of one quote that are found."""
 
 _WORD = late(r"\w+")
 
@@ -26,7 +26,7 @@ def words_of(text: str) -> list[str]:
 
 
 class Passages:
-    """The words of one text. A quote is found word by word, so one that begins or ends inside a word is not."""
+    """The words of one text, to find quotes in. Only whole words match."""
 
     def __init__(self, text: str) -> None:
         self._begins: list[int] = []
@@ -41,13 +41,13 @@ class Passages:
         self._key = "".join(parts)
 
     def between(self, start: int, end: int) -> range:
-        """Return the numbers of the words that begin between two places of the text, in characters."""
+        """Return the numbers of the words that begin between two offsets, in characters of the text."""
         return range(bisect_left(self._begins, start), bisect_left(self._begins, end))
 
     def find(self, quote: str) -> Iterator[range]:
-        """Yield the places of a quote as numbers of words, `PLACES_MAX` at most; none for a quote without words."""
+        """Yield the numbers of a quote's words at each of its places; at most `PLACES_MAX` places are found."""
         wanted = words_of(quote)
-        key, place = f" {' '.join(wanted)} ", -1
+        key, place = _join(wanted), -1
         for _ in range(PLACES_MAX if wanted else 0):
             place = self._key.find(key, place + 1)
             if place < 0:
@@ -56,19 +56,24 @@ class Passages:
             yield range(first, first + len(wanted))
 
 
+def _join(words: Sequence[str]) -> str:
+    """Return words with a blank around each, so that a search in them matches only whole words."""
+    return f" {' '.join(words)} "
+
+
 DEMANDS_MAX = 500
-"""Demands of all texts together that are read."""
+"""The most demands that are read from all texts together."""
 HOLDS = "Which of the two holds"
-"""The beginning of the question about a conflict; below it stand both quotes, each after `QUOTE_MARK`."""
+"""The beginning of the question about a conflict. Both quotes follow, each on a line that begins with `QUOTE_MARK`."""
 QUOTE_MARK = "- "
 NEITHER = "neither"
-"""The answer that neither of two requirements is asked for."""
+"""The answer that drops both requirements."""
 READING = "Which reading of the passage below is meant?"
 """The question about an ambiguous requirement."""
 _WORDS_COMPARED = 20
-"""Words by which a quote is found in a question, which may have shortened it."""
+"""The first words of a quote that are searched for in a question, since a question may shorten the quote."""
 _QUOTED = late(r'`[^`]*`|"[^"]*"')
-"""Names of a program and words of others: a placeholder in them is what the sentence is about."""
+"""Code and quoted words: a placeholder in them is the subject of the sentence and leaves nothing open."""
 _OPEN = late(
     r"(?<![\w.])(?:TBD|TBC|TBA|tbd)(?!\w)"
     r"|\b(?:still )?to be (?:decided|defined|determined|confirmed|agreed|specified|discussed)\b"
@@ -81,7 +86,7 @@ class UserTexts:
     """What the user of a run has written."""
 
     texts: tuple[tuple[RequirementSource, str], ...]
-    """The problem, what was told to the run later, and the answers, with their sources."""
+    """Each text with its source: the problem, what was told to the run later, and the answers."""
     clarified: tuple[Clarified, ...] = ()
     """The questions that are closed; their answers are among the texts."""
 
@@ -101,18 +106,18 @@ class Demands:
     holding: tuple[StatedDemand, ...]
     """The demands that no answer has dropped, each quote once, in the order of the texts."""
     dropped: tuple[StatedDemand, ...]
-    """Those that lost against another one by an answer of the user."""
+    """The demands that the user has dropped by an answer about a conflict."""
     unread: tuple[str, ...]
-    """A sentence for each text of which a part was not read."""
+    """Sentences that say which parts of the texts were not read."""
 
 
 def user_texts_in(context: Context) -> UserTexts:
-    """Return what the user has said, from the context of a generator or a guard. Attached files are not read."""
+    """Return the texts of the user in the context of a generator or a guard. Attached files are not read."""
     return user_texts(context.specification, (*context.requirements, *context.notes), context.clarifications)
 
 
 def user_texts(problem: str, later: Sequence[str] = (), clarified: Sequence[Clarified] = ()) -> UserTexts:
-    """Return the texts of a user: the problem, what was told to the run later, and the answers to its questions."""
+    """Return the texts of a user. `later` was told to the run after its start, `clarified` are the closed questions."""
     texts = [(RequirementSource.PROBLEM, problem)] if problem.strip() else []
     texts += [(RequirementSource.USER, text) for text in later]
     texts += [(RequirementSource.ANSWER, closed.answer) for closed in clarified if closed.answer]
@@ -121,7 +126,7 @@ def user_texts(problem: str, later: Sequence[str] = (), clarified: Sequence[Clar
 
 @lru_cache(maxsize=16)  # A page asks again and again about the same run.
 def demands_of(user: UserTexts) -> Demands:
-    """Return the demands of all texts, of which `DEMANDS_MAX` are read."""
+    """Return the demands of all texts; at most `DEMANDS_MAX` are read."""
     latest: dict[str, StatedDemand] = {}
     unread: list[str] = []
     for number, (source, text) in enumerate(user.texts):
@@ -139,13 +144,13 @@ def demands_of(user: UserTexts) -> Demands:
     dropped: list[StatedDemand] = []
     for said in latest.values():
         answered = user.texts[said.text][0] == RequirementSource.ANSWER
-        gone = not answered and any(_agree(words_of(said.demand.quote), words) for words in lost)
+        gone = not answered and any(_overlap(words_of(said.demand.quote), words) for words in lost)
         (dropped if gone else holding).append(said)
     return Demands(tuple(holding), tuple(dropped), tuple(dict.fromkeys(unread)))
 
 
 def _lost_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
-    """Yield the quotes that do not hold, as the user has answered the question about a conflict."""
+    """Yield the quotes that the user has dropped by answers to questions about conflicts."""
     for closed in clarified:
         if closed.question.count(HOLDS) == 1 and closed.answer:
             lines = closed.question.splitlines()
@@ -157,14 +162,14 @@ def _lost_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
                 yield from (quote for quote in quotes if quote not in kept)
 
 
-def _agree(demand: list[str], quote: list[str]) -> bool:
-    """Tell whether one of two quotes, the second of which may be shortened, stands in the other one."""
-    one, other = f" {' '.join(demand)} ", f" {' '.join(quote)} "
+def _overlap(demand: list[str], quote: list[str]) -> bool:
+    """Tell whether the words of a demand contain those of a quote, or the quote contains the demand."""
+    one, other = _join(demand), _join(quote)
     return bool(demand and quote) and (other in one or one in other)
 
 
 def open_value(demand: Demand) -> str:
-    """Return the words with which a demand leaves a value open, such as `TBD`; empty where it leaves none."""
+    """Return the words by which a demand leaves a value open, such as `TBD`; empty if it leaves none open."""
     found = _OPEN.search(_QUOTED.sub(lambda quoted: " " * len(quoted[0]), demand.quote))
     return found[0] if found else ""
 
@@ -176,4 +181,4 @@ def is_settled(clarified: Iterable[Clarified], *quotes: str) -> bool:
 
 def _contains(text: str, quote: str) -> bool:
     """Tell whether a text contains the first words of a quote."""
-    return f" {' '.join(words_of(quote)[:_WORDS_COMPARED])} " in f" {' '.join(words_of(text))} "
+    return _join(words_of(quote)[:_WORDS_COMPARED]) in _join(words_of(text))

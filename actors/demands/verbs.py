@@ -21,7 +21,7 @@ PLAIN_VERBS = word_set(
     "streamline strengthen structure submit suggest support suppress survive suspend swap take teach tell throttle",
     "tidy tighten transform transmit treat trim turn undo unify uninstall upgrade upload use vendor wrap write",
 )
-"""Base forms that are hardly used as nouns at the beginning of a sentence."""
+"""Base forms of verbs that are hardly used as nouns at the beginning of a sentence."""
 NOUN_VERBS = word_set(
     "address aim alert align archive ask audit author back backport ban batch benchmark bill bind block budget build",
     "bump bundle cache call cap capture chain change charge check chunk clean clear clone close collect combine come",
@@ -37,9 +37,9 @@ NOUN_VERBS = word_set(
     "state stream strip stub study style supply surface survey switch sync tag target test time title total touch",
     "trace track train transfer transition transport trigger try tune type unit view wait walk warn watch work zero",
 )
-"""Base forms that are nouns too: an instruction only before a word that begins an object."""
+"""Base forms that are also nouns: they make an instruction only before a word that begins an object."""
 VERB_ENDINGS = ("ise", "ize", "ify", "ate", "uce", "uct", "ude", "ish")
-"""Endings of longer verbs, most of which are no nouns: "create", "notify"."""
+"""Endings of longer words that are mostly verbs: "create", "notify"."""
 OBJECT_WORDS = word_set(
     "a about across after against all also an and another any anything around as at away back before between both by",
     "current dead down each either every everything existing fewer first five for four from her him his how if in",
@@ -62,12 +62,12 @@ CLAUSE_WORDS = word_set(
     "after and as because before but for he how i if it once or she since so than that they unless until we what when",
     "whenever where wherever whether which while who whose why you",
 )
-"""Words after which a verb belongs to a clause, or to a part that is joined on."""
+"""Words that begin a subordinate clause or join on another part: the verb after them is not the main verb."""
 COMPLEMENT_VERBS = word_set(
     "assert check confirm consider decide document ensure explain find guarantee make note prove remember say see show",
     "tell verify",
 )
-"""Verbs that take a whole statement: "make sure it works"."""
+"""Verbs that take a clause as their object: "make sure it works"."""
 _NOUNS = word_set(
     "copies displays documents extracts finds gets handles inserts limits measures permits prompts purchases purges",
     "puts reads records repairs replays replies retires retries says sees sets shows starts stays sticks stores",
@@ -79,7 +79,7 @@ THIRD_PERSON = (
     )
     | frozenset(verb + "es" for verb in PLAIN_VERBS if verb.endswith(("s", "x", "ch", "sh")))
 ) - _NOUNS
-"""Third persons of the plain verbs that are no plural of a noun."""
+"""Third persons of the plain verbs, without those that are also plurals of nouns."""
 ENGLISH = word_set(
     "a add after all an and any are as at be before but by can can't do does doesn't don't every for from has have i",
     "if in into is it its keep make more must my need never no not of on only or our out please should so sure than",

@@ -1,7 +1,7 @@
-"""English wordings: what asks for something, what only tells how things are, and which kind a demand has. Pure.
+"""Patterns of English sentences: which ask for something, which tell how things are, and the kinds of demands. Pure.
 
-All functions take one sentence in lower case. The patterns are those that find demands in the texts of
-`tests/demands/texts`, or tell them from other sentences; `docs/explanation/demands.md` publishes how often.
+All functions take one sentence in lower case. The patterns were chosen by the texts in `tests/demands/texts`;
+`docs/explanation/demands.md` publishes how often they are right.
 """
 
 import itertools
@@ -36,10 +36,7 @@ class _LatePattern:
 
 
 def late(*patterns: str) -> re.Pattern[str]:
-    """Return a pattern that matches where one of some patterns does; it is compiled when it is first used.
-
-    Most commands read no text of a user.
-    """
+    """Return a pattern of alternatives. It is compiled at its first use, since most commands read no text of a user."""
     return cast("re.Pattern[str]", _LatePattern("|".join(patterns)))
 
 
@@ -77,7 +74,7 @@ _STRICT = late(
     r"|acceptable|permitted)\b|\bno[- ]?go\b|\bout of the question\b|(?:^|[,;] )leave [^,;:.?]{1,60} (?:out|alone)\b",
     r"\bmay [^,;:.?]{1,60}\b(?:at most|no more than|, not more)\b|\b(?:cannot|can't|may not) [^,;.?]{1,20} than\b",
 )
-"""It asks for something wherever it stands outside of steps, logs and examples."""
+"""Words of `Force.STRICT`."""
 _WISH = late(
     rf"\bshould\b|\b{_WHO} (?:still |also |really |therefore |all )*(?:want|wants|needs?|require|expects?|ask you to"
     r"|insist)\b(?! (?:\d|so\b|about\b))|\b(?:i|we|it|they)(?:'d| would) (?:also |really )?(?:like|love|expect|rather"
@@ -92,7 +89,7 @@ _WISH = late(
     r" change[.!]*$|^(?!.*\b(?:but|still|so far)\b).*\b(?:keeps?|continues?) (?:working|to work|running)\b",
     r"^(?!.*\b(?:still|slow|broken|fails?)\b).*\bas (?:it (?:is|does) )?(?:today|before|now|they are)[.!]*$",
 )
-"""It does where the text tells what is wanted, and not in a description of what was."""
+"""Words of `Force.WISH`."""
 _NEEDLESS = late(
     r"\bno need (?:to|for)\b|\bcan wait\b|\bleave [\w ]{1,40} for |\b(?:is|are) (?:left out|excluded|exempt)\b",
     r"\b(?:is|are) not (?:needed|required|necessary|handled|included|covered|backported|reimbursed|replaced|migrated"
@@ -123,7 +120,7 @@ _PLANNED = late(
     r"^(?:each|every|no|any) [^,;:.?]{1,80} (?:exactly|at most|at least) \w+\b|\bmaintenance windows? is\b",
     r"\b(?:target|limit|maximum) is [$€£]? ?\d|\b(?:is|are) (?:limited|restricted) to\b",
 )
-"""A date or a limit as a plan states it."""
+"""A statement of a plan that sets a date or a limit."""
 COSTS = late(
     rf"\bbudget\b|\b(?:person|man|dev)[- ]?days?\b|\b(?:costs?|spend|pay|bill|under|up to|max|fee|come to)\b.{{0,40}}?"
     rf"{_MONEY}|{_MONEY}.{{0,30}}\b(?:total|all in|available|left|at most)\b|\bmoney for\b|\bper head max",
@@ -158,7 +155,7 @@ _NOT_ASKED = late(
     r"|ask)\b",
     r"\bplease (?:find|see) (?:the )?attach\w*|\bthanks? (?:for|in advance)|\bfirst post\b|\bfeel free\b",
 )
-"""Words that look like a demand and are none."""
+"""Words that look like a demand and ask for nothing."""
 _FACT = late(
     r"^(?!.*\b(?:may|must|at most)\b).*\bcosts? (?:(?:us|me|the \w+) )?(?:about |around |roughly )*[$€£]? ?\d"
     r"|\b(?:takes?"
@@ -169,7 +166,7 @@ _FACT = late(
     r"|just )?\d+ (?:of|out of) |^[\w -]{1,40}s come from\b|^[\w-]+(?: \w+)?s (?:hang|crash|fail|arrive)\b"
     r"|^only (?:\d+ ?%|\w+ (?:users|customers) )",
 )
-"""How things are: no demand, whatever it stands beside, unless a modal verb asks for it."""
+"""A statement about how things are: never a demand without a modal verb."""
 _BURDEN = late(
     r"\b(?:i|we|you|they|users?|customers?|people|support|one) (?:\w+ )?(?:has|have|need) to\b(?! (?:move|migrate"
     r"|replace)\b)"
@@ -177,7 +174,7 @@ _BURDEN = late(
 _BURDENED = late(
     r"\b(?:every (?:time|day|night|week|month|few)|by hand|manually|always|currently|(?:so|then) (?:we|i|they))\b"
 )
-"""Words that make "we have to" a complaint about what is so today."""
+"""Words with which "we have to" complains about how things are today."""
 _NARRATED = late(
     r"^(?:since|yesterday|last (?:week|month|year|night)|currently|today|at (?:present|the moment)|until now|so far"
     r"|previously|usually|often|sometimes|in (?:all|most|\w+ out of \w+) cases)\b"
@@ -187,28 +184,28 @@ _PAST = late(
     r"|\bsince (?:the|we|i|it|last)\b"
 )
 _CLAUSE = late(r"\b(?:if|when|that|which|who|where|until|before|after)\b.*")
-"""A subordinate clause: the tense of its verb says nothing about when the main clause holds."""
+"""A subordinate clause. Its tense says nothing about the main clause."""
 _SMALL_PART = late(r"[(,;]")
 
 
 def expand_contractions(small: str) -> str:
-    """Return a sentence with "is not" for "isn't", so that patterns need one form of it."""
+    """Return a sentence with "is not" for "isn't", so that patterns need only one form."""
     return small.replace("'ve got", " have").replace("isn't", "is not").replace("aren't", "are not")
 
 
 class Force(IntEnum):
-    """How surely a sentence asks for something by its own words."""
+    """How surely the words of a sentence ask for something."""
 
     NONE = 0
     WISH = 1
-    """It does where the text tells what is wanted, and not in a description of what was."""
+    """It asks for something where the text says what is wanted, and not where the text describes what was."""
     STRICT = 2
-    """It does wherever it stands outside of steps, logs and examples."""
+    """It asks for something everywhere but in steps, logs and examples."""
 
 
 @lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
 def force_of(small: str) -> Force:
-    """Return how surely a sentence asks for something by its own words."""
+    """Return how surely the words of a sentence ask for something."""
     small = expand_contractions(small)
     if QUESTION.search(small):
         asked = small.startswith(("why", "how", "what", "when", "which", "where", "should"))
@@ -242,7 +239,7 @@ def force_of(small: str) -> Force:
 
 
 def describes(small: str) -> bool:
-    """Tell whether a sentence below a heading that asks for something only describes how things are, or were."""
+    """Tell whether a sentence below a heading that asks for something only describes how things are or were."""
     if QUESTION.search(small) or _GREETING.match(small):
         return True
     if _STRICT.search(small) or _WISH.search(small):
@@ -252,7 +249,7 @@ def describes(small: str) -> bool:
 
 
 def is_modal(small: str) -> bool:
-    """Tell whether a sentence asks for something with a modal verb or a polite word, and not by its form only."""
+    """Tell whether a sentence asks for something with a modal verb or a polite word, not only by its form."""
     return not (QUESTION.search(small) or _NARRATED.match(small)) and bool(_STRICT.search(_NOT_ASKED.sub(" ", small)))
 
 
@@ -266,18 +263,18 @@ _CONDITION = late(
 )
 _CONSEQUENCE = late(r",? (?:so|then|therefore) ")
 _COMPOUND = late(r"\w+(?:ing|tions?|ment|ity|ness|ure|time|size|rate|page|name|\w*pth)$")
-"""Endings of a noun that follows a noun: "cache invalidation", "report page"."""
+"""A noun that often follows another noun: "cache invalidation", "report page"."""
 _PAUSE = late(r"[,;] (?=(?:there|it|they|we|i|he|she|the|this|our|my)\b)")
-"""The beginning of a second main clause: its verbs say nothing about the first one."""
+"""The beginning of a second main clause, whose verbs say nothing about the first one."""
 _DETERMINERS = frozenset(("a", "an", "the", "my", "our"))
 _NO_VERBS = frozenset(
     ("love", "hate", "like", "hope", "half", "quite", "plus", "minus", "despite", "per", "via", "maybe")
 )
-"""Words before an object that ask for nothing."""
+"""Words that stand before an object and are no instruction."""
 _OCCUR = frozenset(
     ("appear", "arrive", "come", "crash", "disappear", "fail", "grow", "hang", "happen", "jump", "vanish")
 )
-"""Base forms without an object: after a plural noun they make a statement, "push notifications arrive twice"."""
+"""Verbs without an object. After a plural noun they make a statement: "push notifications arrive twice"."""
 
 
 def instructs(small: str) -> bool:
@@ -327,7 +324,7 @@ def _is_imperative(small: str) -> bool:
 
 
 def _is_finite(first: str, words: list[str]) -> bool:
-    """Tell whether a verb outside a clause makes the words a statement: "export to CSV fails"."""
+    """Tell whether a verb outside of subordinate clauses makes the words a statement: "export to CSV fails"."""
     if first in COMPLEMENT_VERBS:
         return False
     pairs = list(itertools.pairwise((*words[1:14], "")))
@@ -354,7 +351,7 @@ def _has_verb(words: list[str]) -> bool:
 
 
 def states(small: str) -> bool:
-    """Tell whether a sentence has a finite verb, as far as its auxiliaries show."""
+    """Tell whether a sentence has a finite verb: an auxiliary or a known third person."""
     words = _WORD.findall(small[:300])
     return _has_verb(words[1:]) or (words[:1] != [] and words[0].endswith(("'re", "'ve", "'m", "'ll")))
 
@@ -369,9 +366,9 @@ _DATE_ONLY = late(
     r"|go|out|due|in|happen)|\bdeadline\b|\basap\b"
 )
 _DATED_WORDS_MAX = 8
-"""Words of a demand with a date up to which the date is what it says."""
+"""The most words of a demand that is about nothing but its date."""
 _REASON = late(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, which\b).*")
-"""Why something is asked for: its words do not say what."""
+"""The reason of a demand: its words do not say what is asked for."""
 _FORBIDS = late(
     r"\b(?:must|may|shall|should)(?: not|n't)\b|\bnever |\b(?:do not|don't|dont)\b|\bavoid\b|\bno[- ]?go\b"
     r"|\bforbidden\b",
@@ -397,7 +394,7 @@ _KEEPS = late(
 
 
 def requirement_kind(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
-    """Return the kind of a demand by its words; `default` where they show none but that something is asked for."""
+    """Return the kind of a demand by its words; `default` if they show none."""
     small = _REASON.sub("", expand_contractions(small))
     if _NEEDLESS.search(small) or _ONLY.match(small):
         return RequirementKind.SCOPE
@@ -428,7 +425,7 @@ def without_label(small: str) -> str:
 
 
 def standing_force(small: str) -> Force:
-    """Return how surely a sentence, or what follows its label, asks for something."""
+    """Return the force of a sentence or of what follows its label, the greater of the two."""
     return max(force_of(small), force_of(without_label(small)))
 
 
@@ -452,10 +449,10 @@ _TELLS = late(
     r"\b(?:because|currently|today|at present|at the moment|ago|however)\b|\b(?:about|roughly|around|~) ?\d|\d ?% of\b"
     r"|\bhas \d|\bcome from\b",
 )
-"""Words that tell how things are or were: a hedge, a judgement, a fault, the past, the writer's own things."""
+"""Words of a report about how things are or were: a hedge, a judgement, a fault, the past, the writer's own things."""
 _MAIN = late(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
 _ASIDE = late(r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|whereas)\b|, (?:as|so|which) | [-\u2013\u2014]{1,2} ).*")
-"""What is added to a rule: a reason, a contrast, a remark."""
+"""An addition to a rule: a reason, a contrast, a remark."""
 _NEW = late(
     r"\b(?:i|we)(?:'d| would)? (?:need|want|like|propose)\b|\b(?:needs?|wants?|propose) (?:an?\b|that\b|new\b)"
     r"|\bwould be (?:\w+ )?(?:useful|nice|great|good)\b|\bshould be able\b|\bfrom (?:now|\w+) on\b|^(?:an?|one|some"
@@ -473,16 +470,16 @@ _NAMED = late(
     r"|\w+s) (?!(?:are|can|may|do|get|go)\b)|(?<=[a-z`,] )(?!(?:[JFMASOND][a-z]*(?:uary|ch|ril|ay|une|uly|ust|ber)"
     r"|[A-Z][a-z]+days?)\b)[A-Z][a-z]+\b"
 )
-"""A name: of one word before its verb, or later on."""
+"""A proper name: one word before its verb, or later in the sentence."""
 _STATEMENT_WORDS_MIN = 4
 _EVIDENCE_MIN = 3
-"""Evidence from which on a statement is a demand."""
+"""The least evidence that makes a statement a demand."""
 
 
 def specifies(small: str, written: str, evidence: int) -> bool:
     """Tell whether a statement says how something new is to be: "a card is valid for three years".
 
-    `evidence` counts the signs around it that something is asked for.
+    `evidence` counts the signs in the text around it that something is asked for.
     """
     if not evidence or small.endswith((":", "!")) or QUESTION.search(small) or _GREETING.match(small) or tells(small):
         return False
@@ -502,7 +499,7 @@ def tells(small: str) -> bool:
 
 
 def asks_how(small: str) -> bool:
-    """Tell whether a demand says how something is to be, so that the next sentence may go on with it."""
+    """Tell whether a demand says how something is to be, so that the next sentence may continue it."""
     return bool(_STRICT.search(small) or _WISH.search(small) or _RULE.search(small)) and not small.startswith("please")
 
 
@@ -520,7 +517,7 @@ def announces(title: str) -> bool:
 
 
 def plans(small: str) -> bool:
-    """Tell whether a sentence announces a change: it is hardly a demand, but what follows says how it is to be."""
+    """Tell whether a sentence announces a change. It is no demand, but the next sentences may say what is wanted."""
     return bool(_PLANS.search(small))
 
 
