@@ -1,1 +1,1 @@
-"""The models `template:NAME`: plans whose steps are shipped, filled with the title, files and demands of a text."""
+"""The models `template:NAME`: shipped plans that are filled with the title, the files and the demands of a text."""

@@ -1,4 +1,4 @@
-"""The models `template:NAME`: they answer each step of a workflow from a template, deterministically and offline."""
+"""The models `template:NAME`. They answer each step of a workflow from a template, deterministically and offline."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from actors.guards import plan_medium
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.templates.plan import BASIS, plan_of
-from actors.templates.request import FILES_MAX, TemplateRequest, read_request, short
+from actors.templates.request import FILES_MAX, TemplateRequest, read_request, shorten_line
 from actors.templates.tables import PlanTemplate
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding
@@ -20,15 +20,15 @@ from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 REMARKS_MAX = 5
-"""Findings about a draft that a critique quotes."""
+"""The most findings about a draft that a critique quotes."""
 
 
 class TemplateModel:
     """The model `template:NAME`.
 
-    It uses a request's `material`: the `role` (a key of `AUTHORS`), the user's texts, the accepted `dependencies`, the
-    `settings` `r_max`, `guard_catalog` and `assurance`, and what the run is `given`. An unknown role is the fault
-    `BAD_REQUEST`.
+    It reads the `material` of a request: the `role` (a key of `AUTHORS`), the user's texts, the accepted
+    `dependencies`, the `settings` (`r_max`, `guard_catalog` and `assurance`), and the facts that the run is `given`. An
+    unknown role is the fault `BAD_REQUEST`.
     """
 
     def __init__(self, name: str, template: PlanTemplate) -> None:
@@ -36,7 +36,7 @@ class TemplateModel:
 
     @property
     def name(self) -> str:
-        """The model, as after `--model`."""
+        """The name of the model, which `--model` takes."""
         return f"template:{self._name}"
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
@@ -63,7 +63,7 @@ def write(role: str, material: Mapping[str, Any], name: str, template: PlanTempl
 
 
 def analysis(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the analysis: the type of problem is what the person chose."""
+    """Return the analysis. The type of problem is that of the template, which the person chose."""
     doubts = request.doubts()
     if doubts and not doubts["open_questions"]:
         return doubts
@@ -95,7 +95,7 @@ def recon(request: TemplateRequest, _: PlanTemplate) -> dict[str, Any]:
 
 
 def strategy(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the template's strategy; where no analysis came before, it is this step that asks."""
+    """Return the template's strategy. It asks the open questions if no analysis came before."""
     doubts = {} if "analysis" in request.dependencies else request.doubts()
     if doubts and not doubts["open_questions"]:
         return doubts
@@ -119,7 +119,7 @@ def strategy(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
 
 
 def plan(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the template's plan; where neither analysis nor strategy came before, it is this step that asks."""
+    """Return the template's plan. It asks the open questions if neither analysis nor strategy came before."""
     doubts = {} if request.dependencies.keys() & {"analysis", "strategy"} else request.doubts()
     if doubts and not doubts["open_questions"]:
         return {"plan_id": NOT_UNDERSTOOD, "steps": [], **doubts}
@@ -127,13 +127,13 @@ def plan(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
 
 
 def critique(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return what the guard `plan_medium` finds in the draft, and the demands that no step takes up."""
+    """Return a critique of the draft: what the guard `plan_medium` finds, and the demands that no step satisfies."""
     draft = request.dependency("plan")
     steps = [step for step in draft.get("steps") or () if isinstance(step, Mapping)]
     taken = {name for step in steps for name in step.get("satisfies") or ()}
     planned = (RequirementKind.GOAL, RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP)
     missing = [
-        f"A step for this: {short(item.text, 200)}"
+        f"A step for this: {shorten_line(item.text, 200)}"
         for item in request.requirements
         if item.kind in planned and item.id not in taken
     ]
@@ -151,7 +151,7 @@ def critique(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
 
 
 def unclear(_: TemplateRequest, __: PlanTemplate) -> dict[str, Any]:
-    """Return the cause `unclear`: a template knows nothing of failures that the policy's table does not."""
+    """Return the cause `unclear`: a template cannot judge a failure."""
     return {"cause": str(Cause.UNCLEAR)}
 
 
@@ -170,4 +170,4 @@ AUTHORS: Mapping[str, Callable[[TemplateRequest, PlanTemplate], dict[str, Any]]]
     "critique": critique,
     CLASSIFIER: unclear,
 }
-"""The functions by role."""
+"""The functions that make artifacts, by role."""

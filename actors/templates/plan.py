@@ -4,38 +4,38 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from actors.templates.request import TemplateRequest, short
+from actors.templates.request import TemplateRequest, shorten_line
 from actors.templates.tables import PlanTemplate, TemplateStep
 from actors.values.requirements import Requirement, RequirementKind, requirement_to_json
 from actors.values.strategies import key_steps_in
 
 REPETITIONS_MAX = 6
-"""The most repetitions of a step; where there are more demands, several share one."""
+"""The most repetitions of a step. If there are more demands, several share a repetition."""
 BRIEF_MAX = 60
-"""Characters of a demand in the name of a step."""
+"""The most characters of a demand in the name of a step."""
 FILES_SHOWN = 4
-"""Files in one sentence."""
+"""The most files in one sentence."""
 BASIS = (
     "A template, not a plan for your problem: the steps of {name} are shipped, and only the title, the named files and "
     "the demands are filled in. A language model (-m NAME) plans for the problem itself."
 )
-"""What stands above each plan of a template."""
+"""The text above each plan of a template."""
 
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
 
 
 class Item(NamedTuple):
-    """What a step is repeated for."""
+    """The demands for which a step is repeated once."""
 
     text: str
     ids: tuple[str, ...]
-    """The ids of the demands that the step satisfies for it."""
+    """The ids of these demands; empty for a step that is not repeated."""
 
 
 def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
-    """Return the template's plan for the request.
+    """Return the template's plan for the request, from the given state if there is one.
 
-    Its steps are those that the tools of the run do, and it starts from the given state where there is one.
+    Steps that no tool of the run implements are left out, but for those that every plan of the template needs.
     """
     steps = [step for step in template.steps if step.needed or not any(unbound(step, request.given))]
     items = {step.id: _items(step, request) for step in steps}
@@ -48,7 +48,7 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
     made = {step["step_id"]: step["effects"] for step in written}
     inner = {name for step in written for name in step["dependencies"]}
     ends = [step for step in written if step["step_id"] not in inner or step.get("satisfies")]
-    words = short(_NOT_NAME.sub(" ", request.title.lower()), 48).rstrip("…").split()
+    words = shorten_line(_NOT_NAME.sub(" ", request.title.lower()), 48).rstrip("…").split()
     plan = {
         "plan_id": "_".join((template.kind, *words)),
         "goal": template.goal.replace("{title}", request.title),
@@ -63,7 +63,7 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
 
 
 def unbound(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the generator and the guard of a step that no tool of a run implements; none where no tools are given."""
+    """Yield the generator and the guard of a step if no tool of the run implements them; none if no tools are given."""
     for name, names, steps in (
         (step.generator, given.get("generators"), given.get("step_generators")),
         (step.guard, given.get("guards"), given.get("step_guards")),
@@ -73,12 +73,12 @@ def unbound(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lacking_names(template: PlanTemplate, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the generators and guards, sorted, of steps of every plan of the template that no tool implements."""
+    """Return the sorted names of generators and guards that no tool implements and every plan of the template needs."""
     return tuple(sorted({name for step in template.steps if step.needed for name in unbound(step, given)}))
 
 
 def tokens_of(template: PlanTemplate) -> frozenset[str]:
-    """Return the tokens that its plans make, those of repeated steps with each number."""
+    """Return the tokens that its plans make, those of repeated steps with all their numbers."""
     return frozenset(
         token
         for step in template.steps
@@ -87,7 +87,7 @@ def tokens_of(template: PlanTemplate) -> frozenset[str]:
 
 
 def _items(step: TemplateStep, request: TemplateRequest) -> list[Item]:
-    """Return what the step is repeated for; one item for a step that is not, and for a text without a goal."""
+    """Return an item for each repetition of a step; one if the step is not repeated, or the text has no goal."""
     if not step.each:
         return [Item(request.title, ())]
     demands = [item for item in request.requirements if item.kind in step.each]
@@ -98,7 +98,7 @@ def _items(step: TemplateStep, request: TemplateRequest) -> list[Item]:
 
 
 def _critique_points(critique: Mapping[str, Any]) -> list[str]:
-    """Return the points of an accepted critique that wants a revision."""
+    """Return the points of a critique that asks for a revision."""
     if not critique or critique.get("overall_assessment") == "good":
         return []
     lists = (critique.get(key) for key in ("missing_steps", "ordering_issues", "specific_suggestions"))
@@ -112,7 +112,7 @@ def _number_text(texts: Sequence[str]) -> str:
 def _steps(
     template: PlanTemplate, steps: Sequence[TemplateStep], items: Mapping[str, list[Item]], request: TemplateRequest
 ) -> Iterator[dict[str, Any]]:
-    """Yield the steps of the plan. A step that is left out hands its own dependencies to those that come after it."""
+    """Yield the steps of the plan. A step that comes after one that was left out gets the dependencies of that one."""
     whole = {step.id: step for step in template.steps}
     kept = {step.id for step in steps}
     accepted = {step.id for step in key_steps_in(request.dependency("strategy"))}
@@ -163,23 +163,25 @@ def _all_before(step: TemplateStep, whole: Mapping[str, TemplateStep]) -> set[st
 
 
 def _fill_text(text: str, request: TemplateRequest, item: Item, number: int) -> str:
-    values = {"{title}": request.title, "{item}": item.text, "{brief}": short(item.text, BRIEF_MAX), "{n}": str(number)}
+    values = {
+        "{title}": request.title,
+        "{item}": item.text,
+        "{brief}": shorten_line(item.text, BRIEF_MAX),
+        "{n}": str(number),
+    }
     values["{files}"] = ", ".join(request.files[:FILES_SHOWN])
     return re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], text)
 
 
 def _description(step: TemplateStep, request: TemplateRequest, item: Item, demands: Sequence[Requirement]) -> str:
     sentences = [_fill_text(text, request, item, 0) for text in step.text if "{files}" not in text or request.files]
-    return " ".join(
-        [
-            *sentences,
-            *([f"The text asks for this: {_number_text([item.text for item in demands])}."] if demands else []),
-        ]
-    )
+    if demands:
+        sentences.append(f"The text asks for this: {_number_text([item.text for item in demands])}.")
+    return " ".join(sentences)
 
 
 def _with_tokens(item: Requirement, steps: Sequence[Mapping[str, Any]], made: Mapping[str, list[str]]) -> Requirement:
-    """Return the requirement; a goal with the tokens of the steps that satisfy it."""
+    """Return the requirement; a goal gets the tokens of the steps that satisfy it."""
     if item.kind != RequirementKind.GOAL:
         return item
     tokens = [token for step in steps if item.id in step.get("satisfies", ()) for token in made[step["step_id"]]]
@@ -196,9 +198,9 @@ def _fit(steps: list[dict[str, Any]], r_max: int) -> None:
 
 
 def plan_from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plan from the given state to the given goal, without the first steps if their effects hold already.
+    """Return the plan from the given state to the given goal, without first steps whose effects hold already.
 
-    A step stays where it depends on one that stays, satisfies a demand, or where a failure goes back to it.
+    A step stays if it depends on one that stays, if it satisfies a demand, or if a failure goes back to it.
     """
     state, goal = given.get("initial_state"), given.get("goal_state")
     if not isinstance(state, Sequence):
@@ -206,7 +208,7 @@ def plan_from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dic
     steps: list[dict[str, Any]] = plan["steps"]
     targets = {step["on_failure"] for step in steps}
     done: set[str] = set()
-    for step in steps:  # Each one stands behind those that it depends on.
+    for step in steps:  # A step is listed after those that it depends on.
         holds = set(step["effects"]) <= set(state) and done.issuperset(step["dependencies"])
         if holds and not step.get("satisfies") and step["step_id"] not in targets:
             done.add(step["step_id"])

@@ -1,4 +1,4 @@
-"""A request as a template uses it: the title, the named files and the demands of the user's texts. Pure."""
+"""What a template reads from a request: the title, the named files and the demands of the user's texts. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,18 @@ from actors.values.open_questions import NOT_UNDERSTOOD
 from actors.values.requirements import Requirement, RequirementSource, requirement_id, requirements_in
 
 WORDS_MIN = 5
-"""Words of the user's texts below which a template asks for more, unless they name a file."""
+"""The fewest words of the user's texts with which a template asks for no more, unless the texts name a file."""
 FILES_MAX = 20
-"""Files of a text that are named."""
+"""The most files that an artifact names."""
 DEMANDS_MAX = 200
-"""Demands of a text that a plan takes up."""
+"""The most demands that a plan satisfies."""
 R_MAX = 100
 """The default limit of a plan's retry budget (`r_max` in docs/reference/workflow.md)."""
 QUESTIONS = (
     "What is wrong or wanted, and where does it show: what happens now, and what should happen instead?",
     "Which part of the program is it about (a file, a command, a page), and how would you see that it is done?",
 )
-"""What is asked, one after the other, while the texts are too short."""
+"""The questions that are asked while the texts are too short, one after the other."""
 TOO_SHORT = "the text says too little to plan from; say what is wrong or wanted, and where it shows"
 
 _EXTENSIONS = (
@@ -41,7 +41,7 @@ _EDGES = " .;,"
 
 @dataclass(frozen=True, slots=True)
 class TemplateRequest:
-    """A request to fill in a template."""
+    """The facts with which a template is filled."""
 
     title: str
     files: tuple[str, ...]
@@ -51,11 +51,11 @@ class TemplateRequest:
     short: bool
     """Whether the texts say too little to plan from."""
     asked: tuple[str, ...]
-    """The questions that were answered, declined or expired, folded."""
+    """The questions that were answered, declined or expired, with white space folded."""
     dependencies: Mapping[str, Any]
     """The JSON values of the accepted artifacts, by the role of their step."""
     catalogue: tuple[str, ...]
-    """The names of guards that a plan may use beside the usual ones."""
+    """The names of guards that a plan may use beside those of `GUARD_CATALOG`."""
     r_max: int
     """The limit of a plan's retry budget."""
     strong: bool
@@ -69,7 +69,10 @@ class TemplateRequest:
         return value if isinstance(value, Mapping) else {}
 
     def doubts(self) -> dict[str, Any]:
-        """Return the fields by which an artifact asks, or says that it is not understood; none if nothing is open."""
+        """Return the fields with which an artifact asks a question, or says that the text is not understood.
+
+        It is empty if the texts are long enough.
+        """
         if not self.short:
             return {}
         open_ = [text for text in QUESTIONS if not any(fold_space(text) in asked for asked in self.asked)][:1]
@@ -78,7 +81,7 @@ class TemplateRequest:
 
 
 def read_request(material: Mapping[str, Any]) -> TemplateRequest:
-    """Return the request with this material of a `ModelRequest`."""
+    """Return the facts in the material of a `ModelRequest`."""
     clarifications = [item for item in _list(material.get("clarifications")) if isinstance(item, Mapping)]
     answers = [_print_value(item.get("answer", "")) for item in clarifications]
     added, notes = ([_print_value(item) for item in _list(material.get(key))] for key in ("requirements", "notes"))
@@ -110,7 +113,7 @@ def read_request(material: Mapping[str, Any]) -> TemplateRequest:
     )
 
 
-def short(text: str, length: int) -> str:
+def shorten_line(text: str, length: int) -> str:
     """Return the text on one line, cut to `length` characters."""
     return shorten(fold_space(text), length)
 
@@ -121,7 +124,7 @@ def _title_text(texts: Sequence[str]) -> str:
 
 
 def _stated_requirements(problem: str, answers: Sequence[str], added: Sequence[str]) -> list[Requirement]:
-    """Return the demands of the user's texts: those that were added later first, then those of problem and answers."""
+    """Return the demands of the user's texts: first those added later, then those of the problem and the answers."""
     stated = [
         _requirement(str(requirement_kind(text.lower())), fold_space(text), RequirementSource.USER)
         for text in reversed(added)

@@ -1,4 +1,4 @@
-"""The templates in `configs/templates/`: their form, their loading, and the checks of what they refer to."""
+"""Reads and checks the template files in `configs/templates/`."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -14,7 +14,7 @@ from actors.files.yaml_document import read_document
 from actors.values.requirements import RequirementKind
 
 STEP_ID = r"^[a-z][a-z0-9_]{0,63}$"
-"""The form of a step's id, and of the token that it makes."""
+"""The pattern of a step's id, and of the token that it makes."""
 Name = Annotated[str, Field(pattern=STEP_ID)]
 
 
@@ -24,25 +24,25 @@ class TemplateStep(Config):
     id: Name
     name: str
     text: tuple[str, ...] = Field(min_length=1)
-    """Sentences of the description. One that names files is left out where the text names none."""
+    """Sentences of the description. One with `{files}` is left out if the text names no files."""
     generator: str
     guard: str
     tries: int = Field(ge=1)
     """The step's retry budget."""
     makes: Name
-    """The token that it makes; repetitions make it with their number at the end."""
+    """The token that it makes; a repetition adds its number at the end."""
     after: tuple[str, ...] = ()
     """The ids of the steps that it comes after."""
     back: str = ""
-    """The step that a failure goes back to; empty where a person is asked."""
+    """The step that a failure goes back to; empty if a person is asked."""
     each: tuple[RequirementKind, ...] = ()
-    """The kinds of demands for which it is repeated, in order."""
+    """The kinds of demands for which it is repeated, in the order of the demands."""
     satisfies: tuple[RequirementKind, ...] = ()
     """The kinds of demands that it satisfies all at once."""
     key: bool = False
     """Whether it is a key step of the strategy."""
     needed: bool = False
-    """Whether it stays where no tool of a run executes it or checks it; any other is left out then."""
+    """Whether every plan has it. Any other step is left out if no tool of the run executes or checks it."""
 
 
 class TemplateStrategy(Config):
@@ -58,18 +58,18 @@ class PlanTemplate(Config):
     """A template: a plan for one kind of problem."""
 
     kind: str
-    """The type of problem, as an analysis names it."""
+    """The type of problem: a `problem_type` of an analysis."""
     noun: str
     """The same in words."""
     goal: str
     strategy: TemplateStrategy
     steps: tuple[TemplateStep, ...] = Field(min_length=1)
-    """The steps in the order in which they are done."""
+    """The steps in their order; a step refers only to earlier ones."""
 
 
 @cache
 def load_templates(folder: Path) -> dict[str, PlanTemplate]:
-    """Return the templates in `folder` by their name.
+    """Return the templates in `folder` by name.
 
     Raises:
         UsageProblem: a file is missing, or a value cannot be used; with file, line and key.
@@ -87,7 +87,7 @@ def load_templates(folder: Path) -> dict[str, PlanTemplate]:
 
 
 def _wrong_references(template: PlanTemplate) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the place and the cause of each reference to a step that does not come before."""
+    """Yield the place and the cause of each reference to a step that is not an earlier one."""
     known: set[str] = set()
     for position, step in enumerate(template.steps):
         for key, names in (("after", step.after), ("back", (step.back,) if step.back else ())):
