@@ -1,4 +1,7 @@
-"""`evolve`: the only writer of state. It never decides, never acts, never fails on its own events."""
+"""Applies events to the state of an execution: the only code that changes it. Pure.
+
+It makes no decisions, and an event that the machine has made never fails here.
+"""
 
 from collections.abc import Callable
 from typing import assert_never
@@ -45,13 +48,13 @@ from actors.run.waits import WaitEnded
 from runtime.core.copies import changed
 
 Common = Callable[[State, RunState[ExecutionCall], CommonEvent], State]
-"""What `RunMachine.common` is."""
+"""The type of `RunMachine.common`."""
 
 
 def apply_event(common: Common, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
-    """Return the state after an event; `run` is the common part after it.
+    """Return the state after an event; `run` is the common part after the event.
 
-    `common` is `RunMachine.common`, for the events that change nothing else of an execution.
+    `common` applies the events that change nothing else of an execution.
     """
     if state.damaged is not None and not isinstance(event, RunFinished):
         state = changed(state, damaged=None)  # The run goes on, so the workspace may change again.
@@ -82,7 +85,7 @@ def apply_event(common: Common, state: State, run: RunState[ExecutionCall], even
         case ReplanReplied():
             return evolve_troubles.record_replan_reply(after, event)
         case ProofRequested() | ProofReached():
-            return evolve_troubles.proof(after, event)
+            return evolve_troubles.record_proof(after, event)
         case TroubleDecided():
             return evolve_troubles.apply_decision(after, event)
         case UndoDecided():
@@ -117,13 +120,13 @@ def apply_event(common: Common, state: State, run: RunState[ExecutionCall], even
 
 
 def _with_end_of_call(before: State, after: State, event: ToolFinished) -> State:
-    """Return the state after a call of a tool has ended; `before` has the call among those that are open."""
+    """Return the state after a call of a tool has ended. In `before`, the call is still open."""
     opened = before.run.tools.get(event.request_id)
     if opened is not None and owner_of(opened.request.node) is Owner.UNDO:
         after = evolve_undo.record_tool_end(after, event, opened.request)
     else:
         after = evolve_steps.record_tool_end(after, event)
-    # Where a person says how a call of the run ended that this one was forked from, that run has made it.
+    # The run that this one was forked from made the call, if a person had to say how it ended.
     return evolve_undo.mark_calls_before_fork(after, opened.request.node) if opened and opened.forked else after
 
 

@@ -59,7 +59,7 @@ def set_constraints(state: State, constraints: Constraints) -> State:
 
 
 def _end_if_barred(state: State, attempt: Attempt) -> Attempt:
-    """Return an attempt, or its end where its step may not go on."""
+    """Return an attempt; it has failed if its step is forbidden now and no request of it is open."""
     if state.plan.index[attempt.step] not in state.barred or attempt.open or attempt.unsure or attempt.result:
         return attempt
     findings = forbidden_uses(state.constraints.requirements, state.plan.by_id[attempt.step], state.config.tools)
@@ -93,7 +93,7 @@ def begin_visit(state: State, step: str, rest_seconds: float = 0.0) -> State:
 
 
 def _with_visit(state: State, node: str) -> State:
-    """Return the state in which a visit of the node's step has begun, where the request is the first of it."""
+    """Return the state in which a visit of the node's step has begun, if its request is the first of the visit."""
     parsed = parse_node(node)
     if parsed is None or parsed.revision != state.revision or parsed.name in state.active:
         return state
@@ -268,7 +268,7 @@ def _values_after(state: State, attempt: Attempt | None, event: StepSettled, tok
 
 
 def _in_trouble(state: State, before: Configuration, event: StepSettled) -> State:
-    """Return the state with the trouble that a settled step has brought, if it has."""
+    """Return the state with the trouble that a settled step has caused, if any."""
     if event.late or state.trouble is not None:
         return state
     broken_before = broken_invariants(state.plan.program, before)
@@ -305,7 +305,7 @@ def _violations(state: State, before: Configuration, step: str) -> tuple[Finding
 
 
 def _late(state: State, step: str) -> tuple[Finding, ...]:
-    """Return a finding for each deadline that a step has passed, once."""
+    """Return a finding for each deadline that has passed and was not reported before."""
     findings = missed_deadlines(state.constraints.requirements, state.run.wall, step)
     messages = {finding.message for finding in state.violations}
     return tuple(finding for finding in findings if finding.message not in messages)

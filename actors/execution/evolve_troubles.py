@@ -35,9 +35,9 @@ from actors.values.requirements import requirements_in
 from runtime.core.copies import changed
 
 NO_PLAN_EXISTS = frozenset({PlanningOutcome.ALL_PRUNED, PlanningOutcome.BACKTRACK_CEILING})
-"""The outcomes of a planning run that has tried all it may: for these goals it finds no plan, whatever is paid."""
+"""The outcomes of a planning run that has tried everything: more calls would find no plan for these goals."""
 REJECTIONS_MAX = 20
-"""The findings about a rejected plan that the next planning run is told."""
+"""The most findings about a rejected plan that the next planning run is told."""
 
 
 def apply_decision(state: State, event: TroubleDecided) -> State:
@@ -45,7 +45,7 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
     new = event.cause is TroubleCause.REQUIREMENTS_CHANGED and event.question_id is None
     if new:
         count = len(state.run.texts_of("requirement"))
-        state = changed(_anew(state), told=count, history=(), trouble=None, replan=None, ending=None)
+        state = changed(_reset_counts(state), told=count, history=(), trouble=None, replan=None, ending=None)
         state = set_constraints(state, state.constraints.joined(Constraints(tuple(requirements_in(event.constraints)))))
     state = _without_revocable(state)
     if event.question_id is None:
@@ -198,7 +198,7 @@ def _reject_plan(state: State, replan: Replan, why: str, findings: tuple[Finding
     return changed(state, replan=None, trouble=trouble)
 
 
-def proof(state: State, event: ProofRequested | ProofReached) -> State:
+def record_proof(state: State, event: ProofRequested | ProofReached) -> State:
     """Return the state after a guard was asked about the new plan, or has judged it."""
     replan = state.replan
     if replan is None:
@@ -243,10 +243,10 @@ def adopt_plan(state: State, event: PlanRevised) -> State:
 
 
 def reopen_run(state: State) -> State:
-    """Return the state after the end of the run was undone: it may replan, ask and attempt anew."""
-    return changed(_anew(state), ending=None, used=0 if state.plan.program.repeats else state.used)
+    """Return the state after the run was reopened: it may replan, ask and try again as often as at first."""
+    return changed(_reset_counts(state), ending=None, used=0 if state.plan.program.repeats else state.used)
 
 
-def _anew(state: State) -> State:
+def _reset_counts(state: State) -> State:
     """Return the state in which all replans and questions of the configuration are left again."""
     return changed(state, replans_left=state.config.replans_max, questions_left=state.config.questions_max)

@@ -123,8 +123,8 @@ def settle_by_hand(state: State, event: StepSettled) -> State:
 def begin_undo(state: State, event: UndoDecided) -> State:
     """Return the state after it was decided to undo everything: nothing else begins, and nothing else goes on.
 
-    A call that is not repeatable runs to its end, and what it did is undone too. An end of the run is undone when it is
-    driven next.
+    A call that is not repeatable runs to its end, and what it did is undone too. A run that has ended is reopened when
+    it is driven next.
     """
     stopped = [attempt for attempt in state.active.values() if not _runs_on(state, attempt)]
     state = withdraw_attempts(state, stopped)

@@ -1,15 +1,15 @@
-"""The names of nodes, requests and questions of an execution. They are stored in journals, so their form never changes.
+"""The names of nodes, requests and questions of an execution. Journals store them, so their form never changes.
 
     STEP/r2.v1.a3          the third attempt of the first visit of a step, in the second revision of the plan
     STEP/r2.v1.a3.check    a phase of it; the node of its request
     replan/r2.n1           the first replan after the second revision, and its question
     proof/r2.n1            the proof of the plan that it brought
     workspace/start        the snapshot of the workspace before the first step
-    trouble/n1             the first question about a trouble; planner/n1 where the planning run has it
+    trouble/n1             the first question about a trouble; planner/n1 if the planning run asks it
     undo/n3                the undoing of the third call; undo/n3.ask is the question about it
 
-A step's id is a text that the plan's author chose. One that is not made of letters, digits, `_` and `-` is named by its
-place in the plan, `step-NUMBER`.
+The plan's author chooses the id of a step. If it has other characters than letters, digits, `_` and `-`, or looks like
+a name above, the step is named by its place in the plan: `step-NUMBER`.
 """
 
 import re
@@ -22,7 +22,7 @@ from actors.plans.plan import Plan
 WORKSPACE_START = "workspace/start"
 """The node of the snapshot that is taken before the first step."""
 WORKSPACE_END = "workspace/end"
-"""The node of the snapshot that is compared with the first one before a success, where paths are protected."""
+"""The node of the snapshot before a success, which is compared with the first one if paths are protected."""
 
 _PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$|workspace$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _PLACE = re.compile(r"r(\d+)\.v(\d+)\.a(\d+)(?:\.([a-z_]+))?")
@@ -34,16 +34,16 @@ class Owner(StrEnum):
 
     STEP = "step"  # An attempt at a step.
     TROUBLE = "trouble"
-    PLANNER = "planner"  # A question of the planning run of a replan, which is asked as one about a trouble.
+    PLANNER = "planner"  # A question of a replan's planning run, asked as a question about a trouble.
     UNDO = "undo"
-    OTHER = ""  # The workspace, a replan, a proof, or a question that the rules of every run ask.
+    OTHER = ""  # The workspace, a replan, a proof, or a question that runs of any kind ask.
 
 
 class NodeName(NamedTuple):
-    """What the name of a node says."""
+    """The parts of an attempt's name."""
 
     name: str
-    """The step, as nodes name it (`node_names`)."""
+    """The name of the step in nodes (`node_names`)."""
     revision: int
     """The number of the plan's revision, from 1."""
     visit: int
@@ -55,7 +55,7 @@ class NodeName(NamedTuple):
 
 
 def node_names(plan: Plan) -> Mapping[str, str]:
-    """Return how nodes name each step of a plan."""
+    """Return the names of a plan's steps in nodes, by step id."""
     return {
         step.step_id: step.step_id if _PLAIN.fullmatch(step.step_id) else f"step-{number}"
         for number, step in enumerate(plan.steps, 1)
@@ -73,7 +73,7 @@ def phase_node(attempt: str, phase: str) -> str:
 
 
 def parse_node(node: str) -> NodeName | None:
-    """Return what the name of an attempt or of one of its phases says; None for any other name."""
+    """Return the parts of the name of an attempt or of one of its phases; None for any other name."""
     name, _, rest = node.partition("/")
     match = _PLACE.fullmatch(rest)
     if match is None:
@@ -98,19 +98,19 @@ def trouble_node(number: int, *, planner_asks: bool = False) -> str:
 
 
 def undo_node(number: int) -> str:
-    """Return the node of the calls that undo an effect, by the number of its call (`CallEffect.number`)."""
+    """Return the node of the calls that undo an effect; `number` is that of its call (`CallEffect.number`)."""
     return f"{Owner.UNDO}/n{number}"
 
 
 def undo_question_node(number: int) -> str:
-    """Return the node of the question about the undoing of an effect, by the number of its call."""
+    """Return the node of the question about the undoing of an effect; `number` is that of its call."""
     return f"{undo_node(number)}.ask"
 
 
 def owner_of(node: str | None) -> Owner:
     """Return the part that the node of a request, a question or a wait belongs to.
 
-    A step may have the id `undo`: the rest of the name tells its attempt `undo/r1.v1.a1` from an undoing, `undo/n1`.
+    A step may have the id `undo`: the rest of the name tells its attempt, `undo/r1.v1.a1`, from an undoing, `undo/n1`.
     """
     match = _OWNED.fullmatch(node or "")
     if match is None:

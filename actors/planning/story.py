@@ -1,7 +1,4 @@
-"""The search of a planning run as data: all its attempts, what followed from each and what it cost, and the branches.
-
-Pure.
-"""
+"""The search of a planning run as data: its attempts with their results and costs, and its branches. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +28,7 @@ class TreeAttempt:
     step: str
     """The id of the step that was tried."""
     visit: int
-    """The number of the stay at the step, from 1."""
+    """The number of the visit of the step, from 1."""
     number: int
     """The number of the attempt within the visit, from 1."""
     branch: int
@@ -41,23 +38,23 @@ class TreeAttempt:
     previous: str | None
     """The id of the step's attempt before it; None for the first."""
     status: str
-    """`pending` until its verdict, `accepted`, `rejected`, or `superseded` once a step back has made it void."""
+    """`pending` until its verdict, then `accepted` or `rejected`; `superseded` once a backtrack has made it void."""
     artifact: Artifact | None = field(repr=False)
-    """What its generator made; None until there is something."""
+    """The artifact that its generator made; None until there is one."""
     score: float | None
     """The guard's score, from 0 to 1; None before the verdict."""
     findings: tuple[Finding, ...]
     """The findings of the verdict: why it was rejected, or warnings."""
     level: str | None
-    """How far back the search went because of it, such as `partial_replan`; None where it was not rejected."""
+    """How far back the search went after its rejection, such as `partial_replan`; None if nothing was decided."""
     targets: tuple[str, ...]
-    """The steps that were redone because of it."""
+    """The steps that are done again after its rejection."""
     rule: str
-    """The row of the policy, or `belief`, that decided so; empty where nothing was decided."""
+    """The row of the policy, or `belief`, that decided so; empty if nothing was decided."""
 
     @property
     def value(self) -> Any:
-        """The artifact's JSON value; its text if that is not JSON, None where there is no artifact."""
+        """The artifact's JSON value; its text if that is not JSON; None if there is no artifact."""
         if self.artifact is None:
             return None
         value = self.artifact.value
@@ -65,7 +62,7 @@ class TreeAttempt:
 
 
 class AttemptTree(tuple[TreeAttempt, ...]):
-    """All attempts of a run in the order in which they were made; `parents` link them to a tree."""
+    """All attempts of a run in the order in which they were made; their `parents` make them a tree."""
 
     __slots__ = ()
 
@@ -80,7 +77,7 @@ class AttemptTree(tuple[TreeAttempt, ...]):
         return markdown_of(self.lines())
 
     def lines(self) -> Iterator[Line]:
-        """Yield a line for each attempt, indented below the ones that it builds on, with its first finding."""
+        """Yield a line for each attempt, indented below its parents; under a rejected one its first finding."""
         depths: dict[str, int] = {}
         for attempt in self:
             depth = depths[attempt.node] = 1 + max((depths.get(parent, 0) for parent in attempt.parents), default=-1)
@@ -131,31 +128,31 @@ _BUILT_IN_RULES = {
     "blind": "A blind search goes one level up, whatever was found.",
     "e_max": "The step has caused as many escalations as it may.",
 }
-"""The rules that decide without a row of the policy, with their explanations."""
+"""The explanations of rules that are no rows of the policy, by their ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """One attempt at one step, as views show it."""
+    """One attempt at one step, with what views show beside its node."""
 
     node: Node
-    """The attempt as the state has it: its artifact, verdict and decision."""
+    """The attempt in the state: its artifact, verdict and decision."""
     parent: str | None
     """The id of the attempt that it is shown under; None at the top."""
     why: str = ""
-    """The explanation of the rule that decided after its rejection; empty where none decided."""
+    """The explanation of the rule that decided after its rejection; empty if none did."""
     wasted: Amount = ZERO
     """The cost of the attempts that its rejection made void, itself included."""
     cost_known: bool = False
     """Whether the model's price is known, so that costs in dollars can be shown."""
     late: Amount = ZERO
-    """The cost of replies that came after their request was withdrawn; `Node.used` lacks it."""
+    """The cost of replies that came after their request was withdrawn; `Node.used` does not include it."""
     unknown: Amount = ZERO
-    """The charge for tries whose real cost is not known; neither `Node.used` nor `late` has it."""
+    """The charge for tries whose real cost is not known; neither `Node.used` nor `late` includes it."""
     reviewed: bool = False
     """Whether a person is asked for the verdict."""
     over: bool = False
-    """Whether the run has finished, so that no verdict follows any more."""
+    """Whether the run has finished, so that no verdict will come."""
     rests: bool = False
     """Whether no process drives the run now: it is parked, interrupted or finished."""
     child: str | None = None
@@ -230,9 +227,9 @@ def attempts(
 ) -> list[AttemptView]:
     """Return the attempts in the order of their requests.
 
-    The cost of backtracks and of late replies is read from the records. `interrupted` says that the run has lost its
-    driver, so that its open requests may have been charged; `live`, that the driver is there, and waits for replies in
-    flight also while it parks the run.
+    The cost of backtracks and of late replies is read from the records. `interrupted` tells that the run has lost its
+    driver, so that its open requests may have been charged. `live` tells that it has a driver, which waits for open
+    requests even while it parks the run.
     """
     wasted, late = _wasted_cost(state, records), _late(records)
     rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
@@ -270,7 +267,7 @@ def roots(views: Sequence[AttemptView]) -> list[tuple[AttemptView, list[Any]]]:
 
 
 def _wasted_cost(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
-    """Return, by rejected node, the cost of the attempts that its replan made void."""
+    """Return, by rejected node, the cost of the attempts that its rejection made void."""
     valid: dict[tuple[int, str], list[str]] = {}
     costs: dict[str, Amount] = {}
     cause = ""
@@ -302,7 +299,7 @@ def _unknown(state: State, *, rests: bool) -> dict[str, Amount]:
 
 
 def _by_node(amounts: Iterable[tuple[str, Amount]]) -> dict[str, Amount]:
-    """Return the sums, by node, of amounts with the ids of their requests."""
+    """Return the sums by node of amounts, which are given with the ids of their requests."""
     sums: dict[str, Amount] = {}
     for request, amount in amounts:
         node = node_of(request)
@@ -329,11 +326,11 @@ class BranchStory:
     kept: tuple[str, ...]
     """The steps whose artifacts it took from its parent."""
     opened: str
-    """The reason for which it was opened, in words."""
+    """The reason why it was opened, in words."""
     calls: int
     """The calls that are charged to it so far."""
     cause: str = ""
-    """The reason for which it was pruned, as a code (`PruneCause`); empty while it lives."""
+    """The reason why it was pruned, as a code (`PruneCause`); empty while it is live."""
     pruned: str = ""
     """The same reason in words."""
     won: bool = False
@@ -354,7 +351,7 @@ class BranchStory:
 
 
 def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
-    """Return the branches in the order in which they were opened; none for a search that has only one."""
+    """Return the branches in the order in which they were opened; none if there is only one."""
     if len(state.branches) == 1:
         return []
     calls = [branch.calls for branch in state.branches]

@@ -1,4 +1,4 @@
-"""A plan as text: lines for people, in full or in short; Markdown to read; a checklist for an issue. Pure.
+"""A plan as text: terminal lines in full or in short, a Markdown document, or a GitHub task list. Pure.
 
 Texts of models are escaped.
 """
@@ -24,7 +24,7 @@ _ON_FAILURE = {CONTINUE: "go on without it", UNDO: "undo everything and end", GO
 _IN_LINES = {**_ON_FAILURE, ESCALATE: "hand over to a person or the replanner", NEVER: "cannot fail"}
 _IN_MARKDOWN = {**_ON_FAILURE, ESCALATE: "a person takes over", NEVER: "it cannot fail"}
 _IN_SUMMARY = {
-    ESCALATE: "",  # as for most steps
+    ESCALATE: "",  # It is the usual end.
     NEVER: "cannot fail",
     CONTINUE: "if it fails: go on",
     UNDO: "if it fails: undo all",
@@ -43,16 +43,16 @@ _LEADING = re.compile(r"^([-+=]|\d+[.)])")
 
 
 def failure_text(step: Step, words: Mapping[str, str], named: Callable[[str], str] = str) -> str:
-    """Return what a failure of a step leads to: the words for its `on_failure`, with the step that it goes back to.
+    """Return what a failure of a step leads to: the text of its `on_failure`, with the step that it goes back to.
 
-    `words` has a text for each word of `on_failure`, and for `GO_BACK`; `named` shows the id of a step.
+    `words` has a text for each value of `on_failure`, and one for `GO_BACK`. `named` formats the id of a step.
     """
     back = step.goes_back_to
     return words[step.on_failure] if back is None else words[GO_BACK] + named(back)
 
 
 def plan_lines(value: Any) -> list[Line]:
-    """Return the plan, a line at a time; what is not a plan of this kind is shown as JSON."""
+    """Return the plan as lines; a value that is no plan is shown as JSON."""
     if (ordered := _order_steps(value)) is None:
         return value_lines(value)
     plan, steps = ordered
@@ -66,7 +66,7 @@ def plan_lines(value: Any) -> list[Line]:
 
 
 def plan_summary(value: Any) -> list[Line]:
-    """Return the plan with a line for each step, in order; what is not a plan of this kind is shown as JSON."""
+    """Return the plan with one line for each step, in order; a value that is no plan is shown as JSON."""
     if (ordered := _order_steps(value)) is None:
         return value_lines(value)
     plan, steps = ordered
@@ -76,7 +76,7 @@ def plan_summary(value: Any) -> list[Line]:
 
 
 def value_lines(value: Any) -> list[Line]:
-    """Return an artifact's JSON value, a line at a time; a text as it is."""
+    """Return a JSON value as lines; a string is not quoted."""
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     return [Line((StyledSpan(row),)) for row in clean(text).rstrip("\n").split("\n")]
 
@@ -95,7 +95,7 @@ def step_title(number: str, step: Step) -> Line:
 
 
 def field_line(name: str, text: str, width: int = 7) -> Line:
-    """Return a field of what stands above, with its name in a column of a width."""
+    """Return a field of a step: its name, in a column of `width` characters, and its text."""
     return Line((StyledSpan("   "), StyledSpan(f"{name:<{width}}", "cyan"), *line(text).spans), 3 + width)
 
 
@@ -125,7 +125,7 @@ def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
 
 
 def _row(number: str, step: Step, contingent: bool) -> Line:
-    """Return a step in one line; it does not say where a person takes over after a failure, as for most steps."""
+    """Return a step in one line. It says nothing of a failure after which a person takes over: most steps are so."""
     row = step_title(number, step)
     if step.guard:
         row += Line((StyledSpan("  "), *line(f"[{step.guard}]", "cyan").spans))
@@ -138,7 +138,7 @@ def _row(number: str, step: Step, contingent: bool) -> Line:
 
 
 def one_of(step: Step) -> str:
-    """Return the names of a step's outcomes, as in `red, green or black`."""
+    """Return the names of a step's outcomes, such as `red, green or black`."""
     *names, last = [outcome.name for outcome in step.outcomes]
     return f"{', '.join(names)} or {last}" if names else last
 
@@ -163,16 +163,16 @@ def _names(tokens: Iterable[str]) -> str:
 
 
 def _order_steps(value: Any) -> tuple[Plan, tuple[Step, ...]] | None:
-    """Return a plan with its steps in order; None for what is no plan, or has no order."""
+    """Return a plan with its steps in order; None if the value is no plan, or its steps have no order."""
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
     return None if plan is None or order is None else (plan, tuple(order.steps))
 
 
 def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
-    """Return a plan as a document; its basis and `note` stand below its title, what it does about `demands` at its end.
+    """Return a plan as a Markdown document; its basis and `note` follow the title, and `demands` are lines at the end.
 
-    Raises `UsageProblem` for what is no plan.
+    Raises `UsageProblem` if the value is no plan.
     """
     plan, steps = _read_ordered_plan(value)
     lines = [f"# {escape_markdown(plan.goal or plan.plan_id)}", ""]
@@ -193,10 +193,10 @@ def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> st
 
 
 def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
-    """Return a plan as a task list of GitHub: the steps to do, then those that only a failure makes necessary.
+    """Return a plan as a GitHub task list: the steps to do, then those that only a failure makes necessary.
 
-    Its basis and `note` stand below its title, and what it does about `demands` at its end.
-    Raises `UsageProblem` for what is no plan.
+    Its basis and `note` follow the title, and `demands` are lines at the end.
+    Raises `UsageProblem` if the value is no plan.
     """
     plan, steps = _read_ordered_plan(value)
     later = contingent_steps(plan)
@@ -214,7 +214,7 @@ def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> s
 
 
 def _remarks(plan: Plan, note: str) -> list[str]:
-    """Return what stands below the title: what the plan was made from, where it says so, and a note."""
+    """Return the lines below the title: the basis of the plan and a note, if there are any."""
     return [part for text in (plan.basis, note) if text for part in (escape_markdown(text), "")]
 
 
@@ -248,13 +248,13 @@ def _facts(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def escape_markdown(text: str) -> str:
-    """Return one line of text that Markdown shows as it is."""
+    """Return a text on one line, with the marks of Markdown escaped."""
     shown = _SPECIAL.sub(r"\\\1", clean(text, one_line=True).strip())
     return _LEADING.sub(lambda match: f"{match[1][:-1]}\\{match[1][-1]}", shown)
 
 
 def _for_github(text: str) -> str:
-    """Return escaped text in which no name is mentioned: GitHub would notify its owner."""
+    """Return text in which GitHub sees no mention of a user, whom it would notify."""
     return text.replace("@", "@<!-- -->")
 
 
@@ -267,7 +267,7 @@ def _code(value: str) -> str:
 
 
 def _read_ordered_plan(value: Any) -> tuple[Plan, tuple[Step, ...]]:
-    """Return a plan with its steps in order. Raises `UsageProblem` for what is no plan."""
+    """Return a plan with its steps in order. Raises `UsageProblem` if the value is no plan."""
     if (ordered := _order_steps(value)) is None:
         raise UsageProblem("this is not a plan that can be written so", hint="--format json writes it as it is")
     return ordered

@@ -1,8 +1,8 @@
 """Calls of tools: what a run does to the world, recorded before it begins and after it has ended. Pure.
 
-A tool changes the world, so two rules differ from those of model calls. A tool that is not repeatable is never
-withdrawn and never called again by itself. Where a crash left open whether it ran, a person is asked, after whatever
-still runs of it has been ended or has ended.
+A tool changes the world, so two rules differ from those of model calls. A call that is not repeatable is never
+withdrawn and never made again without a person. If a crash left open whether it ran, a person is asked, once nothing of
+it runs any more.
 
 A run that is ended from outside, by a person, a limit or a fault, is over once its tools are: one that is not
 repeatable runs to its end, a repeatable one is ended.
@@ -215,8 +215,8 @@ ToolMessage = Begun | Ended | Checked
 
 
 Phase = Literal["running", "checking", "settled", "asked"]
-"""How far a call is taken over from an earlier driver. `running`: not at all; `checking`: its process is being ended;
-`settled`: nothing of it runs any more, as far as that can be seen; `asked`: a person is asked about its outcome."""
+"""How far a driver has taken over an earlier driver's call. `running`: not at all; `checking`: its process is being
+ended; `settled`: as far as can be seen, nothing of it runs any more; `asked`: a person is asked about its outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +301,7 @@ def busy(tools: Tools) -> bool:
 
 
 def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
-    """Return the fact that an actor's message is; None for one that nobody waits for."""
+    """Return the event that an actor's message becomes; None if nobody waits for it."""
     match message:
         case Begun():
             tool = tools.get(message.request_id)
@@ -361,7 +361,7 @@ def _take_over(
 
 
 def begun_calls(tools: Tools) -> Tools:
-    """Return the calls that may have done something: the others need not be waited for after the run's end."""
+    """Return the calls that may have done something. After the run's end, it waits only for these."""
     return {name: tool for name, tool in tools.items() if tool.started is not None} if tools else tools
 
 
