@@ -72,7 +72,7 @@ BLOCKED = "The calculation is blocked:"
 
 
 def _errors(calculation: LatestCalculation, path: str) -> str:
-    """Return the messages of a blocked calculation, those about a field alone where there are some."""
+    """Return the messages of a blocked calculation: those about a field, or the first three if none is about it."""
     about = [error.message for error in calculation.errors if path in error.fields]
     return "; ".join(about or [error.message for error in calculation.errors][:3])
 

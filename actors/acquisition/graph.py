@@ -1,7 +1,7 @@
 """The graph as a table: its nodes, the outcomes of each with the node that follows, and the fields that each may write.
 
-A node is one pure function, its *gate*. It returns a `Hop`, or None while the run waits for a reply at this node. The
-table alone turns an outcome into the next node. A gate is added by a row here and a function.
+A node is one pure function, its *gate*. It returns a `Hop`, or None while the run waits for a reply at this node. Only
+the table turns an outcome into the next node. A gate is added by a row here and a function.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -37,7 +37,7 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """What may follow from a state, over the table of nodes."""
-        from actors.acquisition.rules import rules_over  # noqa: PLC0415 -- as the module says
+        from actors.acquisition.rules import rules_over  # noqa: PLC0415 -- only a driver needs it
         from actors.acquisition.table import graph_for  # noqa: PLC0415
 
         return rules_over(self._nodes or graph_for, self.reissue)
@@ -52,13 +52,13 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
 
     def next_try(self, state: State, request: AcquisitionCall) -> AcquisitionCall:
         """Return the request for the next try of a call."""
-        from actors.acquisition.rules import next_try  # noqa: PLC0415 -- as the module says
+        from actors.acquisition.rules import next_try  # noqa: PLC0415 -- only a driver needs it
 
         return next_try(state, request)
 
     def prompt(self, state: State, request: AcquisitionCall) -> CallPrompt:
         """Return what a call sends to the model."""
-        from actors.acquisition.rules import prompt_of, subject_of  # noqa: PLC0415 -- as the module says
+        from actors.acquisition.rules import prompt_of, subject_of  # noqa: PLC0415 -- only a driver needs it
 
         return prompt_of(state, request.step, subject_of(request))
 
@@ -69,6 +69,6 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
 
     def told(self, state: State, message: Mailed) -> AcquisitionEvent | None:
         """Return the event of a value that a person tells of their own accord."""
-        from actors.acquisition.answers import accept_correction  # noqa: PLC0415 -- as the module says
+        from actors.acquisition.answers import accept_correction  # noqa: PLC0415 -- only a driver needs it
 
         return accept_correction(state, message)

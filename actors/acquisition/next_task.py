@@ -92,7 +92,7 @@ def optional_fields(schema: Schema) -> Iterator[str]:
 
 
 def chance_finds(state: State, schema: Schema) -> Iterator[str]:
-    """Yield the required fields whose values come from searches for other fields alone: none was made for them.
+    """Yield the required fields for which no search was made: their values come from searches for other fields.
 
     A value that stands in the passages of another search by chance is not the only one that documents state.
     """

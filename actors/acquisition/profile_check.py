@@ -170,7 +170,7 @@ def _results(profile: Profile, calculator: Calculator, table: UnitTable) -> Iter
 
 
 def _formulas(profile: Profile, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
-    """Yield what is wrong with formulas: derived fields and results together, each decomposition alone."""
+    """Yield the errors in formulas. Derived fields and results are checked together, each decomposition by itself."""
     places: dict[str, KeyPath] = {}
     formulas: dict[str, str] = {}
     for path, spec in profile.fields.items():

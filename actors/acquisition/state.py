@@ -1,4 +1,4 @@
-"""The state of an acquisition run: all that decisions depend on. Frozen; `evolve` alone makes new ones."""
+"""The state of an acquisition run: all that decisions depend on. Frozen; only `evolve` makes new ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -107,7 +107,7 @@ def canonical_search(value: Any) -> str:
 
 
 def _schema() -> dict[str, Any]:
-    """Return the JSON Schema of the three forms: a name alone, a name with numbers, a mapping."""
+    """Return the JSON Schema of the three forms: a name, a name with numbers, a mapping."""
     number = {"type": "integer", "minimum": 1, "maximum": NUMBER_MAX}
     names = list(NUMBERS)
     keys: dict[str, Any] = {key: number for numbers in NUMBERS.values() for key in numbers}

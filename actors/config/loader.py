@@ -1,7 +1,8 @@
-"""Finds and loads workflows, by a shipped name, an alias or a path; with the prompts and plan files that they name.
+"""Finds and loads workflows, with the prompts and plan files that they name, and policies.
 
-A name with a path separator or one of the suffixes `.yaml`, `.yml`, `.json` is a path. Any other is a shipped name; a
-file of that name in the current folder is used only if nothing is shipped under it. Shipped data is below a root
+A workflow is named by a shipped name, an alias or a path. A name with a path separator or one of the suffixes `.yaml`,
+`.yml`, `.json` is a path. A file in the current folder with any other name is used only if no workflow of this name is
+shipped. Shipped data is below a root
 folder that the caller passes: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A relative path to prompts counts
 from the workflow's own folder. A `.json` workflow that names no prompts uses the `prompts.json` beside it, as
 AtomicGuard's own examples do.
@@ -130,13 +131,17 @@ def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
     """Return a workflow with its prompts and plan files; every step that calls a model has a prompt entry.
 
     Raises:
-        UsageProblem: as `read_workflow`, or the prompts or plan files are missing or invalid.
+        UsageProblem: a workflow, its prompts or its plan files are missing or invalid.
     """
     return with_prompts(*read_workflow(name_or_path, root), root)
 
 
 def with_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
-    """Return a workflow that was read, with its prompts and plan files; as `load_workflow`."""
+    """Return a workflow that was read, with its prompts and plan files.
+
+    Raises:
+        UsageProblem: the prompts or plan files are missing or invalid.
+    """
     book, prompt_notices = _prompt_book(workflow, document, root)
     workflow = with_plan_files(workflow, document, Path(document.source).parent)
     loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *prompt_notices), document)
@@ -190,7 +195,7 @@ def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
 
 
 def policy_document(name_or_path: str, root: Path, folder: Path = Path()) -> ParsedFile:
-    """Return the file of a policy with its line numbers. Raises `UsageProblem` as `load_policy` does."""
+    """Return the file of a policy with its line numbers. Raises `UsageProblem` if there is no such policy."""
     return read_document(
         find_shipped(name_or_path, root / "configs" / "policies", "policy", (), folder, place="POLICY")
     )

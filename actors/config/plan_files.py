@@ -49,7 +49,7 @@ def read_settings(config: Mapping[str, Any], folder: Path, problem: MakeProblem)
     """Return a template selector's settings with paths replaced by plans; inline plans are kept.
 
     Raises:
-        UsageProblem: as `with_plan_files`.
+        UsageProblem: a setting is unknown, or a file is missing or invalid.
     """
     for key in config:
         if key not in (TEMPLATES, PLAN):

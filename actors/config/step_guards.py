@@ -18,7 +18,7 @@ from runtime.core.messages import Halt
 class PlugInFailed(Exception):
     """A guard or a generator raised; the text is its name, then the type and the text of the error.
 
-    The run is parked, as `halt` says: its user can mend the plug-in and go on.
+    The run is parked with this `halt`: its user can mend the plug-in and go on.
     """
 
     halt: Halt = "plugin"
@@ -129,7 +129,7 @@ def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]
 def _settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
     """Return the settings of one guard of a step: those that it inherits from the workflow, then the step's own.
 
-    In a composite, a key of `guard_config` that is a member's name has the settings of that member alone, as a mapping.
+    In a composite, a key of `guard_config` that is a member's name has a mapping with the settings of only that member.
     Every other key is for all members but a person.
     """
     shared: dict[str, Any] = {

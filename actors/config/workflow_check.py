@@ -68,7 +68,7 @@ class _Check:
         return replace(loaded, children=children), policy
 
     def _complete(self, loaded: LoadedWorkflow) -> LoadedWorkflow:
-        """Return the workflow; report what it needs and is missing, as `check_workflow` says."""
+        """Return the workflow. What it needs and is missing is an error if it is to run; otherwise it is a notice."""
         unknown = unknown_names(loaded.workflow, self.guards, self.generators)
         missing = (*dict.fromkeys(f"{kind} {name!r}" for kind, name, _ in unknown), *loaded.missing)
         if not missing:

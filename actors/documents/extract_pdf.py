@@ -134,7 +134,7 @@ def _content(page: Page, number: int, notices: list[str]) -> PageContent:
 
 
 def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a text with its box alone: the library's objects hold the whole page."""
+    """Return only the text and the box of an object of the library, which holds the whole page."""
     box = {name: found[name] for name in ("x0", "x1", "top", "bottom")}
     return {**box, "text": found["text"].translate(LIGATURES)}
 

@@ -1,7 +1,7 @@
 """The text of an HTML page, line by line with the line numbers of its source. Linear in the size of the page.
 
 Scripts, styles, comments and struck text are left out, and raised digits stay raised. The standard library's parser
-takes quadratic time for some broken pages, so tags are found here by their brackets alone.
+takes quadratic time for some broken pages, so tags are found here only by their brackets.
 """
 
 import html
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from actors.documents.raised_digits import RAISED
-from actors.documents.tables import name_rows
+from actors.documents.tables import row_texts
 
 _RAW = frozenset({"script", "style", "template", "noscript", "svg"})
 _BLOCK_ROWS = (
@@ -135,7 +135,7 @@ class _Lines:
         for first, behind, merged in self._tables:
             found += self.lines[place:first]
             rows = [(self.lines[at][0], self._rows[at]) for at in range(first, behind) if at in self._rows]
-            found += name_rows(rows, merged=merged)
+            found += row_texts(rows, merged=merged)
             place = behind
         return found + self.lines[place:]
 

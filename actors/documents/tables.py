@@ -41,8 +41,8 @@ class PlacedRow(NamedTuple):
     """Where each cell begins in the text, and the number of its column, from 0."""
 
 
-def name_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[tuple[int, str]]:
-    """Return the rows of one table as lines, as `place_rows` does, without the places of the cells."""
+def row_texts(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[tuple[int, str]]:
+    """Return the line numbers and texts of `place_rows`, without the places of the cells."""
     return [(row.line, row.text) for row in place_rows(rows, caption, merged=merged)]
 
 
@@ -148,7 +148,7 @@ def markdown_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
         if end - place > 2 and _RULE.fullmatch(lines[place + 1][1].strip()):
             rows = [(number, _cells(line)) for number, line in lines[place:end] if not _RULE.fullmatch(line.strip())]
             above = next((line for _, line in reversed(found[-2:]) if line.strip()), "")
-            found += name_rows(rows, "" if "|" in above or len(above) > CAPTION_MAX else above.strip("# *:"))
+            found += row_texts(rows, "" if "|" in above or len(above) > CAPTION_MAX else above.strip("# *:"))
         else:
             found += lines[place:end]
         if end == place:
@@ -173,7 +173,7 @@ def table_lines(text: str) -> list[tuple[int, str]]:
     The first rows name the columns. An empty line begins another table where words or few cells follow it. A row with
     more or fewer cells than names is kept as far as it goes.
     """
-    return [line for table in split_tables(_rows(text)) for line in name_rows(table)]
+    return [line for table in split_tables(_rows(text)) for line in row_texts(table)]
 
 
 def split_tables(rows: Sequence[Row]) -> Iterator[list[Row]]:

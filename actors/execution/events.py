@@ -214,7 +214,7 @@ class UndoDecided(Event):
 
 
 class EffectSettled(Event):
-    """The undoing of an effect has ended, as `end` says; there is at most one such record for each effect."""
+    """The undoing of an effect has ended; there is at most one such record for each effect."""
 
     kind: Literal["effect_settled"] = "effect_settled"
     node: str

@@ -29,7 +29,7 @@ DAY_SECONDS = 86_400.0
 def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
     """Return a guard that also rejects a plan that does what one of its own requirements forbids.
 
-    Without tools the names of the plan alone are compared; so they are where a name of it is not bound.
+    Without tools only the names in the plan are compared; the same is done if one of these names is not bound.
     """
 
     @total("the plan", partial(unread_verdict, "plan"))
@@ -163,7 +163,7 @@ def too_many_files(
 def deadline_of(requirement: Requirement) -> float | None:
     """Return the time of a deadline whose limit is an ISO 8601 date or time, in UTC seconds since 1970; else None.
 
-    A time without a zone is one of UTC; a date alone ends with its day.
+    A time without a zone is one of UTC; a date without a time ends with its day.
     """
     if requirement.kind != RequirementKind.DEADLINE or requirement.limit is None:
         return None

@@ -70,7 +70,7 @@ class Outline:
     """The steps of the nominal run in their order, then the contingent ones."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the outline as plain data, as `execute --dry-run --json` prints it."""
+        """Return the outline as the plain data that `execute --dry-run --json` prints."""
         table = demands_of(self.config, self.plan.plan)
         return {
             "plan_id": self.plan.plan.plan_id,

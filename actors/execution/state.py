@@ -73,7 +73,7 @@ class Attempt:
     acted: bool = False
     """Whether a call that is not repeatable was requested; such an attempt is always finished."""
     read: str = ""
-    """The files that the model is shown, as `workspace:read` returned them; empty until then."""
+    """The output of `workspace:read` with the files that the model is shown; empty until then."""
     text: str = ""
     """The content that the model has written, until the file is replaced; else empty."""
     base: str = ""
@@ -97,7 +97,7 @@ class Attempt:
     call: int = 0
     """The number, in the execution, of its last call that may have an effect; 0 before it."""
     arguments: str = "{}"
-    """The arguments of that call, a JSON object as text; of a file that a model writes, its path alone."""
+    """The arguments of that call, a JSON object as text; only the path of a file that a model writes."""
     doubtful: bool = False
     """Whether that call was made again after a crash, so that the first one may have done its work."""
 

@@ -38,7 +38,7 @@ class CallEffect:
     attempts: int
     """The calls of the undo tool that may fail before a person is asked: the step's `retry_budget`."""
     arguments: str = "{}"
-    """The arguments of the call, a JSON object as text; of a file that a model wrote, its path alone."""
+    """The arguments of the call, a JSON object as text; only the path of a file that a model wrote."""
     values: Mapping[str, str] = field(default_factory=dict)
     """The values of tokens that were known after it."""
     certain: bool = True

@@ -29,7 +29,7 @@ def near(name: str, known: Iterable[str]) -> str:
 def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Return the known name that is most similar to a name, or an empty text.
 
-    `cutoff` is the least similarity, from 0 to 1, as `difflib` measures it.
+    `cutoff` is the least similarity, a ratio of `difflib` from 0 to 1.
     """
     from difflib import get_close_matches  # noqa: PLC0415 -- only a misspelt name needs it
 

@@ -43,7 +43,7 @@ def read_document(path: Path) -> ParsedFile:
     """Return a file's document.
 
     Raises:
-        UsageProblem: the file cannot be read or is larger than `FILE_BYTES_MAX`, or as `parse_document`.
+        UsageProblem: the file cannot be read, is larger than `FILE_BYTES_MAX`, or is no valid document.
     """
     source = str(path)
     try:

@@ -71,7 +71,7 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
 
 
 def _quoted_requirements(stated: Iterable[Requirement], context: Context) -> list[Requirement]:
-    """Return the requirements whose quotes stand in the user's texts, as far as `recon_valid` searches them."""
+    """Return the requirements but those whose quotes are certainly not in the user's texts (`ItemSearch`)."""
     search = ItemSearch(context)
     return [item for item in stated if search.finds(item.quote) is not False]
 

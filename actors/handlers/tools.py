@@ -38,7 +38,7 @@ class ToolResult:
     """The result of a call of a tool."""
 
     outcome: ToolOutcome
-    """How it ended, as `ToolFinished` records it."""
+    """How it ended; `ToolFinished` records it."""
     output: str = ""
     """What the tool brought, as text; of a program, its standard output and errors."""
     reason: str = ""

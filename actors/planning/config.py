@@ -181,7 +181,7 @@ class RunConfig(Value):
 
     @cached_property
     def search(self) -> Search:
-        """The way in which each branch is searched, as the strategy says."""
+        """The strategy's way to search each branch."""
         name = read_search(self.workflow.search).name
         return Search(name) if name in SINGLE_BRANCH else self.strategy.moves
 
@@ -209,7 +209,7 @@ class RunConfig(Value):
 
     @cached_property
     def belief(self) -> BeliefModel | None:
-        """The belief table of the policy, compiled for the workflow; None for a policy of rows alone."""
+        """The belief table of the policy, compiled for the workflow; None if the policy has only rows."""
         table = self.policy.belief
         return None if table is None else BeliefModel(table, self.graph, self.roles)
 

@@ -41,7 +41,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """What may follow from a state."""
-        from actors.planning.advance import rules_with  # noqa: PLC0415 -- as the module says
+        from actors.planning.advance import rules_with  # noqa: PLC0415 -- only a driver needs it
 
         return rules_with(self.reissue)
 
@@ -52,7 +52,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
     @cached_property
     def _decide(self) -> Callable[[State], PlanningEvent | None]:
         # Imported once: an import statement at each of the four decisions of a step takes 1 % of the step's time.
-        from actors.planning.advance import decide  # noqa: PLC0415 -- as the module says
+        from actors.planning.advance import decide  # noqa: PLC0415 -- only a driver needs it
 
         return partial(decide, tuple((rule.scope, rule.function) for rule in self.rules))
 
@@ -66,25 +66,25 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     def next_try(self, state: State, request: PlanningCall) -> PlanningCall:
         """Return the request for the next try of a call, in whatever branch it belongs to."""
-        from actors.planning.requests import next_try  # noqa: PLC0415 -- as the module says
+        from actors.planning.requests import next_try  # noqa: PLC0415 -- only a driver needs it
 
         return next_try(state, request)
 
     def prompt(self, state: State, request: PlanningCall) -> CallPrompt | None:
         """Return what a call sends to a model; None for a step that asks none."""
-        from actors.planning.requests import prompt_of  # noqa: PLC0415 -- as the module says
+        from actors.planning.requests import prompt_of  # noqa: PLC0415 -- only a driver needs it
 
         return prompt_of(state, request)
 
     def replied(self, state: State, request: PlanningCall, fields: ReplyFields) -> PlanningEvent:
         """Return the event of an artifact, or of a failure's class."""
-        from actors.planning.accept import accept_reply  # noqa: PLC0415 -- as the module says
+        from actors.planning.accept import accept_reply  # noqa: PLC0415 -- only a driver needs it
 
         return accept_reply(state, request, fields)
 
     def judged(self, state: State, message: Judged) -> VerdictReached | None:
         """Return the event of a verdict."""
-        from actors.planning.accept import accept_verdict  # noqa: PLC0415 -- as the module says
+        from actors.planning.accept import accept_verdict  # noqa: PLC0415 -- only a driver needs it
 
         return accept_verdict(state, message)
 
@@ -127,6 +127,6 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     @cached_property
     def _brief(self) -> Callable[[PlanningState, Work], Any]:
-        from actors.planning.briefs import brief_for  # noqa: PLC0415 -- as the module says
+        from actors.planning.briefs import brief_for  # noqa: PLC0415 -- only a driver needs it
 
         return brief_for

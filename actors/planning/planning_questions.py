@@ -47,9 +47,9 @@ def of_verdict(
     if not inquiries:
         otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
         return [with_frame(_what_to_do(step, verdict, history), about=about, otherwise=otherwise)]
-    alone = len(inquiries) if len(inquiries) <= questions_left else max(0, questions_left - 1)
-    rest = inquiries[alone:]
-    listed = [*inquiries[:alone], *([together(rest, f"the step '{step}'")] if rest else [])]
+    count = len(inquiries) if len(inquiries) <= questions_left else max(0, questions_left - 1)
+    rest = inquiries[count:]
+    listed = [*inquiries[:count], *([together(rest, f"the step '{step}'")] if rest else [])]
     return [with_frame(asked, about=about, otherwise=_otherwise(step, verdict)) for asked in listed]
 
 
@@ -114,7 +114,7 @@ def _times(number: int) -> str:
 
 
 def _otherwise(step: str, verdict: Verdict) -> str:
-    """Return what happens without an answer, as `actors.policy.decision` decides where nobody can be asked."""
+    """Return what happens without an answer: the decision of `actors.policy.decision` if nobody can be asked."""
     if any(finding.code == Code.NOT_UNDERSTOOD for finding in verdict.findings):
         return "the run ends, since the author does not understand the problem."
     askable = [finding for finding in verdict.errors if finding.askable]

@@ -172,14 +172,17 @@ def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
         cause = f"the model `{setup.model}` reads no PDDL"
         raise UsageProblem(cause, place="model", hint="name a language model, a planner by planner:, or scripted:FILE")
     if isinstance(spec, PlannerSpec) and not given:
-        cause = f"the model `{setup.model}` plans for problems in PDDL alone"
+        cause = f"the model `{setup.model}` plans only for problems in PDDL"
         raise UsageProblem(cause, place="model", hint="plan with `replan lab pddl run`, or name another model")
 
 
 def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
-    """Return the configuration of planning runs that another run starts. Raises `UsageProblem` as `prepare_planning`.
+    """Return the configuration of planning runs that another run starts.
 
     The keys of a scripted model are not checked: the script may also have replies for the other run.
+
+    Raises:
+        UsageProblem: an option cannot be used, or a file is missing or invalid.
     """
     loaded, policy, _ = _resolve_workflow(options, setup)
     settings = check_limits(options.limits).get("model_settings") or {}
@@ -223,7 +226,7 @@ def _without_unusable_belief(
     if policy.belief is None or options.search is None or search in SEARCHES or not shipped:
         return loaded, policy
     text = f"the search {search!r} cannot use the belief of policy {policy.name!r}, so the rows of the policy decide"
-    return replace(loaded, notices=(*loaded.notices, text)), policy.rows_alone()
+    return replace(loaded, notices=(*loaded.notices, text)), policy.without_belief()
 
 
 def _misspelt_names(policy: Policy, pinned: RunConfig) -> Iterator[str]:

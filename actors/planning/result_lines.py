@@ -139,9 +139,9 @@ def _advice(result: Result, program: str) -> str:
     if _only_forward(result) and not _unreadable(result):
         return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
-        alone = "the first call alone may take more; " if not result.calls and result.why in _PER_CALL else ""
+        per_call = "the first call alone may take more; " if not result.calls and result.why in _PER_CALL else ""
         first = f"{by_finding}; " if _unreadable(result) else ""
-        return f"{alone}{first}{common}; {tree}"
+        return f"{per_call}{first}{common}; {tree}"
     if result.outcome == "cancelled":
         return f"{_NEXT[result.outcome]}; {tree}"
     if result.reopened_by == "requirement" and by_finding == UNANSWERED:

@@ -1,4 +1,4 @@
-"""The state of a planning run: all that decisions depend on. Frozen; `evolve` alone makes new ones."""
+"""The state of a planning run: all that decisions depend on. Frozen; only `evolve` makes new ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -79,7 +79,7 @@ def _differences(then: RunConfig, now: RunConfig) -> Iterator[str]:
         yield "action_pairs"
     yield from (f"action_pairs.{step}" for step, pair in after.items() if before.get(step, pair) != pair)
     # A run may have begun without the belief of its policy, because its search has none.
-    policy = now.policy if then.policy.belief else now.policy.rows_alone()
+    policy = now.policy if then.policy.belief else now.policy.without_belief()
     if then.policy != policy:
         yield "policy"
     if then.prompts != now.prompts:

@@ -197,7 +197,7 @@ def _must_precede(before: Step, after: Step) -> bool:
 
 
 def _branching_steps(nodes: Sequence[_Node], by_name: Mapping[str, Step], start: Tokens) -> list[Step]:
-    """Return the steps of a plan with outcomes: tokens say which step is next, so that one alone is ready."""
+    """Return the steps of a plan with outcomes: tokens say which step is next, so that only one is ready."""
     prefix = "next: "
     while any(token.startswith(prefix) for token in start):
         prefix = f"then {prefix}"

@@ -132,7 +132,7 @@ class _Explorer:
     """
 
     _reduced: list[Reduced]
-    """The configuration itself, as `Reducer` reduces it."""
+    """The configuration, reduced by `Reducer`."""
     _ready: list[int]
     """The bit set of its ready steps."""
     _predecessor: list[Edge | None]

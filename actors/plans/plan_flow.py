@@ -55,7 +55,7 @@ def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, s
 
 
 def _ways_on(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield the pairs of steps of which the second follows the first, with the outcomes after which alone it does.
+    """Yield pairs of steps of which the second follows the first, with the outcomes that lead to it; none means any.
 
     A step follows those that it depends on; in a plan with outcomes also those that make a token which it needs. There
     the tokens that steps delete say where an execution stands: where a step needs one of these, its other tokens, such

@@ -41,7 +41,7 @@ class ProvedPlan(Plan):
         return copy.deepcopy(dict(self.source))
 
     def to_markdown(self) -> str:
-        """Return the plan as a Markdown document, as `replan export` writes it; the author's texts are escaped.
+        """Return the Markdown document that `replan export` writes; the author's texts are escaped.
 
         Raises `UsageProblem` for an object that only a guard of the user's own takes for a plan.
         """

@@ -3,7 +3,7 @@
 The method is Valmari's stubborn sets (1990). No other step, now or later, can interfere with the chosen steps before
 they run; so every trace has an explored one that differs from it only in the order of independent steps. The reduction
 preserves all final configurations, the set of steps that can run, and whether an infinite trace exists. In a plan (not
-a policy) a trace of successes alone always ends, so that no step can be postponed for ever, and no further condition is
+a policy) a trace of only successes always ends, so that no step can be postponed for ever, and no further condition is
 needed. States that an invariant distinguishes are preserved because all steps that touch the tokens of an invariant
 count as dependent on each other.
 """

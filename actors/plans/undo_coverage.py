@@ -1,7 +1,7 @@
 """Finds the steps without an `undo` that may have been called before a failure with `on_failure: undo`.
 
 The search visits every interleaving of the steps: the reductions of `actors.plans.exploration` preserve how traces end,
-but not which steps ran before the end. It is skipped where the dependencies alone show that there is no such step.
+but not which steps ran before the end. It is skipped if the dependencies already show that there is no such step.
 """
 
 from collections.abc import Iterator, Mapping

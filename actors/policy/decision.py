@@ -22,7 +22,7 @@ from runtime.core.events import Value
 
 
 def belief_row(verdict: Verdict, policy: Policy) -> str:
-    """Return the id of the row that matches a rejection; empty without a belief, or where that row decides alone.
+    """Return the id of the row that matches a rejection; empty without a belief, or if that row decides without it.
 
     The rows about repeated failures are left out, since the belief counts repeats itself.
     """
@@ -220,7 +220,7 @@ class Situation:
     questions_left: int
     """The number of questions that the step may still ask; 0 where its last one was not answered."""
     belief: BeliefModel | None = None
-    """The belief table of the policy, compiled for the workflow; None where the rows decide alone."""
+    """The belief table of the policy, compiled for the workflow; None if only the rows decide."""
     weighs_questions: bool = True
     """Whether a belief policy may choose a question: somebody is there to answer."""
     stop_below: float = 0.0

@@ -217,9 +217,9 @@ class Policy(Config):
     rows: tuple[Row, ...] = Field(min_length=1, max_length=100)
     """The rules; the first that matches wins."""
     belief: BeliefTable | None = Field(default=None, exclude_if=lambda belief: belief is None)
-    """What a belief policy goes by, for all rows that are not among its `rules`; None: the rows decide alone."""
+    """What a belief policy goes by, for all rows that are not among its `rules`; None: only the rows decide."""
 
-    def rows_alone(self) -> "Policy":
+    def without_belief(self) -> "Policy":
         """Return the policy without its belief, so that its rows decide about every failure."""
         return self.model_copy(update={"belief": None})
 

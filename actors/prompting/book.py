@@ -66,7 +66,7 @@ class PromptEntry(Config):
     constraints: Text
     """The rules for an answer: its fields, their values, an example."""
     task: Text
-    """The task. In the user part the feedback alone comes after it."""
+    """The task. In the user part only the feedback comes after it."""
     feedback_wrapper: Wrapper
     """The text around one rejection of this step's own artifact, which replaces `{feedback}`."""
     escalation_feedback_wrapper: Wrapper
@@ -109,9 +109,9 @@ class Sections(Config):
     answer: Text
     """The heading of the answer, after its question."""
     declined: Text | None = None
-    """The text after a question that the user declined to answer; null shows the question alone."""
+    """The text after a question that the user declined to answer; null shows only the question."""
     expired: Text | None = None
-    """The text after a question whose time limit passed without an answer; null shows the question alone."""
+    """The text after a question whose time limit passed without an answer; null shows only the question."""
     requirements: Text | None = None
     """The heading of the requirements added since the run began; null takes the heading of the constraints."""
     given: Text | None = None

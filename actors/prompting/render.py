@@ -69,7 +69,7 @@ class Rendered(NamedTuple):
 
 
 class PromptTemplate:
-    """A prompt entry with its book, to be rendered often. It equals itself alone: its texts are slow to compare."""
+    """A prompt entry with its book, to be rendered often. It equals only itself: its texts are slow to compare."""
 
     __slots__ = ("book", "entry")
 

@@ -63,7 +63,7 @@ def _nearest(text: str, start: int, end: int, title: str) -> Iterator[list[str]]
 
 
 def _year_cell(cell: str) -> Iterator[str]:
-    """Yield the year that a cell is: alone, or behind a name."""
+    """Yield the year in a cell that holds only a year, or a name and a year."""
     name, _, value = cell.strip().rpartition(":")
     match = _ANY.fullmatch(value.strip())
     if match and (not name or re.search(r"year|jahr|ann|año|period|date|fiscal", name, re.IGNORECASE)):

@@ -135,7 +135,7 @@ def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Tell whether a word goes on behind a place, as `kmh` does behind `km`."""
+    """Tell whether a word goes on behind a place: `kmh` goes on behind `km`."""
     after = text[end : end + 1]
     return after.isalnum() or after == "_"
 

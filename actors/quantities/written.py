@@ -148,7 +148,7 @@ def _read_decorations(text: str, part: _Part, language: str, *, money: bool) -> 
 
 
 def _join_ranges(text: str, parts: list[_Part]) -> Iterator[WrittenNumber]:
-    """Yield ranges for two numbers that are joined, and other numbers alone."""
+    """Yield a range for two numbers that are joined, and other numbers unchanged."""
     left = 0
     while left < len(parts):
         if left + 1 < len(parts) and (both := _range(text, parts[left], parts[left + 1])):

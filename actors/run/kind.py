@@ -266,7 +266,7 @@ class Kind(Generic[S, E]):
 
     @property
     def takes_values(self) -> bool:
-        """Whether people can send values to its runs, as `FIELD=VALUE`."""
+        """Whether people can send values to its runs (`FIELD=VALUE`)."""
         return self.correction is not _no_correction
 
     @property

@@ -35,7 +35,7 @@ class FollowingStep(TypedDict):
 
 
 class OpenQuestion(TypedDict):
-    """An open question as plain data, as `replan questions --json` prints it."""
+    """An open question as the plain data that `replan questions --json` prints."""
 
     id: str
     """The id that people answer it by (`RUN/ID`)."""

@@ -38,7 +38,7 @@ from runtime.core.names import describe
 
 
 def record_text(event: Any, state: Any) -> str:
-    """Return what happened, in one line that is not yet sanitised; an event of the kind's own by its name alone.
+    """Return what happened, in one line that is not yet sanitised; an event of the kind's own is only named.
 
     `state` is one after the event: of a question without an answer it says what happens then.
     """

@@ -52,7 +52,7 @@ class ReminderRule(Value):
 
 
 class ReminderEvent(Event):
-    """Steps of a question's reminders are due; the messages about it are made from this event alone."""
+    """Steps of a question's reminders are due; the messages about it are made from only this event."""
 
     question_id: str
     """The id of the question."""

@@ -1,4 +1,4 @@
-"""Decides from the state alone when people are reminded of a question, and who is asked next. Pure.
+"""Decides when people are reminded of a question, and who is asked next. It reads only the state. Pure.
 
 The steps and their times are recorded with the question. A step that is due becomes an event, from which messages are
 made. Several steps that are due, such as after a time without a driver, become one event: people get one message.

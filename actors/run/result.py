@@ -119,7 +119,7 @@ class ResultJson(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """A run as its user sees it; in a notebook, as `replan show` prints it. A kind that shows more has a subclass."""
+    """A run for its user. A notebook shows what `replan show` prints. A kind that shows more has a subclass."""
 
     run_id: str
     """The run's id, which `show`, `answer` and `resume` take."""
@@ -171,7 +171,7 @@ class RunResult:
         return markdown_of(self.lines())
 
     def lines(self) -> Sequence[Line]:
-        """Return what the run came to, for people, as `replan show` prints it."""
+        """Return the lines that `replan show` prints about the run."""
         return common_lines(self, "replan") if self.lines_of is None else self.lines_of(self)
 
     def facts(self) -> Sequence[str]:
@@ -211,7 +211,7 @@ class RunResult:
         return {}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the one object that `--json` prints, as `to_json` does."""
+        """Return the same as `to_json`."""
         return self.to_json()
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The part of a run's state that every kind of agent has. Frozen; `evolve_run` alone makes new ones.
+"""The part of a run's state that every kind of agent has. Frozen; only `evolve_run` makes new ones.
 
 A kind's state holds a `RunState` as its field `run`. Before the run begins, its state is `NotStarted()`.
 """

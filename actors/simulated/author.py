@@ -131,7 +131,7 @@ def answer(profile: AuthorProfile, seed: int, request: ModelRequest, name: str) 
 def answer_in(
     world: World, request_id: str, material: Mapping[str, Any], prompt_bytes: int, name: str
 ) -> tuple[Reply | Fault, float]:
-    """Return the reply to a request about a known problem, and its latency, as `answer` does."""
+    """Return the reply to a request about a known problem, and its latency in seconds."""
     profile, role = world.profile, str(material.get("role", ""))
     writer = AUTHORS.get(role) or (_part if role in profile.levels else None)
     if writer is None and role not in ACQUISITION:
@@ -223,7 +223,7 @@ def _strategy(request: Request) -> dict[str, Any]:
 
 
 def _critique(request: Request) -> dict[str, Any]:
-    """Return a critique that is right at the rates of the profile's critic; the final plan depends on it alone."""
+    """Return a critique that is right at the rates of the profile's critic; the final plan depends only on it."""
     world, critic = request.world, request.world.profile.critic
     wrong = not world.solved_by(request.dependency("plan"))
     objects = draw(world.key, request.node, "critique") < (critic.detects if wrong else critic.objects)

@@ -126,7 +126,7 @@ def _throw_away(workspace: Workspace, name: str, base: str, keep: bool) -> None:
 def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
     """Remove the worktrees that killed drivers of a run have left, and keep their changes as commits.
 
-    The worktrees of `at_work`, the nodes of attempts that have not ended, are left alone. If a commit cannot be made or
+    The worktrees of `at_work`, the nodes of attempts that have not ended, are kept. If a commit cannot be made or
     a worktree cannot be removed, the log says why.
     """
     logger = log.get_logger("tool")

@@ -33,7 +33,7 @@ class AgentWork(Value):
     files: tuple[str, ...]
     """The paths that it has added, changed or removed, sorted."""
     diff: str
-    """Its changes, as `git diff --binary` shows them."""
+    """Its changes: the output of `git diff --binary`."""
 
 
 class TreeChange(NamedTuple):

@@ -67,7 +67,7 @@ def changes(before: Listing, after: Listing) -> set[str]:
 
 
 def id_of(listing: Listing) -> str:
-    """Return the id of a listing, made from names and contents alone."""
+    """Return the id of a listing, made only from names and contents."""
     contents = sorted((path, digest) for path, (digest, _) in listing.items())
     return f"{PREFIX}{hashlib.sha256(orjson.dumps(contents)).hexdigest()[:32]}"
 

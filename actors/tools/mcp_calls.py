@@ -124,7 +124,7 @@ class _ProgramCall(PreparedCall):
 
     async def run(self) -> ToolResult:
         """Start the server, call the tool, and end the server."""
-        from actors.tools.mcp_talk import call_server  # noqa: PLC0415 -- as `mcp_wires` says
+        from actors.tools.mcp_talk import call_server  # noqa: PLC0415 -- slow to import
         from actors.tools.mcp_wires import Talk  # noqa: PLC0415
 
         talk = Talk(self.gated.begin())
@@ -160,7 +160,7 @@ class _AddressCall(PreparedCall):
 
     async def run(self) -> ToolResult:
         """Connect, call the tool, and leave."""
-        from actors.tools.mcp_talk import call_server  # noqa: PLC0415 -- as `mcp_wires` says
+        from actors.tools.mcp_talk import call_server  # noqa: PLC0415 -- slow to import
         from actors.tools.mcp_wires import Web  # noqa: PLC0415
 
         web = Web(self.spec.url, self.token)

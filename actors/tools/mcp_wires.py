@@ -35,7 +35,7 @@ CONNECT_SECONDS = 30.0
 """How long a connection to an address may take."""
 
 Streams = tuple[Any, Any]
-"""The messages that come from a server, and those that go to it, as `mcp.client.Transport` has them."""
+"""The streams of messages from a server and to it: what `mcp.client.Transport` yields."""
 
 
 class TooMuchOutput(Exception):

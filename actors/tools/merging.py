@@ -58,7 +58,7 @@ def _begun_merge(repository: Repository, run: str, name: str, commit: str) -> st
 def _merge_commits(repository: Repository, ours: str, theirs: str) -> str:
     """Return the commit of the merge of two commits that have the same base. Raises `CallRefused` for a conflict."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
-    # A clean merge prints the tree alone. A conflict adds its paths, if it has any, an empty field, and messages.
+    # A clean merge prints only the tree. A conflict adds its paths, if it has any, an empty field, and messages.
     found, _, messages = repository.ours.run(*words, accepted=(0, 1)).partition(b"\0\0")
     tree, *paths = [part for part in found.split(b"\0") if part]
     if paths:

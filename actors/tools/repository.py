@@ -307,7 +307,7 @@ def find_repository(
 def open_repository(
     workspace: Path, home: Path, inherited: tuple[int, ...] = (), limit: TimeLimit | None = None
 ) -> Repository | None:
-    """Return the repository whose files a folder is, as `find_repository` does, whatever is noted of it."""
+    """Return the repository whose files a folder is; None if there is none. What is noted of it is not checked."""
     if not os.path.lexists(workspace / ".git"):
         return None
     program = shutil.which("git")

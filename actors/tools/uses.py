@@ -183,7 +183,7 @@ class ToolSet(Value):
         return own or self.generators[step.generator]
 
     def guard_use(self, step: Step) -> Use | None:
-        """Return the use that checks a step; None if it has no guard. Raises `KeyError` like `generator_use`."""
+        """Return the use that checks a step; None if it has no guard. Raises `KeyError` if `unbound` reports it."""
         own = self._own(step, "guard")
         return own or (self.guards[step.guard] if step.guard else None)
 

@@ -25,7 +25,7 @@ class Holder(NamedTuple):
     run: str
     """The run's id; empty where the file does not say."""
     owner: str
-    """The driver that took it, as `runtime.process.identity` names processes; empty where the file does not say."""
+    """The driver that took it, in the form of `runtime.process.identity`; empty if the file does not say."""
 
 
 class WorkspaceLock:
@@ -178,7 +178,7 @@ def open_workspace(path: str | Path, home: Path, run: str) -> Iterator[Workspace
     """Check a folder, lock it for a run, and yield it as the run's workspace.
 
     It is yielded without the lock where processes of this run that a killed driver has left hold it; `locked` takes it
-    once they have ended. Raises `UsageProblem` as `check_workspace`, and at once where another run works in it.
+    once they have ended. Raises `UsageProblem` if the folder cannot be a workspace, or if another run works in it.
     """
     folder = check_workspace(path, home)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -156,7 +156,7 @@ class Finding(Value):
     answer_schema: Mapping[str, Any] | None = None
     """The JSON Schema of the answer, if the message is an author's own question."""
     asks: Inquiry | None = None
-    """The question by which a person settles it; None where the message is an author's, or is for models alone."""
+    """The question by which a person settles it; None if the message is an author's, or is only for models."""
 
     @property
     def askable(self) -> bool:

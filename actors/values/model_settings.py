@@ -176,7 +176,7 @@ class ModelSettings(Config):
         return bool(self.model_dump())
 
     def patched(self, patch: Mapping[str, Any]) -> "ModelSettings":
-        """Return the settings after a change as `check_settings` returns it: None takes a setting away.
+        """Return the settings after a change that `check_settings` returned. None takes a setting away.
 
         Extra fields and headers are added to those that are there.
         """

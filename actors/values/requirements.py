@@ -1,6 +1,6 @@
 """Stated requirements: what a problem's text, a user or an answer demands, as values with ids of their own.
 
-An id is made from the quote alone, so a requirement keeps its id when the facts are extracted again.
+An id is made only from the quote, so a requirement keeps its id when the facts are extracted again.
 """
 
 import hashlib

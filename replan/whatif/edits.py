@@ -135,7 +135,7 @@ class _Edit:
         elif self.policy is not None:
             now = now.changed(policy=self.policy)
         if now.policy.belief is not None and read_search(now.workflow.search).name not in SEARCHES:
-            now = now.changed(policy=now.policy.rows_alone())
+            now = now.changed(policy=now.policy.without_belief())
         own = {step: name for step, name in self.by_step.items() if step in now.workflow.action_pairs}
         return now.changed(workflow=_with_guards(now, own)) if own else now
 

@@ -99,4 +99,4 @@ def _choice(name: str, numbers: Mapping[str, Any]) -> SearchChoice:
 def _forms(name: str) -> str:
     names = [key.upper() for key in NUMBERS[name]]
     forms = [f"{name}:{'x'.join(names[:count])}" for count in range(1, len(names) + 1)]
-    return f"write {' or '.join(forms)}" if forms else f"write {name} alone"
+    return f"write {' or '.join(forms)}" if forms else f"write only {name}"

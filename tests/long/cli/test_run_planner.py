@@ -74,7 +74,7 @@ def test_a_planner_that_is_not_installed_is_refused_with_those_that_are(plan_wit
 def test_a_planner_takes_no_problem_in_words(replan, tmp_path):
     (tmp_path / "p.md").write_text("The login fails with a timeout.")
     result = replan("run", tmp_path / "p.md", "-m", "planner:pyperplan")
-    assert_refused(result, "--model: the model `planner:pyperplan` plans for problems in PDDL alone")
+    assert_refused(result, "--model: the model `planner:pyperplan` plans only for problems in PDDL")
 
 
 def test_the_library_takes_the_texts_of_a_domain_and_a_problem():
