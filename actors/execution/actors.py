@@ -17,7 +17,7 @@ from actors.run.kind import Resources
 from actors.run.machine import MODEL
 from actors.run.waits import CLOCK
 from actors.tools.agent_calls import clear_worktrees
-from actors.tools.open_tools import open_tools
+from actors.tools.built_in import open_tools
 from actors.tools.workspace import open_workspace
 from runtime.drive.actor import Actor
 

@@ -22,7 +22,7 @@ from actors.tools.binding import environment_of
 from actors.tools.command_calls import without_secrets
 from actors.tools.mcp_calls import open_call
 from actors.tools.programs import ProgramMissing, find_server
-from actors.tools.refusals import CallRefused, ready, refuse_call, system_refusal
+from actors.tools.refusals import CallRefused, claim_workspace, refuse_call, system_refusal
 from actors.tools.repository import GitFailed, TimeLimit, find_noted_repository
 from actors.tools.snapshot_texts import ref_of
 from actors.tools.specs import AgentSpec
@@ -67,7 +67,7 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
         try:
             async with AsyncExitStack() as stack:
                 try:
-                    await ready(workspace)
+                    await claim_workspace(workspace)
                     program = "" if spec.mcp is not None else find_server(spec, outside)
                     with refuse_git_errors("no worktree can be made"):
                         for earlier in earlier_attempts(name):  # A person has said that they failed.

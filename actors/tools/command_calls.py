@@ -12,7 +12,7 @@ from actors.run.tools import ToolOutcome
 from actors.tools.binding import environment_of
 from actors.tools.parameters import matches_line
 from actors.tools.programs import ProgramMissing, find_programs
-from actors.tools.refusals import CallRefused, check_arguments, ready, refuse_call, system_refusal
+from actors.tools.refusals import CallRefused, check_arguments, claim_workspace, refuse_call, system_refusal
 from actors.tools.specs import CommandSpec, fill_argument
 from actors.tools.workspace import Workspace
 from runtime.logs.redact import Redactor
@@ -33,7 +33,7 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
         async with AsyncExitStack() as stack:
             call: PreparedCall
             try:
-                await ready(workspace)
+                await claim_workspace(workspace)
                 check_arguments(spec.parameters, arguments, workspace)
                 gated = start_gated(
                     words_of(spec, arguments, outside),

@@ -16,7 +16,14 @@ from actors.run.tools import ToolOutcome
 from actors.tools.binding import environment_of
 from actors.tools.command_calls import without_secrets
 from actors.tools.programs import ProgramMissing, find_server
-from actors.tools.refusals import CallRefused, RefusedCall, check_arguments, ready, refuse_call, system_refusal
+from actors.tools.refusals import (
+    CallRefused,
+    RefusedCall,
+    check_arguments,
+    claim_workspace,
+    refuse_call,
+    system_refusal,
+)
 from actors.tools.specs import McpSpec, fill_template
 from actors.tools.workspace import Workspace
 from runtime.logs.redact import Redactor, secrets_in
@@ -35,7 +42,7 @@ def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) ->
     @asynccontextmanager
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
         try:
-            await ready(workspace)
+            await claim_workspace(workspace)
             check_arguments(spec.parameters, arguments, workspace)
         except CallRefused as refused:
             yield RefusedCall(refused.result)

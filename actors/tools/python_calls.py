@@ -19,7 +19,7 @@ from actors.handlers.tools import FunctionCall, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.command_calls import keep_output
 from actors.tools.parameters import PathParameter
-from actors.tools.refusals import CallRefused, RefusedCall, check_arguments, ready
+from actors.tools.refusals import CallRefused, RefusedCall, check_arguments, claim_workspace
 from actors.tools.specs import PythonSpec
 from actors.tools.workspace import Workspace
 
@@ -132,7 +132,7 @@ def python(spec: PythonSpec, workspace: Workspace) -> Tool:
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
         call: PreparedCall
         try:
-            await ready(workspace)
+            await claim_workspace(workspace)
             check_arguments(spec.parameters, arguments, workspace)
             call = _PythonCall(spec, workspace.folder, _with_paths(spec, arguments, workspace.folder))
         except CallRefused as refused:

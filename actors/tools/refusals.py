@@ -1,4 +1,4 @@
-"""Calls that cannot begin, and the outcomes that they have instead."""
+"""The checks before a call of a tool begins, and the outcome of a call that they refuse."""
 
 import errno
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def system_refusal(error: OSError, doing: str) -> CallRefused:
 
 
 def refuse_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> RefusedCall:
-    """Return a call that cannot begin because of an error; `doing` is as in `system_refusal`."""
+    """Return a call that cannot begin because of an error; for an `OSError`, the reason begins with `doing`."""
     match error:
         case CallRefused():
             return RefusedCall(error.result)
@@ -61,8 +61,8 @@ def refuse_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> Re
             return RefusedCall(system_refusal(error, doing).result)
 
 
-async def ready(workspace: Workspace) -> None:
-    """Return once the workspace is this run's. Raises `CallRefused`."""
+async def claim_workspace(workspace: Workspace) -> None:
+    """Wait until the run has the lock of its workspace. Raises `CallRefused` if it gets none, or the folder is gone."""
     if workspace.moved():
         raise CallRefused(ToolOutcome.PERMANENT, f"the workspace {str(workspace.folder)!r} is not there any more")
     if not await workspace.locked():

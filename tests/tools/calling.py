@@ -7,8 +7,8 @@ from textwrap import dedent, indent
 
 from actors.handlers.tools import tool_actor
 from actors.run.tools import ToolRequested
+from actors.tools.built_in import open_tools
 from actors.tools.loader import load_tools
-from actors.tools.open_tools import open_tools
 from actors.tools.workspace import open_workspace
 from runtime.core.machine import Work
 from runtime.drive.envelope import Envelope

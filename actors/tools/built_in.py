@@ -1,4 +1,4 @@
-"""The tools of an execution, ready for their actors: the user's, and those that are built in."""
+"""The built-in tools of an execution, which read, write, record and merge files; `open_tools` adds the user's."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -20,7 +20,7 @@ from actors.tools.listing import PREFIX, TooManyFiles, changes, find_listing, ke
 from actors.tools.mcp_calls import mcp_tool
 from actors.tools.merging import merge_work
 from actors.tools.python_calls import python
-from actors.tools.refusals import CallRefused, RefusedCall, ready, system_refusal
+from actors.tools.refusals import CallRefused, RefusedCall, claim_workspace, system_refusal
 from actors.tools.repository import GitFailed, find_repository
 from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, WorkspaceSnapshot, cut_paths
 from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec
@@ -87,22 +87,14 @@ Work = Callable[[Workspace, Mapping[str, Any]], str]
 """Does a call's work, in a thread, and returns the output. Raises `CallRefused`."""
 
 
-def file_tools(workspace: Workspace) -> list[Tool]:
-    """Return the built-in tools that read and write files of a workspace."""
-    return [
-        make_built_in_tool(WORKSPACE_READ, read_files, workspace),
-        make_built_in_tool(WORKSPACE_WRITE, write_file, workspace),
-    ]
-
-
 def make_built_in_tool(name: str, work: Work, workspace: Workspace) -> Tool:
-    """Return a tool whose work is done by a function of ours, one call after the other."""
+    """Return a tool whose calls a function does, one at a time in a workspace."""
 
     @asynccontextmanager
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
         call: PreparedCall
         try:
-            await ready(workspace)
+            await claim_workspace(workspace)
             call = _WorkCall(work, workspace, arguments)
         except CallRefused as refused:
             call = RefusedCall(refused.result)
@@ -182,12 +174,13 @@ def write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
 
 
 def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str, str]) -> list[Tool]:
-    """Return all tools of a run, for `actors.handlers.tools.tool_actor`; `environment` is the driver's own."""
+    """Return all tools of a run, the user's and the built-in ones; `environment` is the driver's own."""
     tools = [_with_checkouts(spec, workspace, environment) for spec in toolset.tools.values()]
     recorder = DiffRecorder(Redactor(secrets_in(environment)))
     return [
         *tools,
-        *file_tools(workspace),
+        make_built_in_tool(WORKSPACE_READ, read_files, workspace),
+        make_built_in_tool(WORKSPACE_WRITE, write_file, workspace),
         make_built_in_tool(WORKSPACE_SNAPSHOT, take_snapshot, workspace),
         make_built_in_tool(WORKTREE_DIFF, recorder, workspace),
         make_built_in_tool(WORKSPACE_MERGE, merge_work, workspace),
