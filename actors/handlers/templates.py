@@ -13,7 +13,7 @@ from actors.handlers.briefs import GenerationBrief
 from actors.handlers.generators import material
 from actors.templates.plan import plan_of
 from actors.templates.request import read_request
-from actors.templates.tables import load_templates
+from actors.templates.template_files import load_templates
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage
 from runtime.models.port import Fault, Reply

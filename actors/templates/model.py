@@ -11,7 +11,7 @@ from actors.guards.plan_settings import GUARD_CATALOG
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.templates.plan import BASIS, plan_of
 from actors.templates.request import FILES_MAX, TemplateRequest, read_request, shorten_line
-from actors.templates.tables import PlanTemplate
+from actors.templates.template_files import PlanTemplate
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding
 from actors.values.open_questions import NOT_UNDERSTOOD

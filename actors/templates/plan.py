@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from actors.templates.request import TemplateRequest, shorten_line
-from actors.templates.tables import PlanTemplate, TemplateStep
+from actors.templates.template_files import PlanTemplate, TemplateStep
 from actors.values.requirements import Requirement, RequirementKind, requirement_to_json
 from actors.values.strategies import key_steps_in
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from actors.demands.patterns import requirement_kind
 from actors.demands.reader import read_demands
-from actors.demands.wordings import requirement_kind
 from actors.guards.fields import fold_space
 from actors.values.format import shorten, title_of
 from actors.values.open_questions import NOT_UNDERSTOOD

@@ -15,7 +15,7 @@ from actors.run.kind import Setup
 from actors.run.limits import RunLimits, check_limits, least_value, ledger_limits
 from actors.run.settings import SettingsChanged
 from actors.templates.plan import lacking_names, tokens_of
-from actors.templates.tables import PlanTemplate, load_templates
+from actors.templates.template_files import PlanTemplate, load_templates
 from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
 from actors.tools.workspace import check_workspace

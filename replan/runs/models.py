@@ -66,7 +66,7 @@ async def open_model(
     match spec:
         case TemplateSpec(name):
             from actors.templates.model import TemplateModel  # noqa: PLC0415 - not needed by real models
-            from actors.templates.tables import load_templates  # noqa: PLC0415 - as above
+            from actors.templates.template_files import load_templates  # noqa: PLC0415 - as above
 
             yield TemplateModel(name, load_templates(root / "configs" / "templates")[name])
         case Scripted(path):

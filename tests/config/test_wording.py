@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from actors.files.validation_errors import PATTERN_MEANINGS, usage_problem
 from actors.files.yaml_document import parse_document
 from actors.policy.table import Policy
-from actors.templates.tables import PlanTemplate
+from actors.templates.template_files import PlanTemplate
 from replan.setup.config_schemas import SCHEMAS
 
 ROW = "{id: rest, why: because, level: local_retry}"

@@ -15,7 +15,7 @@ from actors.handlers.generators import material
 from actors.planning.prepare import pin
 from actors.planning.prompt_context import context_for
 from actors.templates.model import write
-from actors.templates.tables import load_templates
+from actors.templates.template_files import load_templates
 from actors.values.findings import bound_verdict
 from replan.setup.version import data_root
 

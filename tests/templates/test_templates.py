@@ -15,7 +15,7 @@ from actors.guards.fields import PROBLEM_TYPES, STRATEGIES
 from actors.templates.model import TemplateModel, write
 from actors.templates.plan import REPETITIONS_MAX, lacking_names
 from actors.templates.request import QUESTIONS, read_request
-from actors.templates.tables import load_templates
+from actors.templates.template_files import load_templates
 from actors.values.artifacts import Artifact, Context
 from replan.setup.version import data_root
 from runtime.core.errors import UsageProblem

@@ -64,7 +64,7 @@ ADAPTERS = {
     "actors/execution/kind.py": "joins the machine of executions with its actors",
     "actors/execution/prepare.py": "reads the shipped prompts and policy before a run begins",
     "actors/templates/model.py": "the `Model` that wraps a template, whose methods are `async`",
-    "actors/templates/tables.py": "reads the shipped templates once",
+    "actors/templates/template_files.py": "reads the shipped templates once",
 }
 """Modules that stand beside the pure code which they serve."""
 
