@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from actors.demands.patterns import Force, force_of, instructs, late
 from actors.demands.verbs import word_set
-from actors.demands.wordings import Force, force_of, instructs, late
 
 LINE_LENGTH_MAX = 2000
 """The most characters of a line that patterns look at."""

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from actors.demands.wordings import late
+from actors.demands.patterns import late
 from actors.values.requirements import RequirementKind
 
 

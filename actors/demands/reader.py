@@ -8,8 +8,7 @@ from typing import NamedTuple, assert_never
 
 from actors.demands.blocks import Block, BlockForm, Sentence, blocks, clauses, sentence_at, sentences
 from actors.demands.headings import Role, is_name, role_of
-from actors.demands.verbs import ENGLISH, OTHER_LANGUAGES
-from actors.demands.wordings import (
+from actors.demands.patterns import (
     LABEL,
     Force,
     announces,
@@ -29,6 +28,7 @@ from actors.demands.wordings import (
     states,
     without_label,
 )
+from actors.demands.verbs import ENGLISH, OTHER_LANGUAGES
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 
 DEMANDS_MAX = 200

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from actors.demands.patterns import late
 from actors.demands.reader import Demand, read_demands
-from actors.demands.wordings import late
 from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import RequirementSource
 

@@ -1,4 +1,4 @@
-"""Each family of wordings asks, or does not, whatever text it stands in."""
+"""Each family of patterns finds what asks for something, and nothing else, whatever text it stands in."""
 
 import pytest
 

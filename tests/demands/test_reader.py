@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.demands.blocks import sentences
+from actors.demands.patterns import instructs
 from actors.demands.reader import DEMANDS_MAX, POLICY, POLICY_LENGTH_MIN, read_demands
-from actors.demands.wordings import instructs
 from actors.values.requirements import requirement_id
 from tests.support.examples import examples
 

@@ -4,8 +4,8 @@ import pytest
 
 from actors.demands.blocks import BlockForm
 from actors.demands.headings import Role
+from actors.demands.patterns import Force
 from actors.demands.reader import is_asked
-from actors.demands.wordings import Force
 
 PLAIN = "the export is slow"
 MODAL = "the export must keep the order"

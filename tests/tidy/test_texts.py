@@ -11,9 +11,9 @@ TEXT_MAX = 200
 """Characters of a string in code. A longer one is prose, and prose for models lives in `prompts/`."""
 
 LONG_TEXT_ALLOWED = {
-    "actors/demands/blocks.py": "patterns of wordings",
-    "actors/demands/headings.py": "patterns of wordings",
-    "actors/demands/wordings.py": "patterns of wordings",
+    "actors/demands/blocks.py": "patterns of sentences",
+    "actors/demands/headings.py": "patterns of sentences",
+    "actors/demands/patterns.py": "patterns of sentences",
     "runtime/journal/sqlite/schema.py": "SQL",
     "runtime/journal/sqlite/writing.py": "SQL",
     "runtime/journal/sqlite/rows.py": "SQL",
