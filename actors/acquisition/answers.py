@@ -23,10 +23,10 @@ from actors.quantities.quantity import Quantity, Refusal
 from actors.quantities.unit_forms import drop_counted_units
 from actors.run.ending import Outcome
 from actors.run.inbox import MailRefused
-from actors.run.words import storable
 from actors.values.answers import QUANTITY, answer_form, choice, options_of, read_quantity
 from actors.values.question_form import AskedForm, Inquiry, in_words_of, inquiry, one_line, with_frame
 from runtime.core.errors import UsageProblem
+from runtime.core.events import storable
 
 if TYPE_CHECKING:
     from runtime.core.messages import Mailed

@@ -11,8 +11,7 @@ from actors.run.ending import RunFinished
 from actors.run.evolve import RunEvent
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started, TimedEvent
-from actors.run.words import StorableText
-from runtime.core.events import Event
+from runtime.core.events import Event, StorableText
 
 PLAN = "plan"
 OBSERVE = "observe"

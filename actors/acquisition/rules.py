@@ -34,7 +34,7 @@ from actors.run.machine import CallPrompt, try_fields
 from actors.run.questions import ClarificationRequested, new_id
 from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.tools import ToolRequested
-from actors.run.words import storable
+from runtime.core.events import storable
 
 SEARCH = "search"
 """The name of the search tool, and of the node that calls it."""

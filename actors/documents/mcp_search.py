@@ -16,9 +16,9 @@ from actors.documents.passages import (
     PASSAGE_CHARACTERS_MAX,
     QUERY_CHARACTERS_MAX,
     Passage,
+    clean_text,
     passages_of,
     search_output,
-    storable,
 )
 from actors.documents.search_config import McpSearch
 from actors.documents.text_document import text_document
@@ -112,11 +112,11 @@ def _passage(result: object, server: str) -> Passage | None:
         result = {"text": result}
     if not isinstance(result, dict):
         return None
-    text = storable(_document_name(result, _TEXTS))[:PASSAGE_CHARACTERS_MAX]
+    text = clean_text(_document_name(result, _TEXTS))[:PASSAGE_CHARACTERS_MAX]
     if not text.strip():
         return None
-    source = storable(_document_name(result, _SOURCES) or server)[:NAME_CHARACTERS_MAX]
-    title, place = (storable(_document_name(result, names)) for names in (_TITLES, _PLACES))
+    source = clean_text(_document_name(result, _SOURCES) or server)[:NAME_CHARACTERS_MAX]
+    title, place = (clean_text(_document_name(result, names)) for names in (_TITLES, _PLACES))
     language = language_of(text)
     return Passage(
         source,

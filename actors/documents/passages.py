@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from actors.documents.text_document import Document
 from actors.quantities.numerals import DecimalMark
+from runtime.core.events import storable
 
 PASSAGES_MAX = 10
 """Passages of one search."""
@@ -65,9 +66,9 @@ def search_output(passages: Sequence[Passage], notices: Sequence[str], searched:
     return json.dumps(content, ensure_ascii=False)
 
 
-def storable(text: str) -> str:
-    """Return a text without zero bytes and halves of surrogate pairs, which no journal stores."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+def clean_text(text: str) -> str:
+    """Return a text of a document with zero bytes and lone surrogates replaced."""
+    return storable(text.replace("\x00", "\ufffd"))
 
 
 PASSAGE_CHARACTERS = 900
@@ -82,7 +83,7 @@ def passages_of(document: Document) -> Iterator[Passage]:
     under = ""
 
     def made() -> Passage | None:
-        text = storable("\n".join(line.text for line in lines).rstrip("\n"))
+        text = clean_text("\n".join(line.text for line in lines).rstrip("\n"))
         if not text.strip():
             return None
         title = document.title if under in {"", document.title} else f"{document.title}: {under}"

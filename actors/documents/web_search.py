@@ -20,7 +20,7 @@ from actors.documents.passages import (
     QUERY_CHARACTERS_MAX,
     Passage,
     SearchFault,
-    storable,
+    clean_text,
 )
 from actors.quantities.decimal_marks import decimal_mark, language_of
 from runtime.models.providers import is_local
@@ -153,11 +153,11 @@ def _passage(result: object) -> Passage | None:
     source, title, text = (result.get(key) for key in ("url", "title", "content"))
     if not (isinstance(source, str) and isinstance(text, str) and text.strip()):
         return None
-    text = storable(text)[:PASSAGE_CHARACTERS_MAX]
-    title = storable(title)[:NAME_CHARACTERS_MAX] if isinstance(title, str) else ""
+    text = clean_text(text)[:PASSAGE_CHARACTERS_MAX]
+    title = clean_text(title)[:NAME_CHARACTERS_MAX] if isinstance(title, str) else ""
     language = language_of(text)
     return Passage(
-        storable(source)[:NAME_CHARACTERS_MAX],
+        clean_text(source)[:NAME_CHARACTERS_MAX],
         title,
         text,
         decimal_mark=decimal_mark(text, language),

@@ -16,8 +16,8 @@ from actors.run.inbox import MailRefused
 from actors.run.questions import ClarificationRequested, new_id
 from actors.run.tools import ToolRequested
 from actors.run.waits import WaitRequested
-from actors.run.words import storable
 from actors.tools.uses import PersonUse
+from runtime.core.events import storable
 from runtime.core.messages import Mailed
 
 BY_PERSON = "a person has asked for it"

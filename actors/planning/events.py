@@ -19,13 +19,12 @@ from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.evolve import RunEvent
 from actors.run.ids import step_of
 from actors.run.waits import Started, TimedEvent
-from actors.run.words import StorableText
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import AskedForm
-from runtime.core.events import Event, Seconds
+from runtime.core.events import Event, Seconds, StorableText
 
 
 class Decided(Event):

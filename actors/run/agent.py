@@ -18,7 +18,6 @@ from actors.run.settings import SettingsChanged, for_calls
 from actors.run.state import RunState
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started
-from actors.run.words import StorableText, storable
 from actors.values.answers import TEXT
 from actors.values.model_settings import ModelSettings
 from actors.values.question_form import (
@@ -32,7 +31,7 @@ from actors.values.question_form import (
     waiting_text,
     with_frame,
 )
-from runtime.core.events import Event, Value
+from runtime.core.events import Event, StorableText, Value, storable
 from runtime.core.ledger import Price
 
 

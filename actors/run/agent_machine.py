@@ -33,8 +33,8 @@ from actors.run.reminder_events import ClarificationEscalated, ClarificationRemi
 from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.state import RunState
 from actors.run.tools import ToolFinished, ToolRequested
-from actors.run.words import storable
 from runtime.core.copies import changed
+from runtime.core.events import storable
 
 
 class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):

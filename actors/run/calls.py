@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, T
 
 from actors.run.ids import call_of, node_of, step_of, try_id
 from actors.run.waits import TimedEvent
-from actors.run.words import storable
 from actors.values.artifacts import LENGTH, Artifact, lacks_end
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.copies import changed, without
-from runtime.core.events import Event, Seconds
+from runtime.core.events import Event, Seconds, storable
 from runtime.core.ledger import ZERO, Amount, Ledger, Price, Usage, cost_of_call
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind
 

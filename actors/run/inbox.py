@@ -21,9 +21,9 @@ from actors.run.questions import (
 )
 from actors.run.settings import SettingsChanged, change_of
 from actors.run.waits import TimedEvent
-from actors.run.words import storable
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
+from runtime.core.events import storable
 from runtime.core.ledger import Ledger
 
 if TYPE_CHECKING:

@@ -38,8 +38,8 @@ from actors.run.rules import Rule, Scope, end_tools
 from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
 from actors.run.waits import Started, WaitEnded, WaitRequested
-from actors.run.words import storable
 from runtime.core.copies import changed
+from runtime.core.events import storable
 from runtime.core.ledger import Amount, Limit, Price
 from runtime.core.machine import Refused, Summary, Work
 from runtime.core.messages import Control, Crashed, Mailed, Overdrawn, Parking, Resumed, Woken

@@ -14,7 +14,7 @@ from actors.run.ids import backoff_id
 from actors.run.parking import RunParked
 from actors.run.state import RunState
 from actors.run.waits import PROVIDER, WaitRequested
-from actors.run.words import storable
+from runtime.core.events import storable
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from actors.run.calls import C, CallFailed, Calls, Tries
 from actors.run.ending import Outcome, RunFinished
 from actors.run.state import RunState
 from actors.run.waits import HOME_BUDGET, PROVIDER, TimedEvent, WaitRequested
-from actors.run.words import storable
 from runtime.core.copies import changed
+from runtime.core.events import storable
 from runtime.core.messages import Halt
 
 if TYPE_CHECKING:

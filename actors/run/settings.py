@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, ValidationError, field_serializer
 
 from actors.run.waits import TimedEvent
-from actors.run.words import storable
 from actors.values.model_settings import KEY as MODEL_SETTINGS
 from actors.values.model_settings import ModelSettings, check_settings
 from runtime.core.errors import UsageProblem
+from runtime.core.events import storable
 from runtime.core.ledger import Ledger, Limits, Price
 from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 

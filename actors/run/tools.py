@@ -24,9 +24,8 @@ from pydantic import Field
 from actors.run.ids import step_of, try_id
 from actors.run.questions import NOT_RUN, SUCCEEDED, ClarificationRequested, Questions, Status, new_id, outcome_question
 from actors.run.waits import TimedEvent
-from actors.run.words import storable
 from runtime.core.copies import without
-from runtime.core.events import Event, Seconds, Value
+from runtime.core.events import Event, Seconds, Value, storable
 from runtime.core.ledger import Amount
 from runtime.core.machine import Work
 from runtime.core.messages import Message

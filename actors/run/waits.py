@@ -12,9 +12,8 @@ from pydantic import Field, field_serializer
 from actors.run.ending import RunFinished, end_exhausted_run
 from actors.run.ids import call_of
 from actors.run.reminder_events import ReminderRule
-from actors.run.words import StorableText
 from runtime.core.copies import without
-from runtime.core.events import Event, Seconds
+from runtime.core.events import Event, Seconds, StorableText
 from runtime.core.ledger import Limit, Limits
 from runtime.core.machine import Work
 from runtime.models.port import Fault

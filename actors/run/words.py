@@ -1,9 +1,6 @@
-"""Texts for people with attempts, moves and steps in words in place of ids. Pure; imports nothing heavy."""
+"""Puts attempts, moves and steps into words, in place of ids, in texts for people. Pure; imports nothing heavy."""
 
 import re
-from typing import Annotated
-
-from pydantic import BeforeValidator
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _REQUEST = re.compile(r"\b([a-z][a-z0-9_]*)/v(\d+)\.a(\d+)(?:\.b(\d+))?(/c\b)?(?:\.t(\d+))?")
@@ -100,12 +97,3 @@ def _attempt_words(attempt: str) -> str:
     count = int(attempt)
     ordinal = _ORDINALS[count - 1] if 0 < count <= len(_ORDINALS) else f"{count}th"
     return f"{ordinal} attempt" if count <= 20 else f"attempt {count}"
-
-
-def storable(text: str) -> str:
-    """Return the text with lone surrogates replaced: they have no UTF-8 and could not be written."""
-    return text.encode("utf-8", "replace").decode()
-
-
-StorableText = Annotated[str, BeforeValidator(lambda text: storable(text) if isinstance(text, str) else text)]
-"""A field for a text from outside, which is cleaned when the value is made."""

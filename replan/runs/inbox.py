@@ -16,11 +16,11 @@ from actors.run.open_question import decode_questions, in_order
 from actors.run.questions import Status, Via
 from actors.run.settings import change_of
 from actors.run.state import RunState
-from actors.run.words import storable
 from actors.values.answers import InvalidAnswer, describe_expected, normal_answer
 from replan.runs.run_ids import ALL
 from replan.setup.version import program
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
+from runtime.core.events import storable
 from runtime.journal.head import check_here, place_moved_to
 from runtime.journal.port import Journal, Posted, RunRow
 

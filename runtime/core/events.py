@@ -17,7 +17,7 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 E = TypeVar("E")
 
@@ -25,6 +25,15 @@ Seconds = Annotated[float, AfterValidator(partial(round, ndigits=6))]
 """A time or a duration in seconds, rounded to the microsecond: finer digits are noise."""
 ROUNDING = 1e-6
 """The most, in seconds, by which rounding can put a time of an event after the time that it stands for."""
+
+
+def storable(text: str) -> str:
+    """Return the text with lone surrogates replaced: they have no UTF-8 and could not be written."""
+    return text.encode("utf-8", "replace").decode()
+
+
+StorableText = Annotated[str, BeforeValidator(lambda text: storable(text) if isinstance(text, str) else text)]
+"""A field for a text from outside, which is made storable when the value is made."""
 
 
 class Value(BaseModel):

@@ -15,7 +15,6 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult
 
 from actors.run.tools import ToolOutcome
-from actors.run.words import storable
 from actors.tools.loader import load_tools
 from actors.tools.mcp_talk import schema_problem, text_of
 from actors.tools.specs import McpSpec, fill_template
@@ -142,7 +141,7 @@ async def test_whatever_a_server_answers_is_an_outcome_in_time_that_the_journal_
     assert len(done.output) < 3_000_000
     assert "\n" not in done.reason
     assert len(done.reason) < 2_000
-    storable(done.output + done.reason).encode()
+    (done.output + done.reason).encode()
     assert end_of_group(bench.begun[0].process) is True
     if behaviour == "twice":
         assert done.output == "first"
