@@ -30,7 +30,7 @@ from actors.run.messages import Judged
 from actors.run.rules import AFTER_FAULT, EXPIRE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.state import NotStarted, RunState
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import bound_verdict
+from actors.values.findings import limit_verdict
 from runtime.core.ledger import Limit
 from runtime.core.machine import Work
 from runtime.core.messages import Mailed
@@ -140,7 +140,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
             at=message.at,
             mono=message.mono,
             elapsed=message.elapsed,
-            verdict=bound_verdict(message.verdict),
+            verdict=limit_verdict(message.verdict),
         )
 
     def brief(self, state: ExecutionState, work: Work) -> Any:

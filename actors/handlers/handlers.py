@@ -14,7 +14,7 @@ from actors.handlers.generators import Generator
 from actors.run.kind import Probe
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.waits import PROVIDER, WaitRequested
-from actors.values.findings import Verdict, bound_verdict
+from actors.values.findings import Verdict, limit_verdict
 from runtime.core.clock import Clock
 from runtime.core.crash_points import mark_point
 from runtime.core.messages import Woken
@@ -124,7 +124,7 @@ def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: V
     A verdict that JSON cannot hold is a bug of the guard. It is written and read here, where an error ends the run; an
     error in the journal would stop every later driver as well. So the run also uses exactly what its journal holds.
     """
-    verdict = Verdict.model_validate_json(bound_verdict(verdict).model_dump_json())
+    verdict = Verdict.model_validate_json(limit_verdict(verdict).model_dump_json())
     mark_point("judge.after")
     return Judged(request_id, clock.now(), trio.current_time() - started_at, verdict)
 

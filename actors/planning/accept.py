@@ -12,7 +12,7 @@ from actors.planning.state import State
 from actors.policy.cause import read_cause
 from actors.run.calls import ReplyFields
 from actors.run.messages import Judged
-from actors.values.findings import bound_verdict
+from actors.values.findings import limit_verdict
 
 
 def accept_reply(state: State, request: PlanningCall, fields: ReplyFields) -> ArtifactProduced | FailureClassified:
@@ -40,5 +40,5 @@ def accept_verdict(state: State, message: Judged) -> VerdictReached | None:
         at=message.at,
         mono=message.mono,
         elapsed=message.elapsed,
-        verdict=bound_verdict(verdict),
+        verdict=limit_verdict(verdict),
     )

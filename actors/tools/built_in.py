@@ -87,7 +87,7 @@ Work = Callable[[Workspace, Mapping[str, Any]], str]
 """Does a call's work, in a thread, and returns the output. Raises `CallRefused`."""
 
 
-def make_built_in_tool(name: str, work: Work, workspace: Workspace) -> Tool:
+def _built_in_tool(name: str, work: Work, workspace: Workspace) -> Tool:
     """Return a tool whose calls a function does, one at a time in a workspace."""
 
     @asynccontextmanager
@@ -179,11 +179,11 @@ def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str,
     recorder = DiffRecorder(Redactor(secrets_in(environment)))
     return [
         *tools,
-        make_built_in_tool(WORKSPACE_READ, read_files, workspace),
-        make_built_in_tool(WORKSPACE_WRITE, write_file, workspace),
-        make_built_in_tool(WORKSPACE_SNAPSHOT, take_snapshot, workspace),
-        make_built_in_tool(WORKTREE_DIFF, recorder, workspace),
-        make_built_in_tool(WORKSPACE_MERGE, merge_work, workspace),
+        _built_in_tool(WORKSPACE_READ, read_files, workspace),
+        _built_in_tool(WORKSPACE_WRITE, write_file, workspace),
+        _built_in_tool(WORKSPACE_SNAPSHOT, take_snapshot, workspace),
+        _built_in_tool(WORKTREE_DIFF, recorder, workspace),
+        _built_in_tool(WORKSPACE_MERGE, merge_work, workspace),
     ]
 
 

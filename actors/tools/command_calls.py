@@ -64,7 +64,7 @@ def result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolR
     """Return what the end of a program comes to, or that it could not be executed."""
     if isinstance(done, CommandNotStarted):
         return system_refusal(done, "it cannot be started").result
-    output = keep_output(done.output, done.dropped, spec.output_bytes)
+    output = cut_output(done.output, done.dropped, spec.output_bytes)
     if done.code == 0:
         if spec.failure_pattern and matches_line(spec.failure_pattern, output):
             reason = f"exit code 0, and a line of its output matches failure_pattern {json.dumps(spec.failure_pattern)}"
@@ -80,7 +80,7 @@ def result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolR
     return ToolResult(outcome, output, f"exit code {done.code}")
 
 
-def keep_output(output: bytes, dropped: int, bytes_max: int) -> str:
+def cut_output(output: bytes, dropped: int, bytes_max: int) -> str:
     """Return output as text of at most so many bytes; where some is missing, its last line says how much."""
     text = output.decode(errors="replace").encode()
     if not dropped and len(text) <= bytes_max:
@@ -92,5 +92,5 @@ def keep_output(output: bytes, dropped: int, bytes_max: int) -> str:
 def without_secrets(result: ToolResult, redactor: Redactor, bytes_max: int) -> ToolResult:
     """Return a result without secrets, its output cut to so many bytes. For a thread: an output may be large."""
     begin, dropped = redactor.beginning(result.output, bytes_max), result.output[bytes_max:]
-    output = keep_output(begin.encode(errors="replace"), len(dropped.encode(errors="replace")), bytes_max)
+    output = cut_output(begin.encode(errors="replace"), len(dropped.encode(errors="replace")), bytes_max)
     return replace(result, output=output, reason=redactor.beginning(result.reason, REASON_CHARACTERS_MAX))

@@ -155,12 +155,12 @@ def text_of(result: CallToolResult) -> str:
     """Return the texts of a result, other content by its name, and the structured value if no text says it."""
     texts = [_text(block) for block in result.content]
     value = result.structured_content
-    if value is not None and not _says(texts, value):
+    if value is not None and not _is_json_of(texts, value):
         texts.append(json.dumps(value, ensure_ascii=False))
     return "\n".join(texts)
 
 
-def _says(texts: list[str], value: Any) -> bool:
+def _is_json_of(texts: list[str], value: Any) -> bool:
     """Tell whether texts are a structured value as JSON, or what servers of the SDK wrap as `{"result": …}`."""
     read = [_parse_message(text) for text in texts]
     forms: list[Any] = [texts, read, *(texts + read if len(texts) == 1 else ())]

@@ -17,7 +17,7 @@ import trio
 
 from actors.handlers.tools import FunctionCall, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
-from actors.tools.command_calls import keep_output
+from actors.tools.command_calls import cut_output
 from actors.tools.parameters import PathParameter
 from actors.tools.refusals import CallRefused, RefusedCall, check_arguments, claim_workspace
 from actors.tools.specs import PythonSpec
@@ -176,7 +176,7 @@ def _result_of(spec: PythonSpec, value: Any) -> ToolResult:
     if value is None or value is True:
         return ToolResult(ToolOutcome.SUCCEEDED)
     if isinstance(value, str):
-        return ToolResult(ToolOutcome.SUCCEEDED, keep_output(value.encode(errors="replace"), 0, spec.output_bytes))
+        return ToolResult(ToolOutcome.SUCCEEDED, cut_output(value.encode(errors="replace"), 0, spec.output_bytes))
     reason = "it returned False" if value is False else f"it returned {type(value).__name__}, not text, None or a bool"
     return ToolResult(ToolOutcome.FAILED, reason=reason)
 

@@ -208,7 +208,7 @@ VERDICT_BYTES_MAX = 4 * 1024 * 1024
 """Bytes of a recorded verdict as JSON; the journal takes events of up to 64 MiB."""
 
 
-def bound_verdict(verdict: Verdict) -> Verdict:
+def limit_verdict(verdict: Verdict) -> Verdict:
     """Return the verdict, cut to the limits. One that is still too large becomes a rejection, `verdict.too_large`."""
     if not (verdict.findings or verdict.parts or verdict.facts) and len(verdict.guard) <= TEXT_MAX:
         return verdict  # Most verdicts are like this, and measuring one takes longer than all the rest of recording it.

@@ -22,7 +22,7 @@ from actors.policy.table import Policy
 from actors.run.ids import is_child
 from actors.run.messages import Judged
 from actors.search.strategies.notation import read_search
-from actors.values.findings import Verdict, bound_verdict
+from actors.values.findings import Verdict, limit_verdict
 from replan.whatif.differences import EditedRules
 from runtime.core.errors import UsageProblem
 
@@ -148,7 +148,7 @@ class _Edit:
         brief = machine.brief(state, machine.outstanding(state)[event.request_id])
         answer = guard(brief.artifact, brief.context)
         verdict = answer if isinstance(answer, Verdict) else _await_verdict(answer)
-        checked = Verdict.model_validate_json(bound_verdict(verdict).model_dump_json())
+        checked = Verdict.model_validate_json(limit_verdict(verdict).model_dump_json())
         return Judged(event.request_id, event.at, event.elapsed, checked, mono=event.mono)
 
     def _is_edited(self, then: Workflow, now: RunConfig, step: str) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from actors.guards.built_in import BUILT_IN
 from actors.plans.reader import STEPS_MAX, too_large
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import FINDINGS_MAX, VERDICT_BYTES_MAX, Code, Finding, Verdict, bound_verdict
+from actors.values.findings import FINDINGS_MAX, VERDICT_BYTES_MAX, Code, Finding, Verdict, limit_verdict
 from runtime.models.replies import ReplyCode
 from tests.plans.build import judge, plan, step
 
@@ -55,7 +55,7 @@ def test_a_large_reply_of_any_shape_is_rejected_with_a_small_verdict(guard, shap
     verdict = BUILT_IN[guard]({})(artifact, Context(specification="A text."))
     assert not verdict.passed
     assert len(verdict.findings) <= FINDINGS_MAX + 1
-    assert len(bound_verdict(verdict).model_dump_json()) < 500_000
+    assert len(limit_verdict(verdict).model_dump_json()) < 500_000
 
 
 def test_what_is_too_large_has_a_code_of_its_own():
@@ -84,15 +84,15 @@ def test_the_last_finding_counts_those_that_are_left_out():
 def test_a_plug_ins_verdict_is_cut():
     """Messages are cut, and the first hundred findings stay."""
     many = [Finding(code="own.code", message="x" * 10_000, where=f"s{number}") for number in range(500)]
-    verdict = bound_verdict(Verdict(guard="own", findings=tuple(many)))
+    verdict = limit_verdict(Verdict(guard="own", findings=tuple(many)))
     assert len(verdict.findings) == FINDINGS_MAX + 1
     assert max(len(finding.message) for finding in verdict.findings) <= 4_000
-    assert bound_verdict(verdict) is verdict
+    assert limit_verdict(verdict) is verdict
 
 
 def test_a_verdict_that_is_too_large_is_a_rejection():
     """Facts cannot be cut."""
-    verdict = bound_verdict(Verdict(guard="own", passed=True, score=1.0, facts={"log": "x" * (VERDICT_BYTES_MAX + 1)}))
+    verdict = limit_verdict(Verdict(guard="own", passed=True, score=1.0, facts={"log": "x" * (VERDICT_BYTES_MAX + 1)}))
     assert (verdict.guard, verdict.passed, [finding.code for finding in verdict.findings]) == (
         "own",
         False,
@@ -103,7 +103,7 @@ def test_a_verdict_that_is_too_large_is_a_rejection():
 def test_an_ordinary_verdict_is_kept_as_it_is():
     """The same object is returned."""
     verdict = judge("expansive", json.dumps(plan(step("a", "nothing", "goal"))))
-    assert bound_verdict(verdict) is verdict
+    assert limit_verdict(verdict) is verdict
 
 
 def test_a_plan_has_at_most_200_000_items_in_all_of_its_lists():

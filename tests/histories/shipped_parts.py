@@ -16,7 +16,7 @@ from actors.planning.prepare import pin
 from actors.planning.prompt_context import context_for
 from actors.templates.model import write
 from actors.templates.template_files import load_templates
-from actors.values.findings import bound_verdict
+from actors.values.findings import limit_verdict
 from replan.setup.version import data_root
 
 
@@ -87,7 +87,7 @@ def judged(state, node):
     """Return the verdict of the step's guards on a node's artifact."""
     attempt = state.nodes[node]
     guard = guard_for(state.config.workflow, attempt.step, BUILT_IN)
-    return bound_verdict(guard(attempt.artifact, context_of(state, node)))
+    return limit_verdict(guard(attempt.artifact, context_of(state, node)))
 
 
 def context_of(state, node):

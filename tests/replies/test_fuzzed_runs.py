@@ -21,7 +21,7 @@ from actors.planning.machine import PlanningMachine
 from actors.run.messages import Generated, Judged
 from actors.run.state import NotStarted
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import bound_verdict
+from actors.values.findings import limit_verdict
 from replan.setup.plugins import registry
 from runtime.core import total_readers
 from runtime.core.ledger import Limits
@@ -178,7 +178,7 @@ def search(dice, sent, config):
         elif each.address.startswith("guard:"):
             brief = machine.brief(state, each)
             verdict = guards[brief.artifact.step](brief.artifact, brief.context)
-            send(Judged(each.request_id, now, 0.1, bound_verdict(verdict)))
+            send(Judged(each.request_id, now, 0.1, limit_verdict(verdict)))
         elif each.address == "clock":
             now = max(now, each.request.until)
             send(Woken(each.request_id, now))

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from actors.run.tools import ToolOutcome
-from actors.tools.command_calls import keep_output
+from actors.tools.command_calls import cut_output
 from actors.tools.refusals import system_refusal
 from actors.tools.workspace import ensure_free, open_workspace
 from runtime.core.errors import UsageProblem
@@ -212,4 +212,4 @@ def test_what_the_system_refuses_for_the_moment_is_a_transient_failure(number, o
 @pytest.mark.parametrize("most", [1, 10, 60, 200])
 def test_kept_output_never_exceeds_its_limit_and_is_text(output, most):
     for dropped in (0, 5):
-        assert len(keep_output(output, dropped, most).encode()) <= most
+        assert len(cut_output(output, dropped, most).encode()) <= most
