@@ -44,7 +44,7 @@ def known_numbers(schema: Schema) -> dict[str, Known]:
 
 
 def holds(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> bool | None:
-    """Tell whether a check holds of the chosen values; None where it cannot be told, as without a value."""
+    """Tell whether a check holds of the chosen values; None if it cannot be told, such as without a value."""
     values = {name: item.exact for name, item in known.items()}
     match check_holds(check.check, values, schema.units):
         case "yes":

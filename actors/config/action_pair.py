@@ -80,7 +80,7 @@ class ActionPair(Config):
     model: ModelName | None = Field(default=None, exclude_if=lambda value: value is None)
     """The model that the step asks, as after `--model`; null takes the run's."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
-    """The settings of its calls; what is missing is as in the workflow."""
+    """The settings of its calls; those of the workflow hold for what is missing."""
 
     @property
     def child(self) -> str | None:

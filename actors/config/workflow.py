@@ -308,8 +308,7 @@ class Workflow(Config):
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
         """Return the escalation targets for the failures of each guard, by the guard's name in verdicts.
 
-        An entry for a plan guard that is replaced by the one of the target level applies to the latter, unless the file
-        has an entry for that one too.
+        The plan guard of the target level may replace another one. It takes that one's entry if it has none itself.
         """
         pair = self.action_pairs[step]
         guards = [guard for guard in pair.guards if guard in pair.escalate_by_guard]

@@ -30,7 +30,7 @@ OBJECTS_MAX = 60_000
 """Characters and lines of one page; a page with more is left out."""
 _HYPHENS = ("-", "\u2010")
 SMALL, RAISED_BY = 0.9, 0.15
-"""The part of a line's size that a raised digit has at most, and by which it stands higher at least."""
+"""A raised digit has at most this part of the line's size, and stands higher by at least this part of it."""
 _LAYOUT = {"line_margin": 0.7}
 """Lines of a paragraph may lie 0.7 of their height apart."""
 _SMALL = (

@@ -21,8 +21,8 @@ ROLE = "actions"
 class PddlPlanGenerator:
     """Returns the plan that the accepted actions stand for: deterministic, so never tried twice.
 
-    A run that was given no problem in PDDL, a workflow without a step for actions, and an answer that holds no plan of
-    valid actions get an empty object, which the guard of the plan rejects.
+    It returns an empty object, which the guard of the plan rejects, in three cases: the run was given no problem in
+    PDDL, the workflow has no step for actions, or the accepted answer holds no plan of valid actions.
     """
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:

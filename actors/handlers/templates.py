@@ -25,10 +25,10 @@ FALLBACK = "feature"
 class TemplateSelectorGenerator:
     """Generates the plan of a template: deterministic, without a model call, so never tried twice.
 
-    The problem type is what the accepted analysis says. The workflow's own plan for that type (`config["templates"]`),
-    or for any other (`config["plan"]`), is returned as it is; otherwise the shipped template in `folder` is filled with
-    the title, the files and the demands. An unknown type, or no analysis at all, gets the
-    template of `FALLBACK` (S132).
+    The accepted analysis states the problem type. The workflow's own plan for that type (`config["templates"]`), or for
+    any other type (`config["plan"]`), is returned unchanged. Otherwise the shipped template in `folder` is filled with
+    the title, the files and the demands. The template of `FALLBACK` is used for an unknown type, or without an analysis
+    (S132).
 
     Raises:
         UsageProblem: a setting, a plan file or a shipped template cannot be used.

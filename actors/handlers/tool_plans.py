@@ -24,9 +24,8 @@ _STEPS = TypeAdapter(tuple[DeclaredStep, ...])
 class ToolPlanGenerator:
     """Searches for a plan from the state that the run is given to its goal: deterministic, so never tried twice.
 
-    Its settings have the steps that tools declare, as `steps`, and the tokens of the `goal`, which are those of a run
-    that is given no others. Where there is no plan, it returns an object without steps, which the plan's guard rejects,
-    with the reason as its `basis`.
+    Its settings are the `steps` that tools declare, and the tokens of the `goal` of a run that is given no other goal.
+    If there is no plan, it returns an object without steps, which the plan's guard rejects; its `basis` is the reason.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:

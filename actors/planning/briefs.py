@@ -73,8 +73,8 @@ def brief_for(state: PlanningState, work: Work) -> Brief:
 def child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:
     """Return what a child run starts with.
 
-    Its problem is the problem of this run. Where the step has dependencies, feedback, messages or answers of the user,
-    its problem is the step's whole prompt instead, so that the child reads what a model would.
+    Its problem is the problem of this run. If the step has dependencies, feedback, messages or answers of the user, its
+    problem is the step's whole prompt, so that the child reads what a model would.
     """
     pinned = state.config.child_of(request.step)
     assert pinned is not None

@@ -72,7 +72,7 @@ def end_stuck_run(state: State, node: Node, decision: Decision) -> ending.RunFin
 
 
 def end_used_up_run(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run because its deterministic model has nothing new to write; None as for `end_stuck_run`."""
+    """End the run because its deterministic model has nothing new to write; None while a question is open."""
     if state.run.open_questions:
         return None
     assert node.verdict is not None

@@ -26,7 +26,7 @@ class Cause(StrEnum):
     WORKFLOW_MISMATCH = "workflow_mismatch"
     GOAL_DEPENDENCY_FAILURE = "goal_dependency_failure"
     OWN_MISTAKE = "own_mistake"  # the artifacts that the step builds on are correct
-    UNCLEAR = "unclear"  # the policy decides as without a classifier
+    UNCLEAR = "unclear"  # the policy decides without a cause
 
 
 CAUSE_SCHEMA: Mapping[str, Any] = {
@@ -51,7 +51,7 @@ def read_cause(text: str) -> Cause | None:
 def row_for(cause: Cause, policy: Policy) -> Row | None:
     """Return the row that a cause selects: the first row with that tag, and for `OWN_MISTAKE` the last row.
 
-    None for `UNCLEAR` or if no row has the tag: the policy decides as without a classifier.
+    None for `UNCLEAR` or if no row has the tag: the policy decides without a cause.
     """
     match cause:
         case Cause.UNCLEAR:

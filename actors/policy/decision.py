@@ -491,8 +491,8 @@ _REQUIREMENTS = "requirements."
 def is_worth_classifying(failure: Failure, situation: Situation, decided: Decision) -> bool:
     """Return whether the classifier should be called before the decision `decided` is carried out.
 
-    It should if the decision is costly, some answer of the classifier would change the move, the code is not about the
-    requirements, and no finding has a reason tag, with which the guard has classified the failure itself.
+    It should if the decision is costly and some answer of the classifier would change the move. It should not if the
+    code is about the requirements, or if a finding has a reason tag: then the guard has classified the failure itself.
     """
     tagged = any(finding.tags for finding in failure.verdict.errors)
     if tagged or decided.code.startswith(_REQUIREMENTS) or not costly(decided, situation.graph):

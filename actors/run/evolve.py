@@ -163,10 +163,10 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
 
 
 def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:
-    """Return the common part with the time that an event tells; `working` says whether work was open before it.
+    """Return the common part with the time of an event; `working` tells whether work was open before it.
 
-    Only the events in `TIMED` tell one. Active time goes by the driver's monotonic seconds, and by the wall clock in an
-    epoch whose records do not say them, as in a simulation.
+    Only the events in `TIMED` have one. Active time is counted in the driver's monotonic seconds. If the records of an
+    epoch do not have them, such as those of a simulation, the wall clock counts.
     """
     if event.at is None or (event.mono is None and isinstance(event, SettingsChanged)):
         return run  # It may come before the takeover that follows it.

@@ -120,8 +120,8 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
 def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str, bytes] | None:
     """Return the mode and the content at the path of a change; None for no file. Raises `OutOfBounds`, `TooLarge`.
 
-    `paths` are the paths of all changes. There is no file below a path that changes too, since that path is a file, and
-    none at the path of a folder if all files in it change.
+    `paths` are the paths of all changes. A path among them is a file, so there is no file below it. There is none at
+    the path of a folder either if all files in the folder change.
     """
     try:
         return entry_inside(workspace.handle, path, FILE_BYTES_MAX)

@@ -1,8 +1,8 @@
 """The form of every question to a person: its sentence, what depends on it, what is shown, its choices. Pure.
 
-There is one form, and it is checked where a question is made and where it is read: a text that is no sentence with a
-question mark, a choice without what it does, and a question that does not say what happens without an answer cannot be
-built. What a model, a plan or a plug-in wrote comes into the form by `in_words_of`, which never fails.
+There is one form, and it is checked where a question is made and where it is read. Its text is a sentence with a
+question mark, each choice says what it does, and the question says what happens without an answer. `in_words_of` brings
+the words of a model, a plan or a plug-in into the form, and never fails.
 """
 
 import re
