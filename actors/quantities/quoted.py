@@ -17,7 +17,6 @@ from actors.quantities.unit_words import TIME_UNITS
 from actors.quantities.units import UnitTable
 from actors.quantities.whole import Whole, other_rates, whole_quantity
 from actors.quantities.written import WrittenNumber, find_numbers
-from actors.values.format import shorten
 
 VALUE_CHARACTERS_MAX = 500
 """Characters of a text that a value is read from."""
@@ -82,7 +81,8 @@ def ambiguous(text: str, number: WrittenNumber) -> Refusal:
 
 def shorten_text(text: str) -> str:
     """Return a text on one line, cut to 60 characters, for a message."""
-    return shorten(" ".join(text.split()), 60)
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
 
 
 QUOTE_CHARACTERS_MAX = 2000
