@@ -10,7 +10,7 @@ from page_parts.markdown import DOCS, table
 SOURCE = DOCS / "explanation" / "comparison.yaml"
 CLASSES = ("After a crash", "People", "Limits and size")
 """The classes of reports, in their order on the page."""
-SHOWN = 3
+SHOWN = 2
 """How many reports of each class the page shows."""
 HEAD = ("Report", "What it says", "Test here")
 
