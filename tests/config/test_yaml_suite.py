@@ -109,6 +109,6 @@ def test_the_page_states_how_many_cases_are_read():
     page = " ".join((ROOT / "docs" / "explanation" / "measured-on-others.md").read_text(encoding="utf-8").split())
     same, invalid = count["read"] - len(OTHER), count["accepted"] + count["refused"] - len(REFUSED)
     total, mappings = len(CASES), count["read"] + len(REFUSED)
-    stated = f"Of its {total} texts {mappings} are one mapping: {same} mean the same, {len(REFUSED)} are refused, and"
-    assert f"{stated} {len(OTHER)} mean something else" in page
-    assert f"Of {invalid} that are no YAML {count['accepted']} are read" in page
+    assert f"{mappings} of the suite's {total} texts are one." in page
+    assert f"Replan reads {same} of them as the suite says, refuses {len(REFUSED)}, and reads {len(OTHER)}" in page
+    assert f"Of {invalid} texts that are not valid YAML, it reads {count['accepted']}." in page
