@@ -21,7 +21,7 @@ RUN install --directory --owner replan --group replan --mode 0700 /var/lib/repla
 COPY --from=build /opt/replan /opt/replan
 ENV PATH=/opt/replan/bin:/usr/local/bin:/usr/bin:/bin
 ENV REPLAN_HOME=/var/lib/replan PYTHONDONTWRITEBYTECODE=1
-# The root may be read-only: the program writes to its home and to /tmp alone.
+# The root may be read-only: the program writes only to its home and to /tmp.
 USER 10001:10001
 WORKDIR /var/lib/replan
 ENTRYPOINT ["replan"]

@@ -35,9 +35,9 @@ from actors.planning.prepare import RunOptions  # noqa: E402
 from replan.runs.home import open_home  # noqa: E402
 from replan.runs.inbox import post_answer  # noqa: E402
 from replan.runs.prepare import prepare_run  # noqa: E402
+from replan.setup.installation import data_root  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
 from replan.setup.settings import ModelChoice, UserConfig  # noqa: E402
-from replan.setup.version import data_root  # noqa: E402
 from runtime.core.ledger import Usage  # noqa: E402
 from runtime.models.port import Reply  # noqa: E402
 

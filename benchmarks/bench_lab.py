@@ -26,9 +26,9 @@ from replan.experiments.preparation import Installation, prepare
 from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.prepare import prepare_run
 from replan.setup.gc_tuning import tune
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import ModelChoice, UserConfig
-from replan.setup.version import data_root
 
 GOAL_CALL, GOAL_DECISION = 0.30, 0.20
 """Milliseconds of a simulated call, and of a decision by the belief, at most."""

@@ -21,9 +21,9 @@ from actors.tools.specs import PythonSpec
 from actors.tools.uses import ToolSet, ToolUse
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare_run, setup_for
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import ModelChoice, UserConfig
-from replan.setup.version import data_root
 from runtime.core.ledger import Usage
 from runtime.models.port import Reply
 

@@ -23,8 +23,8 @@ from actors.tools.specs import PythonSpec
 from actors.tools.uses import ToolSet, ToolUse
 from benchmarks.worker import serve
 from replan.setup.gc_tuning import tune
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
-from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.drive.options import Admission, Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor

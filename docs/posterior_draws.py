@@ -7,7 +7,7 @@ from pathlib import Path
 
 from replan.experiments.calibration import load_calibration, read_curve
 from replan.experiments.likelihood import odds_of, posterior_draws
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 
 FOLDER = Path(__file__).parent / "experiments" / "full" / "profiles"
 ROW = "gpt4_blocksworld"

@@ -185,7 +185,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Load a public name at its first use; `__version__` is the version of this installation."""
     if name == "__version__":
-        from replan.setup.version import release  # noqa: PLC0415 - `import replan` is quick without it
+        from replan.setup.installation import release  # noqa: PLC0415 - `import replan` is quick without it
 
         return release()
     if name not in _HOMES:

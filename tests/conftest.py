@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from replan.setup import found_models
+from replan.setup import model_discovery
 from runtime.models.providers import PROVIDERS
 from tests.support.commands import joined, open_commands
 
@@ -97,7 +97,7 @@ def clean_house(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name in filter(_foreign, list(os.environ)):
             patch.delenv(name)
-        patch.setattr(found_models, "PORTS", {})  # What listens on this machine changes no test.
+        patch.setattr(model_discovery, "PORTS", {})  # What listens on this machine changes no test.
         patch.setenv("REPLAN_HOME", str(tmp_path_factory.mktemp("home")))
         yield
     if used := sys.modules.get("replan.api.trio_thread"):

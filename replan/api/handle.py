@@ -13,7 +13,7 @@ from actors.run.result import RunResult
 from replan.api.options import Ask, Driving
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import JournalError, UsageProblem
 from runtime.core.events import Record
 from runtime.drive.options import Polling, Stop

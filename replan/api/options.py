@@ -15,8 +15,8 @@ from actors.run.open_question import OpenQuestion
 from replan.api.loops import in_any_loop
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
-from replan.setup.found_models import with_choices
 from replan.setup.kinds import Kinds
+from replan.setup.model_discovery import with_choices
 from replan.setup.plugins import registry
 from replan.setup.settings import NoModel, UserConfig
 from runtime.core.clock import SystemClock

@@ -277,7 +277,7 @@ def goal_given(
         raise UsageProblem("both a problem and a goal are given", place="goal", hint="leave one of the two out")
     for name, value in others.items():
         if value:
-            raise UsageProblem("a plan for a goal is made from tools alone", place=name, hint="leave it out")
+            raise UsageProblem("a plan for a goal is made only from tools", place=name, hint="leave it out")
     return goal_in(goal, holds)
 
 

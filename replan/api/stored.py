@@ -16,18 +16,18 @@ from actors.values.format import moment
 from replan.api.loops import blocking, in_any_loop, same_parameters
 from replan.api.options import Home, at_home, environment_of, placement_of
 from replan.runs.changes import cancel_run
-from replan.runs.deletion import delete_run
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
+from replan.runs.retention import delete_run
 from replan.runs.run_ids import ALL, resolve_run
 from replan.runs.status import STATUSES, Status
 from replan.setup.home_folder import locate_home
+from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
 from replan.setup.settings import choose_model, read_user_config
-from replan.setup.version import data_root
 from replan.views.rows import row_to_json
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem

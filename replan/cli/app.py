@@ -13,9 +13,7 @@ from typing import IO, Any, NoReturn, cast
 
 import click
 
-from replan.cli.exits import Exit, exit_of_error
-from replan.cli.options import Invocation, common
-from replan.cli.table import (
+from replan.cli.command_table import (
     DAILY,
     ELSEWHERE,
     CommandGroup,
@@ -25,8 +23,10 @@ from replan.cli.table import (
     rows_below,
     write_sections,
 )
+from replan.cli.exits import Exit, exit_of_error
+from replan.cli.options import Invocation, common
 from replan.cli.usage import HelpFormatter
-from replan.setup.version import program, release
+from replan.setup.installation import program, release
 from replan.views.errors import error_object, line_of_crash, line_of_error, shorten
 from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
@@ -124,7 +124,7 @@ def _report_failure(error: BaseException, invocation: Invocation) -> int:
         case SystemExit():
             return int(error.code or 0)
         case OSError() if error.errno in _NO_ROOM or _stdout_fails():
-            from replan.setup.version import program
+            from replan.setup.installation import program
 
             _leave_stdout()
             saved = f" (the run is kept: {program()} show {invocation.run})" if invocation.run else ""
@@ -184,7 +184,7 @@ def _leave_stdout() -> None:
 def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
     """Print what is wrong with the command line, in one line that names the help."""
     from replan.cli.usage import explanation as explained
-    from replan.setup.version import NAME, program
+    from replan.setup.installation import NAME, program
 
     path = error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else f" {invocation.command}".rstrip()
     command = program() + path

@@ -59,7 +59,7 @@ def complete_search(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 
 def _complete_shipped(folder: str, incomplete: str) -> list[CompletionItem]:
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
 
     names = sorted(path.stem for path in (data_root() / "configs" / folder).glob("*.yaml"))
     return _beginning(names, incomplete) or [CompletionItem(incomplete, type="file")]

@@ -1,4 +1,4 @@
-"""`home copy`: copies runs from one journal to another, deletes them from the first, and says what it did."""
+"""`home copy`: copies runs from one journal to another, deletes them from the first on request, and reports it."""
 
 from functools import partial
 
@@ -7,8 +7,8 @@ from replan.cli.exits import Exit
 from replan.cli.terminal.console import notice, print_json
 from replan.cli.terminal.plain import print_text
 from replan.cli.terminal.ticker import Ticker
-from replan.runs.deletion import Chosen, RunChoice, choose
 from replan.runs.reader import LightRunReader
+from replan.runs.retention import Chosen, RunChoice, choose
 from replan.runs.verification import spent_by_day
 from replan.setup.home_folder import USE_ANOTHER_HOME
 from replan.setup.kinds import Kinds
@@ -21,9 +21,10 @@ from runtime.process.identity import is_dead
 
 
 def copy_between(source: str, target: str, choice: RunChoice, *, delete: bool, as_json: bool) -> int:
-    """Copy runs between the journals with these URLs: those of a choice, or all for an empty one; `delete` needs one.
+    """Copy the chosen runs from the journal with the URL `source` to that of `target`, and return the exit code.
 
-    Raises `RunNotFound`, `UsageProblem`, and as the opening of journals does.
+    An empty choice stands for all runs. With `delete`, which needs a choice, the copied runs are deleted from the
+    source. Raises `RunNotFound`, `UsageProblem`, and the errors of `open_raw`.
     """
     here, place, kinds = shown_url(source), shown_url(target), Kinds()
     if place == here:

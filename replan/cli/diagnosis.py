@@ -1,4 +1,4 @@
-"""The checks of `doctor`: versions, the home with its settings and journal, channels to people, the terminal.
+"""The checks of `doctor`: versions, the home with its settings and journal, webhooks, the terminal.
 
 Those about the model are in `replan.cli.diagnosis`.
 """
@@ -31,12 +31,12 @@ from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.models import check_model, open_named
 from replan.runs.token_goals import TOOLS_FILE
 from replan.setup.database import database_place, database_url
-from replan.setup.found_models import choices_text, find_models
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
+from replan.setup.installation import data_root, program, release
 from replan.setup.kinds import Kinds
+from replan.setup.model_discovery import choices_text, find_models
 from replan.setup.plugins import BUILT_IN_GUARDS, problems
 from replan.setup.settings import HomeBudgetEntry, NoModel, choose_model, read_user_config
-from replan.setup.version import data_root, program, release
 from replan.telemetry.running import how_to_install, is_installed
 from replan.telemetry.settings import telemetry_settings
 from runtime.core.clock import SystemClock

@@ -20,7 +20,7 @@ from replan.cli.terminal.prompt import ask_on_terminal, drop_typed, may_ask
 from replan.runs.engine import Engine
 from replan.runs.loaded import AnyKind
 from replan.runs.session import RunSession
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.drive.options import TERMINATED_SECONDS, Stop

@@ -9,7 +9,7 @@ from actors.run.state import RunState
 from actors.run.waits import PROVIDER, WaitEnded, WaitRequested
 from actors.values.format import format_count
 from replan.cli.terminal.console import notice
-from replan.setup.version import program
+from replan.setup.installation import program
 
 
 def say_how_to_answer(result: RunResult) -> None:

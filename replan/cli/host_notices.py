@@ -16,7 +16,7 @@ from actors.values.format import clock, stamp
 from replan.cli.terminal.console import Lossy, has_room
 from replan.setup.database import database_place
 from replan.setup.home_folder import locate_home
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.drive.options import TERMINATED_SECONDS, Stop
 from runtime.host.notices import (
     Changed,

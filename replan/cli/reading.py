@@ -14,7 +14,7 @@ from replan.cli.options import Invocation
 from replan.runs import run_ids
 from replan.setup.database import database_url
 from replan.setup.home_folder import Home, locate_home, prepare_home
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.journal.port import RunFilter, RunRow
 

@@ -10,7 +10,7 @@ from actors.config.model_spec import GRAMMAR
 from actors.run.limits import LIMITS, LimitSpec, flag
 from replan.cli.completing import complete_run, complete_search, complete_workflow
 from replan.cli.options import Duration, common, full_option, plugins_option, store_value
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 F = TypeVar("F", bound=Callable[..., Any])

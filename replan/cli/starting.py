@@ -28,7 +28,7 @@ from replan.runs.workspaces import admit_alone, ensure_unused
 from replan.runs.worst_case import cost_of, cost_of_run, cost_texts
 from replan.setup.gc_tuning import tune
 from replan.setup.home_folder import locate_home
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 from runtime.process.identity import is_dead

@@ -1,4 +1,4 @@
-"""What help and errors about a wrong command line look like."""
+"""The layout of help, and the words of errors about a wrong command line."""
 
 import re
 import sys
@@ -9,9 +9,9 @@ import click
 from replan.cli.terminal.width import width_of
 
 HELP_WIDTH_MIN = 52
-"""The number of columns below which click would let the terminal fold the lines."""
+"""The least width, in columns, at which click's own layout fits the terminal."""
 TERM_WIDTH_MIN = 8
-"""The least width of the first column of a list."""
+"""The least width of the first column of a list, in columns of the terminal."""
 
 
 class HelpFormatter(click.HelpFormatter):
@@ -23,7 +23,7 @@ class HelpFormatter(click.HelpFormatter):
         super().__init__(indent_increment, columns if self._narrow else width, max_width)
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        """Write a list of terms with their explanations; a term that is too long has a line of its own."""
+        """Write a list of terms with explanations. A term that is longer than the first column has its own line."""
         super().write_dl(list(rows), max(self.width // 4, TERM_WIDTH_MIN) if self._narrow else col_max, col_spacing)
 
 
@@ -35,11 +35,11 @@ WORDS = (
     (re.compile(r"is not ('[^']*')$"), r"is not one of \1"),
     (re.compile(r"^Got unexpected extra arguments? \((.*)\)"), r"there are too many arguments: \1"),
 )
-"""What click says, and what a user can read. Each takes time in proportion to the length of the text."""
+"""Patterns for click's words, and our words for each. Matching takes time linear in the length of the text."""
 
 
 def explanation(error: click.UsageError) -> str:
-    """Return what is wrong with a command line: the argument or option, then the cause."""
+    """Return the argument or option that is wrong, and the cause, in one line."""
     place = _place(error)
     text = error.message if place else error.format_message()
     if isinstance(error, click.MissingParameter):

@@ -29,8 +29,8 @@ from replan.experiments.results import Header, Trial, trial_from
 from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
+from replan.setup.installation import release
 from replan.setup.settings import ModelChoice, UserConfig
-from replan.setup.version import release
 from runtime.core.errors import UsageProblem
 from runtime.core.events import text_hash
 

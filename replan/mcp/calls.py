@@ -13,7 +13,7 @@ from replan.service.access import Principal
 from replan.service.limits import Streams
 from replan.service.requests import MCP, ProgramRequest, encode_json
 from replan.service.service import Service
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 TASKS = "io.modelcontextprotocol/tasks"

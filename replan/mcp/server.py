@@ -44,7 +44,7 @@ from replan.service.messages import hash_key
 from replan.service.operations import OPERATIONS, McpOperation, Operation
 from replan.service.read_operations import FIELDS, run_page, tree_of
 from replan.service.requests import MCP, in_terms, without_nulls, wrong_value
-from replan.setup.version import program, release
+from replan.setup.installation import program, release
 from replan.views.errors import line_of_error
 from replan.views.rows import row_to_json
 from runtime.core.errors import ReplanError, UsageProblem

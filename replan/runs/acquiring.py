@@ -15,8 +15,8 @@ from actors.values.format import format_count
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
 from replan.setup.home_folder import locate_home
+from replan.setup.installation import data_root
 from replan.setup.settings import ModelChoice, UserConfig, choose_model, read_user_config
-from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 

@@ -1,4 +1,4 @@
-"""Changes of a run that exists: its limits, model and `strict`, by its inbox, and the ends of runs without driver."""
+"""Changes to a run that exists: its limits, model and `strict`, a cancel, and the record of why it is not driven."""
 
 import json
 import os
@@ -16,8 +16,8 @@ from replan.runs.engine import Engine
 from replan.runs.models import check_model
 from replan.runs.prepare import call_seconds_of, price_for
 from replan.setup.home_folder import locate_home
+from replan.setup.installation import program
 from replan.setup.settings import choose_model, read_user_config
-from replan.setup.version import program
 from runtime.core.errors import Held, ReplanError, UsageProblem
 from runtime.core.ledger import micro_limit
 from runtime.core.messages import Crashed, Parking
@@ -28,18 +28,18 @@ from runtime.logs.redact import Redactor, secrets_in
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a person changes, from any face."""
+    """The changes that a person makes to a run."""
 
     limits: RunLimits = field(default_factory=RunLimits)
-    """Limits over the whole run, what was used already included; the deadline counts from now."""
+    """New limits of the whole run, which include what was used already; the deadline counts from now."""
     model: str | None = None
-    """The model, as after `--model`; None where it stays."""
+    """The new model in the form of `--model`; None for no change."""
     strict: bool = False
-    """Whether plans that leave a demand of the text in no step are rejected from now on."""
+    """Whether, from now on, a plan is rejected that leaves a demand of the text in no step."""
 
     @property
     def raises_limits(self) -> bool:
-        """Whether a limit of the whole run is among them."""
+        """Whether the changes have a limit of the whole run."""
         return any(LIMITS[name].of_run for name in check_limits(self.limits))
 
     def __bool__(self) -> bool:
@@ -50,9 +50,9 @@ class Changes:
 async def post_changes(
     engine: Engine, run: str, changes: Changes, environment: Mapping[str, str] = os.environ, *, key: str = ""
 ) -> Posted:
-    """Post changes to a run. Raises `UsageProblem`, whose place is the name of the limit, for those that are not valid.
+    """Post changes to a run. Raises `UsageProblem`, placed at the name of a limit, for values that are not valid.
 
-    `key` is as for `Engine.tell`; a deadline that is counted from now does not make a conflict.
+    `key` is as for `Engine.tell`. A repetition is a duplicate, although its deadline counts from a later time.
     """
     with naming_limits():
         body = message_of(changes, await engine.result(run), engine.journal.now(), environment)
@@ -65,7 +65,7 @@ async def post_changes(
 
 @contextmanager
 def naming_limits() -> Iterator[None]:
-    """Name the limit, in place of its key in the inbox, in a `UsageProblem` of a block."""
+    """Change the place of a `UsageProblem` of a block from the key in the inbox to the name of the limit."""
     try:
         yield
     except UsageProblem as problem:
@@ -74,7 +74,10 @@ def naming_limits() -> Iterator[None]:
 
 
 def message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return changes as the run's inbox takes them. Raises `UsageProblem`, whose place is the name of the limit."""
+    """Return the inbox message for changes. Raises `UsageProblem`, placed at the name of a limit.
+
+    `result` is the result of the run so far; `now` is in UTC seconds since 1970.
+    """
     limits = check_limits(changes.limits)
     body: dict[str, Any] = {LIMITS[name].key: value for name, value in limits.items()}
     if (least := least_value(limits)) is not None:
@@ -105,11 +108,11 @@ CANCEL_SECONDS = 5.0
 
 
 async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
-    """Post the message that cancels a run, and wait for its end. Return whether the run has ended.
+    """Post the message that cancels a run, wait up to `CANCEL_SECONDS` for its end, and return whether it has ended.
 
-    A run that nobody drives ends here; another process takes the message, within `CANCEL_SECONDS` or later. Raises
-    `UsageProblem` for a run that has finished, also where it came to another end before it took the message; it says
-    that `shown_by` shows it (by default the command). Raises the errors of `Engine.cancel`.
+    A run that nobody drives ends here. Otherwise the process that drives it takes the message, perhaps later. Raises
+    `UsageProblem` for a run that has finished already, or that comes to another end first. Its hint says what shows the
+    run: `shown_by`, by default the command. Raises the errors of `Engine.cancel`.
     """
     hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
     row = await engine.journal.row(run)
@@ -131,17 +134,17 @@ async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
 
 
 WHY_MAX = 500
-"""The longest reason, in characters, that is recorded for a run that cannot be driven."""
+"""The most characters of the reason that is recorded for a run that cannot be driven."""
 
 
 async def record_crash(engine: Engine, run: str, error: Exception) -> None:
-    """Record that a bug of its driver has ended a run that nobody drives any more."""
+    """Record that an unexpected error of its driver has ended a run. Nobody may drive the run by now."""
     reason = _redact(engine, f"driver: {type(error).__name__}: {error}".splitlines()[0])
     await _record(engine, run, Crashed("", engine.clock.now(), reason))
 
 
 async def record_undrivable(engine: Engine, run: str, problem: ReplanError) -> None:
-    """Record why a run that nobody drives cannot be driven here, once, for those who follow it."""
+    """Record why a run that nobody drives cannot be driven here, for people and programs that follow the run."""
     reason = _redact(engine, f"the host cannot drive it: {problem}")[:WHY_MAX]
     await _record(engine, run, Parking(engine.clock.now(), handover=True, why=reason))
 

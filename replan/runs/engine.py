@@ -29,9 +29,9 @@ from replan.runs.posting import RunPoster
 from replan.runs.run_ids import new_run_id
 from replan.runs.status import goes_on, status_at_rest
 from replan.setup.home_folder import locate_home
+from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
-from replan.setup.people import Answering, WebhookEntry
-from replan.setup.version import data_root
+from replan.setup.notifications import Answering, WebhookEntry
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
 from runtime.core.events import text_hash

@@ -24,8 +24,8 @@ from replan.runs.models import check_model
 from replan.runs.prepare import Prepared, setup_for
 from replan.runs.token_goals import MODEL, TOOLS_FILE, TokenGoal, planning_for_goal, tools_to_plan_with, with_tool_steps
 from replan.setup.home_folder import Home, locate_home
+from replan.setup.installation import data_root, program
 from replan.setup.settings import ModelChoice, NoModel, UserConfig, choose_model, read_user_config
-from replan.setup.version import data_root, program
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import BYTES_MAX, Parsed, read_reply

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from actors.run.ids import is_child
 from replan.runs.run_ids import ALL
 from replan.runs.status import status_of
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.journal.port import RunFilter
 
@@ -71,7 +71,7 @@ async def check_own(engine: "RunReader", run: str, way: str) -> None:
     top = await top_of(engine, run)
     if top != run:
         hint = f"`{program()} {way.replace('RUN', top)}`"
-        raise UsageProblem(f"the run is a step of run {top}, which alone goes on with it", place=run, hint=hint)
+        raise UsageProblem(f"the run is a step of run {top}, and only that run goes on with it", place=run, hint=hint)
 
 
 LINKED_MAX = 20

@@ -36,8 +36,8 @@ from replan.runs.prepare import setup_for
 from replan.runs.run_ids import new_run_id
 from replan.runs.workspaces import EXECUTION, unfinished_executions
 from replan.setup.home_folder import locate_home
+from replan.setup.installation import program
 from replan.setup.settings import choose_model, read_user_config
-from replan.setup.version import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import Limits

@@ -11,10 +11,10 @@ from actors.handlers.registry import Registry
 from replan.runs.engine import Engine
 from replan.setup.database import LEASE_SECONDS, database_url, database_wakeup
 from replan.setup.home_folder import USE_ANOTHER_HOME, Home, locate_home, prepare_home
+from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry as installed
 from replan.setup.settings import UserConfig, read_user_config
-from replan.setup.version import data_root
 from runtime.core.clock import Clock, SystemClock
 from runtime.host.wakeup import WakeSockets
 from runtime.journal.folder import explain, is_there

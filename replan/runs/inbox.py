@@ -18,7 +18,7 @@ from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.values.answers import InvalidAnswer, describe_expected, normal_answer
 from replan.runs.run_ids import ALL
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import storable
 from runtime.journal.head import check_here, place_moved_to

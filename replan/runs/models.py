@@ -1,4 +1,4 @@
-"""Opens the models that runs are pinned to, and routes each request to its model."""
+"""Checks and opens the models of runs, and sends each request to the model that it names."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -23,8 +23,8 @@ from actors.config.model_spec import (
 )
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied
 from actors.run.ids import call_of
+from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
-from replan.setup.version import data_root
 from runtime.core.clock import Clock
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -53,10 +53,10 @@ async def open_model(
     used: Mapping[str, int],
     kinds: Kinds | None = None,
 ) -> AsyncIterator[Model]:
-    """Open the model named as after `--model`, and close it on every way out.
+    """Open the model that `text` names in the form of `--model`, and close it at the end of the block.
 
-    `used` counts the replies that the run has had already, by purpose, so that a script goes on where it was. `kinds`
-    are those of recorded runs; None for those that are installed.
+    `used` has the number of replies that the run has had, by purpose: a script goes on after them. `kinds` are the
+    kinds of runs whose recorded answers can be replayed; None for those that are installed.
 
     Raises:
         UsageProblem: the model cannot be opened.
@@ -120,7 +120,7 @@ def open_named(
 
 
 def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
-    """Return the name of the server that answers for a model, or None for one in this process."""
+    """Return the host name of the server that a model is on; None for a model in this process."""
     spec = parse_model_spec(text)
     if isinstance(spec, RecordingSpec) and spec.missing:
         return provider_of(spec.missing, environment)
@@ -128,19 +128,19 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def is_stateless(text: str) -> bool:
-    """Tell whether a model keeps no state of a run, so that one serves all runs."""
+    """Tell whether a model keeps no state of a run, so that all runs can share it."""
     return isinstance(parse_model_spec(text), Named | TemplateSpec)
 
 
 class Shared:
-    """Models that all runs of a process share, each opened when it is first needed; `stack` closes them."""
+    """Models that all runs of a process share. Each is opened when it is first needed, and closed with `stack`."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack, self._lock = stack, trio.Lock()
         self._models: dict[str, Model] = {}
 
     async def get(self, text: str, opening: AbstractAsyncContextManager[Model]) -> Model:
-        """Return the model named, opened as given unless it is open."""
+        """Return the model that `text` names; the first call for it enters `opening`."""
         async with self._lock:
             if text not in self._models:
                 self._models[text] = await self._stack.enter_async_context(opening)
@@ -148,9 +148,9 @@ class Shared:
 
 
 def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iterable[str] = ()) -> None:
-    """Check what can be checked before anything is written. Raises `UsageProblem` if the model cannot be opened.
+    """Check the model of a run before anything is written. Raises `UsageProblem` if it cannot be opened.
 
-    `others` are the names of further models of the run.
+    `others` are the names of the models that steps of the run name; they are checked too.
     """
     for name in others:
         other = parse_model_spec(name)
@@ -187,7 +187,7 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
 
 
 def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
-    """Return the error about a model whose provider has neither a key nor an address here."""
+    """Return the error about a model for whose provider the environment has neither a key nor an address."""
     provider, near = PROVIDERS[spec.provider], near_built_in(spec.name)
     hint = f"set {provider.key}, or {provider.address} for a server of your own"
     if (
@@ -201,7 +201,7 @@ def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
 
 
 def check_server(spec: Named, environment: Mapping[str, str]) -> None:
-    """Check the settings of the model's server, the key apart, and that its client is here. Raises `UsageProblem`."""
+    """Check the settings of the model's server without its key, and that its client is there. Raises `UsageProblem`."""
     provider = PROVIDERS[spec.provider]
     prompt_cache_of(environment)
     if environment.get(provider.address):
@@ -213,7 +213,7 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
 
 
 def _recording_file(spec: RecordingSpec, environment: Mapping[str, str]) -> "RecordingFile":
-    """Return the file of a recording, which gets no secret that this process knows, and none by its form."""
+    """Return the file of a recording. Known secrets, and texts that look like secrets, are redacted before a write."""
     from runtime.models.recording import RecordingFile  # noqa: PLC0415 -- as above
 
     return RecordingFile(Path(spec.path), Redactor(secrets_in(environment)).text)
@@ -226,7 +226,7 @@ async def _open_recording(
     environment: Mapping[str, str],
     opening: Callable[[str], AbstractAsyncContextManager[Model]],
 ) -> AsyncIterator[Model]:
-    """Open the recording of a file, and the model that is asked for what is missing. Raises `UsageProblem`."""
+    """Open the recording in a file, and the model that answers what the file does not. Raises `UsageProblem`."""
     from runtime.models.recording import RecordingMode, RecordingModel  # noqa: PLC0415 -- as above
 
     file = _recording_file(spec, environment)
@@ -242,10 +242,10 @@ async def _open_recording(
 
 
 async def recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
-    """Return what a recorded run's model answered, in order, with the fingerprints of the prompts.
+    """Return the answers of a recorded run's model, in their order, with the hashes of the prompts.
 
-    A try that was never answered (its driver was killed) has the answer of the next try: a replay is not interrupted
-    where the recording was, and so asks for the first one.
+    A try that got no answer, because its driver was killed, has the answer of the next try. A replay needs it: it is
+    not interrupted at the same place, and so makes the first try only.
     """
     from runtime.models.recording import RecordedAnswer  # noqa: PLC0415 -- as above
 
@@ -287,7 +287,7 @@ async def recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "li
 
 
 def _prompt(views: "Views[Any, Any]", records: Sequence[Record[Any]], request_id: str) -> tuple[str, str] | None:
-    """Return the system and the user message of a recorded call; None where they cannot be rendered as they were."""
+    """Return the system and the user message of a recorded call; None where they cannot be rendered unchanged."""
     if views.prompt is None:
         return None
     try:
@@ -311,7 +311,7 @@ class RoutedModel:
 
     @property
     def asked(self) -> Model:
-        """The model whose provider is asked whether it is up: the first that has one; the run's own where none has."""
+        """The model to probe after an outage: the first one that can be probed, else the run's own model."""
         models = (self._own, *self._others.values())
         return next((model for model in models if isinstance(model, Askable)), self._own)
 

@@ -31,7 +31,7 @@ from replan.runs.forks import ForkRequest
 from replan.runs.prepare import Prepared, prepare
 from replan.runs.profile_proposals import CALLS as PROPOSAL_CALLS
 from replan.runs.profile_proposals import kept_profiles, prepare_proposal
-from replan.setup.found_models import TEMPLATES
+from replan.setup.model_discovery import TEMPLATES
 from replan.setup.settings import ModelChoice, UserConfig, choose_model
 from runtime.core.errors import UsageProblem
 from runtime.logs.redact import Redactor, secrets_in

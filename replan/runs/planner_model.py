@@ -11,7 +11,7 @@ from actors.pddl.domain_reader import specification, task_in
 from actors.pddl.expressions import BYTES_MAX
 from actors.pddl.grounding import holds
 from actors.values.given import PddlTexts
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 from runtime.core.extras import install_command
 from runtime.core.ledger import Usage

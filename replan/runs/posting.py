@@ -9,7 +9,7 @@ from replan.runs import inbox
 from replan.runs.families import check_own
 from replan.runs.inbox import AnswerReceipt
 from replan.runs.reader import RunReader
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 from runtime.host.wakeup import WakeUp
 from runtime.journal.port import Journal, Posted

@@ -13,8 +13,8 @@ from actors.values.model_settings import ModelSettings
 from replan.runs.models import check_model, check_server
 from replan.setup.database import database_url
 from replan.setup.home_folder import locate_home
+from replan.setup.installation import data_root
 from replan.setup.settings import ModelChoice, UserConfig, choose_model, price_of, read_user_config
-from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Price
 from runtime.models.providers import PROVIDERS, call_seconds

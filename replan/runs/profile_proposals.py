@@ -20,8 +20,8 @@ from actors.values.given import Attachment
 from replan.runs.acquiring import documents_folder
 from replan.runs.loaded import Loaded
 from replan.runs.prepare import Prepared, prepare
+from replan.setup.installation import data_root
 from replan.setup.settings import UserConfig
-from replan.setup.version import data_root
 from runtime.core.errors import UsageProblem
 from runtime.journal.folder import prepare_folder
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from replan.runs.run_ids import ALL
 from replan.runs.status import row_after, status_of
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.journal.kinds import drivable

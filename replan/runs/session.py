@@ -11,7 +11,7 @@ from actors.run.state import RunState
 from replan.runs.engine import Engine
 from replan.runs.loaded import AnyKind
 from replan.runs.options import DriveOptions, Notice, OnRecord, ignore
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import Held, root_cause
 from runtime.core.events import Record
 from runtime.drive.options import Polling, Stop

@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 WORKFLOW = "single"

@@ -12,7 +12,7 @@ from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ToolSet
 from actors.values.given import Given
 from replan.setup.home_folder import locate_home
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 TOOLS_FILE = "tools.yaml"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from actors.execution.state import State
 from actors.tools.workspace import ensure_free
 from replan.runs.run_ids import ALL
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 
 if TYPE_CHECKING:

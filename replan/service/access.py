@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from replan.service.store import Scope, Token, WebState
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 SIGN_IN_SECONDS = 60.0

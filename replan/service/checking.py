@@ -9,7 +9,7 @@ from typing import Any
 from actors.values.artifacts import Artifact
 from actors.values.findings import Finding, Verdict
 from replan.api.check import check
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import Parsed, ReplyCode
 

@@ -1,4 +1,4 @@
-"""Refusals of valid requests, and the limits that lead to them: failed sign-ins, writes, and open streams."""
+"""The refusal of a request, and the limits for each client: failed sign-ins, writes, and open streams."""
 
 from collections import deque
 from collections.abc import Callable
@@ -9,14 +9,13 @@ from typing import Literal
 from runtime.core.errors import ReplanError
 
 Reason = Literal["unauthorized", "forbidden", "conflict", "too_many"]
-"""Why a request is refused: no valid token; not allowed to this client; something else stands; too many of them."""
+"""Why a request is refused: no valid token; not allowed for this client; in conflict with an earlier one; too many."""
 
 
 class RequestRefused(ReplanError):
-    """A request that is not carried out, though nothing is wrong with its values.
+    """A request that is refused although its values are valid.
 
-    `retry_after` are the seconds after which a client of whom there was too much may try again; None where that is not
-    known.
+    `retry_after` is the number of seconds after which the client may try again; None where no number is known.
     """
 
     def __init__(self, message: str, reason: Reason, *, retry_after: int | None = None) -> None:
@@ -26,31 +25,34 @@ class RequestRefused(ReplanError):
 
 
 FAILURES_MAX = 10
-"""Failed tries of a token or a session in a minute, after which each further one is answered late and with 429."""
+"""The most failed sign-ins in a minute; further ones are answered late, and with the status 429."""
 WRITES_MAX = 60
-"""Writes of one client in a minute."""
+"""The most writes of one client in a minute."""
 STREAMS_MAX = 20
-"""Open streams of one client; a browser opens one for each visible tab."""
+"""The most open streams of one client; a browser opens one for each visible tab."""
 STREAMS_ALL_MAX = 256
-"""Open streams of all clients together."""
+"""The most open streams of all clients together."""
 MINUTE = 60.0
+"""The length of the period in which actions are counted, in seconds."""
 CLIENTS_MAX = 1000
-"""Clients that are counted at a time: there is one for each token."""
-
+"""The number of clients above which those without a recent action are forgotten."""
 
 KEEP_CONNECTION: ContextVar[Callable[[], None]] = ContextVar("keep_connection", default=lambda: None)
-"""Keeps the connection of the current request, because a known client has sent it. Over stdio it does nothing."""
+"""Marks the connection of the current request as a known client's, which is not closed to make room.
+
+Over stdio it does nothing.
+"""
 
 
 class Recent:
-    """Counts what each client did in the last minute."""
+    """Counts the actions of each client in the last minute."""
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
         self._most, self._clock = most, clock
         self._times: dict[str, deque[float]] = {}
 
     def add(self, client: str) -> bool:
-        """Count an action of a client; return False, uncounted, where the last minute had as many as are allowed."""
+        """Count an action of a client, and return True; return False, uncounted, where the last minute has the most."""
         now = self._clock()
         times = self._times.setdefault(client, deque())
         while times and times[0] <= now - MINUTE:
@@ -64,14 +66,14 @@ class Recent:
 
 
 class Streams:
-    """Counts the open streams of each client, and the calls that wait for a person."""
+    """Counts the open streams, or the waiting calls, of each client. `refusal` says that there are too many."""
 
     def __init__(self, refusal: str = "too many streams are open") -> None:
         self._refusal = refusal
         self._open: dict[str, int] = {}
 
     def take(self, client: str) -> "Place":
-        """Take a place for one more stream, before any work for it. Raises `RequestRefused` where none is free."""
+        """Count one more stream of a client. Raises `RequestRefused` where there are too many."""
         if self._open.get(client, 0) >= STREAMS_MAX or sum(self._open.values()) >= STREAMS_ALL_MAX:
             raise RequestRefused(self._refusal, "too_many", retry_after=5)
         self._open[client] = self._open.get(client, 0) + 1
@@ -84,13 +86,13 @@ class Streams:
 
 
 class Place:
-    """A place for one stream; it is free again after the block, or after `free`."""
+    """The place of one open stream; it ends with a `with` block, or with `free`."""
 
     def __init__(self, free: Callable[[], None]) -> None:
         self._free: Callable[[], None] | None = free
 
     def free(self) -> None:
-        """Let others have the place; a second call does nothing."""
+        """End the place; a second call does nothing."""
         free, self._free = self._free, None
         if free is not None:
             free()

@@ -15,7 +15,7 @@ from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import STATUSES
 from replan.service.checking import PlanToCheck, Standard, judge_plan
 from replan.service.requests import ProgramRequest
-from replan.setup.version import program
+from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.run_page import budget_bars
 from runtime.core.errors import UsageProblem

@@ -1,8 +1,7 @@
 """What servers of a home store: who may use them (`web.json`), and who has started which run (`starts.sqlite3`).
 
-`web.json` holds hashes of secrets, and never a secret that lets somebody in. Every process of the user may change it
-under a lock, so that `replan token` and `replan serve --sign-in` work while a server runs. Its lists are bounded; what
-grows with use is in the database.
+`web.json` has hashes of tokens, never the tokens. Processes change it under a lock, so that `replan token` and
+`replan serve --sign-in` work while a server runs. Its lists are bounded; what grows with use is in the database.
 """
 
 import fcntl
@@ -17,24 +16,24 @@ from typing import Any, Literal, TypeVar
 import apsw
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 T = TypeVar("T")
 
 BYTES_MAX = 4 * 1024 * 1024
-"""The largest file that is written, and that is read."""
+"""The most bytes of `web.json`."""
 NAME, LOCK, STARTS = "web.json", "web.lock", "starts.sqlite3"
 STARTS_MAX = 1000
-"""Starts of one client that are kept."""
+"""The most starts of one client that are kept, the newest."""
 CLIENTS_MAX = 1000
-"""Clients whose starts are kept: those who have started a run last."""
+"""The most clients whose starts are kept: those that have started a run most recently."""
 DAY = 86_400.0
 KEPT_SECONDS = 30 * DAY
-"""How long a start is kept."""
+"""How long a start is kept, in seconds."""
 
 Scope = Literal["read", "answer", "control"]
-"""What a token allows; each scope includes the ones before it."""
+"""What a token allows. Each scope includes the ones before it."""
 
 
 class _Stored(BaseModel):
@@ -53,22 +52,22 @@ class Token(_Stored):
 
 
 class WebState(_Stored):
-    """The content of the store's file: who may use the server."""
+    """The content of `web.json`."""
 
     version: Literal[1] = 1
     """The version of the file's format."""
     sign_ins: Mapping[str, float] = Field(default_factory=dict)
-    """The hashes of one-time tokens that nobody has used, each with its server, and the times at which they end."""
+    """The hash of each unused one-time token with its server, and when it expires (UTC seconds since 1970)."""
     tokens: Mapping[str, Token] = Field(default_factory=dict)
     """The tokens of the HTTP API by name."""
     form_key: str = ""
-    """The key that signs the forms of users behind a proxy; it lets nobody in. Empty until a server is behind one."""
+    """The key that signs the forms of users behind a proxy; nobody can sign in with it. Empty until it is needed."""
     servers: Mapping[str, str] = Field(default_factory=dict)
-    """The addresses of the servers, by the name of their process. Their names are secret: this file is private."""
+    """The addresses of the servers, by the name of their process. Their host names are secret: this file is private."""
 
 
 class Store:
-    """Reads and changes the file in a home, whose folder exists."""
+    """Reads and changes `web.json` in a folder that exists."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -87,11 +86,9 @@ class Store:
         return self._known[1]
 
     def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
-        """Write the content that `work` returns, durably, and return its second value.
+        """Call `work` with the content, write the content that it returns durably, and return its second value.
 
-        Raises the errors of `read`, and `OSError`.
-
-        Nobody else changes the file meanwhile.
+        No other process changes the file in the meantime. Raises the errors of `read`, and `OSError`.
         """
         lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -143,7 +140,7 @@ class Start:
     at: float
     """When it was started, in UTC seconds since 1970."""
     order: str = ""
-    """The hash of what was ordered, where the client gave an idempotency key."""
+    """The hash of what the client asked for; empty where it gave no idempotency key."""
 
 
 _OLD_STARTS = """DELETE FROM starts WHERE client = ?1 AND rowid NOT IN
@@ -153,18 +150,18 @@ _OLD_CLIENTS = """DELETE FROM starts WHERE client NOT IN
 
 
 class Starts:
-    """The runs that each client has started, in a database of the home. Its calls take a file's time: use a thread."""
+    """The runs that each client has started, in a database of the home. Its methods block: call them in a thread."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / STARTS
 
     def of_client(self, client: str) -> tuple[Start, ...]:
-        """Return what a client has started, oldest first. Raises `UsageProblem` for a damaged file."""
+        """Return the starts of a client, oldest first. Raises `UsageProblem` for a damaged file."""
         rows = self._execute([('SELECT run, at, "order" FROM starts WHERE client = ? ORDER BY rowid', (client,))])
         return tuple([Start(*row) for row in rows])
 
     def add(self, client: str, start: Start) -> None:
-        """Store a start durably, and drop what is too old or too much. Raises `UsageProblem` for a damaged file."""
+        """Store a start durably, and delete starts above the limits. Raises `UsageProblem` for a damaged file."""
         self._execute(
             [
                 ("INSERT INTO starts VALUES (?, ?, ?, ?)", (client, start.run, start.at, start.order)),

@@ -1,6 +1,6 @@
-"""Plug-ins: guards and generators of other distributions, by entry points, of files, and passed in by a program.
+"""Plug-ins: guards and generators from installed distributions (by entry points), from files, and from a program.
 
-An installed one is loaded when a workflow that names it is used, and not before: one that is broken harms no other run.
+An installed plug-in is loaded only for a workflow that names it, so that a broken one harms no other run.
 """
 
 import hashlib
@@ -22,13 +22,13 @@ from actors.guards.port import AnyGuard, GuardFactory
 from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
 from actors.handlers.registry import Registry
 from actors.values.plugin_marks import PlugInFile, mark_of
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The installed entry points of one name in a group: one, or several, which is an error."""
+    """The installed entry points of one name in a group. More than one is an error."""
 
     points: tuple[EntryPoint, ...]
     """The entry points of this name."""
@@ -37,7 +37,7 @@ class Installed:
 
     @property
     def place(self) -> str:
-        """Return the group, the name, and the distributions that it comes from."""
+        """The group, the name, and the distributions of the entry points, for messages."""
         sources = " and ".join(sorted({_distribution(point) for point in self.points}))
         return f"{self.points[0].group} {self.points[0].name} (from {sources})"
 
@@ -55,7 +55,7 @@ class Installed:
 
 
 def find_installed(group: str, reserved: Collection[str] = ()) -> dict[str, Installed]:
-    """Return what is installed in a group, by name. Nothing of it is loaded."""
+    """Return the installed entry points of a group by name, without loading them. `reserved` are the built-in names."""
     by_name: dict[str, list[EntryPoint]] = {}
     for point in _points(group, tuple(sys.path)):
         by_name.setdefault(point.name, []).append(point)
@@ -69,7 +69,7 @@ def reserved_name_error(place: str) -> UsageProblem:
 
 @cache
 def _points(group: str, _: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a group on this path. Reading them opens every distribution, so it is done once."""
+    """Return the entry points of a group, once for each `sys.path`: reading them opens every distribution."""
     return tuple(entry_points(group=group))
 
 
@@ -86,10 +86,10 @@ def make_guard(
     wrong: str,
     hint: str,
 ) -> AnyGuard:
-    """Return the guard that a factory makes from the settings of a step.
+    """Return the guard that a factory makes from the `guard_config` of a step.
 
-    Raises `UsageProblem` at `place`: the factory's own, `failure` where it raises anything else, and `wrong` with
-    `hint` where it returns a value that is no guard.
+    A `UsageProblem` of the factory is passed on. For another exception, `UsageProblem` says `failure`; for a value
+    that is not a guard, it says `wrong` with `hint`. Both are placed at `place`.
     """
     try:
         guard: Any = factory(config)
@@ -104,7 +104,7 @@ def make_guard(
 
 
 def takes(function: Callable[..., Any], count: int) -> bool:
-    """Tell whether a function can be called with so many values; one without a signature is taken to be right."""
+    """Tell whether a function can be called with `count` positional arguments; True where it has no signature."""
     try:
         inspect.signature(function).bind(*[None] * count)
     except TypeError:
@@ -115,13 +115,13 @@ def takes(function: Callable[..., Any], count: int) -> bool:
 
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest file; plug-ins are written by hand."""
+"""The most bytes of a file with plug-ins."""
 _MARKS = "mark a function with @replan.guard or @replan.generator"
 
 
 @dataclass(frozen=True, slots=True)
 class PlugInFiles:
-    """What some files mark as plug-ins, all files together."""
+    """The plug-ins in some files."""
 
     guards: Mapping[str, GuardFactory] = field(default_factory=dict)
     """Factories of guards by name."""
@@ -132,10 +132,10 @@ class PlugInFiles:
 
 
 def load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
-    """Run the files, each once in a process, and return what they mark as plug-ins.
+    """Run the files, each once in a process, and return the plug-ins that they mark.
 
-    Raises `UsageProblem` with file and line for a file that cannot be read or run, or marks nothing. It is also raised
-    for a plug-in with a wrong signature, or with the name of one in another file.
+    Raises `UsageProblem`, with file and line, for a file that cannot be read or run or has no plug-in. It is also
+    raised for a plug-in with a wrong signature, or with the name of a plug-in in another file.
     """
     guards: dict[str, GuardFactory] = {}
     generators: dict[str, TextMaker] = {}
@@ -198,7 +198,7 @@ def _load_marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str
 
 
 def _file_error(path: Path, error: Exception) -> UsageProblem:
-    """Return the error about a file that raised, with the line in it where it did."""
+    """Return the error about a file that raised an exception, with the line of the file."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return UsageProblem(f"not Python: {error.msg}", place=f"{path}:{error.lineno}", hint="repair the file")
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
@@ -207,7 +207,7 @@ def _file_error(path: Path, error: Exception) -> UsageProblem:
 
 
 def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory:
-    """Return the factory of a marked guard: the function itself, or one that returns it and takes no settings."""
+    """Return a factory for a marked function, which is either a guard itself or a factory of guards."""
     if takes(function, 2):
 
         def without_settings(config: Mapping[str, Any]) -> AnyGuard:
@@ -243,7 +243,7 @@ def _profile_valid(config: Mapping[str, Any]) -> AnyGuard:
 
 
 _SHIPPED: Mapping[str, GuardFactory] = {"profile_valid": _profile_valid}
-"""The guards of workflows that other commands than `run` start."""
+"""The guards of workflows that commands other than `run` start."""
 BUILT_IN_GUARDS = frozenset((*BUILT_IN, *_SHIPPED))
 """The names of the guards that no plug-in may take."""
 _BUILT_IN: Mapping[str, frozenset[str]] = {GUARDS: BUILT_IN_GUARDS, GENERATORS: BUILT_IN_GENERATORS}
@@ -255,15 +255,15 @@ def registry(
     generators: Mapping[str, TextMaker] | None = None,
     files: Sequence[str | Path] = (),
 ) -> Registry:
-    """Return the built-in guards, generators and templates with those installed, of `files`, and passed here.
+    """Return the built-in guards, generators and templates, with those that are installed, in `files`, and passed here.
 
-    One that is passed wins over one of a file, and that over an installed one.
+    Where a name is there twice, a passed plug-in wins over one in a file, and that one over an installed one.
 
     Making an installed guard, or looking up an installed generator, raises `UsageProblem` if it cannot be used.
 
     Raises:
-        UsageProblem: one that is passed or of a file takes a built-in name, so that a resume without it would silently
-            do something else; and the errors of `load_plugin_files`.
+        UsageProblem: a plug-in that is passed or in a file has a built-in name: a resume without the plug-in would
+            use the built-in one without a word. Also the errors of `load_plugin_files`.
     """
     own = load_plugin_files(files)
     for group, plugins in (
@@ -305,7 +305,7 @@ class _Factory:
     installed: Installed
 
     def load(self) -> GuardFactory:
-        """Return the factory itself. Raises `UsageProblem`, also for a guard in a factory's place."""
+        """Return the factory. Raises `UsageProblem`, also where the entry point names a guard instead of a factory."""
         make: GuardFactory = _load_function(self.installed)
         if not takes(make, 1):
             cause = "is a guard, not a factory that makes one" if takes(make, 2) else "does not take the settings"
@@ -331,7 +331,7 @@ class _Generators(Mapping[str, Generator]):
         return FunctionGenerator(_load_generator(self.installed[name]), name)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether a generator has the name; an installed one is not loaded for it."""
+        """Tell whether there is a generator of this name, without loading it."""
         return name in self.passed or name in self.installed
 
     def __iter__(self) -> Iterator[str]:

@@ -28,7 +28,7 @@ from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
 from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
-from replan.setup.people import Answering, AnswerLinks, PersonEntry, ReminderEntry, WebhookEntry
+from replan.setup.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, WebhookEntry
 from replan.setup.proxy import ProxyEntry
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem

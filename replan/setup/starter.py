@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 
 FILE_BYTES_MAX = 1024 * 1024
 """Bytes of a project's file that are read."""

@@ -3,7 +3,7 @@
 import os
 import re
 
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 
 LINE_MAX = 1000

@@ -1,4 +1,4 @@
-"""What the page of a run shows beside its records: what was said, the budget, the demands, forms for answers. Pure."""
+"""Data for the page of a run, made from its state: messages, budget bars, demands, and forms for answers. Pure."""
 
 import hashlib
 import json
@@ -32,18 +32,21 @@ class Said:
     question: str = ""
     """The question, in words; empty for a message that nobody has asked for."""
     seen: bool = True
-    """Whether a prompt with the message has gone out, or a record has the answer."""
+    """Whether a prompt has had the message; for an answer, whether a record has it."""
     who: str = "you"
-    """Who answered or declined: a named person, a program, or whoever uses the page."""
+    """Who answered or declined: the name of a person, `a program`, or `you` for the user of the page."""
     way: str = ""
-    """The way of an answer or a decline, in words with a blank before them; empty where it is not known."""
+    """How an answer or a decline came, in words after a blank; empty where that is not known."""
 
 
 _SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python": "a program"}
 
 
 def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
-    """Return what was said to a run, the oldest first: its state as recorded, and with what its inbox has besides."""
+    """Return the messages and answers to a run, the oldest first.
+
+    `recorded` is the state after its records; `with_inbox` is the state after the messages in its inbox too.
+    """
     found = [(message.place, Said(message.kind, message.text, seen=message.seen)) for message in with_inbox.messages]
     for name, question in with_inbox.questions.items():
         seen = name in recorded.questions and recorded.questions[name].status is question.status
@@ -57,7 +60,7 @@ def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[
 
 
 def starter(by: str) -> str:
-    """Return who has started a run in words, from what its first event says; empty where that says nobody."""
+    """Return in words who started a run, from the field `by` of its first event; empty where that is empty."""
     kind, _, name = by.partition(":")
     match kind:
         case "cli":
@@ -76,7 +79,7 @@ def starter(by: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One limit and what counts against it, in the unit of the limit."""
+    """The bar of one limit: what counts against it, in the unit of the limit."""
 
     name: str
     """The name of the limit: `calls`, `tokens`, `cost` or `active time`."""
@@ -85,19 +88,19 @@ class Bar:
     unknown: float
     """The charge for requests whose real cost is not known."""
     reserved: float
-    """What open requests may use at most."""
+    """The most that open requests may use."""
     limit: float | None
     text: str
-    """The same in words."""
+    """The numbers in words."""
 
     def share(self, part: float) -> float:
-        """Return a part of the bar's length, from 0 to 100; without a limit the whole bar is what is committed."""
+        """Return a part as hundredths of the bar, which is the limit; without a limit, the sum of all parts."""
         whole = self.limit or (self.spent + self.unknown + self.reserved)
         return round(100 * min(1.0, part / whole), 2) if whole > 0 else 0.0
 
     @property
     def parts(self) -> tuple[tuple[str, float, float], ...]:
-        """The parts of the bar: what each is, where it begins, and its length, in hundredths of the bar."""
+        """The parts of the bar that are not empty: name, start and length, the latter two in hundredths of the bar."""
         begin, found = 0.0, []
         for name, value in (("spent", self.spent), ("unknown", self.unknown), ("reserved", self.reserved)):
             length = min(self.share(value), 100 - begin)
@@ -108,7 +111,7 @@ class Bar:
 
 
 def budget_bars(common: RunState[Any], *, price_known: bool) -> list[Bar]:
-    """Return the bars of a run; that of money only where the price is known."""
+    """Return the bars of a run; the one for cost only where the price of its model is known."""
     ledger, limits = common.ledger, common.ledger.limits
     open_amount = sum(ledger.reserved.values(), Amount())
     spent, unknown = ledger.spent, ledger.unknown
@@ -143,22 +146,22 @@ def _text(parts: list[str], limit: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DemandRow:
-    """One demand."""
+    """One demand in the table of a page."""
 
     quote: str
     """The words of the user."""
     kind: str
-    """What it is, in words."""
+    """Its kind, in words."""
     source: str
-    """Where the words stand: `problem`, `user` or `answer`."""
+    """Where the words are from: `problem`, `user` or `answer`."""
     standing: str
-    """What the plan does about it, in words."""
+    """What the plan does about it and what it assumes, in words."""
     missing: bool
-    """Whether it is in no step."""
+    """Whether no step of the plan has it."""
 
 
 def demand_rows(table: DemandTable) -> list[DemandRow]:
-    """Return the rows of a page, those that the plan ignores first."""
+    """Return the demands of a plan, those that are in no step first."""
     return [
         DemandRow(
             clean(row.quote, one_line=True),
@@ -176,10 +179,10 @@ Form = AnswerForm | Literal["review"]
 
 
 def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question with its form: `form`, `picks`, `hint`, `reminders`, `version`.
+    """Return a question with its texts in words, and with the keys that its form needs.
 
-    `picks` says what each choice does, `outline` has the lines of a profile that is to be reviewed. Its texts name
-    steps in words.
+    These are `form`, `picks` (each choice with what it does), `hint` (what the answer may be), `outline` (the lines of
+    a profile under review), `reminders` and `version`.
     """
     schema = question["answer_schema"]
     any_text = question_form(question) == "text" and "description" not in schema
@@ -197,7 +200,7 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outline(artifact: str) -> list[Line]:
-    """Return what a profile under review says, for people; none for any other artifact."""
+    """Return the outline of the profile in an artifact under review; no lines for an artifact that is not a profile."""
     try:
         profile = profile_of(json.loads(artifact))
     except (ValueError, RecursionError):
@@ -208,7 +211,7 @@ def _outline(artifact: str) -> list[Line]:
 def version_of(question: Mapping[str, Any]) -> str:
     """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused.
 
-    A deadline that has moved does not make a question another one, nor does a reminder.
+    The hash leaves out what deadlines and reminders change.
     """
     asked = {name: value for name, value in question.items() if name not in ("until", "asked_people", "follows")}
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
@@ -221,7 +224,7 @@ def question_form(question: Mapping[str, Any]) -> Form:
 
 
 def form_choices(question: Mapping[str, Any]) -> list[str]:
-    """Return the answers that a form offers beside each other; empty where the answer is typed."""
+    """Return the answers that a form offers as choices; empty where the answer can only be typed."""
     match question_form(question):
         case "choice":
             return options_of(question["answer_schema"])
@@ -234,9 +237,9 @@ def form_choices(question: Mapping[str, Any]) -> list[str]:
 
 
 def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
-    """Return the answer of a form: the choice that was picked, or the text; for a rejection the reason is the text.
+    """Return the answer that a form gives: the picked choice, or the typed text.
 
-    Where choices are only offered, a text that was typed counts.
+    For a rejection, the text is the reason. Where the choices are suggestions, a typed text wins over a picked one.
     """
     if question_form(question) == "review" and picked != APPROVE:
         return f"{REJECT} {typed}"

@@ -20,7 +20,7 @@ from replan.service.read_operations import open_questions, state_of
 from replan.service.requests import HTTP, ProgramRequest, encode_json
 from replan.service.service import at_rest
 from replan.service.write_operations import start_run
-from replan.setup.version import program
+from replan.setup.installation import program
 from replan.views.ag_ui import PROTOCOL, AgUiEvent, AgUiSteps, outcome_of, text_message
 from replan.views.errors import line_of_error
 from replan.web.site import Site

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from replan.runs.cached import MARK
 from replan.runs.shown import read_shown
 from replan.service.access import Principal
-from replan.setup.version import program
+from replan.setup.installation import program
 from replan.views.records import record_line
 from replan.web.requests import page
 from replan.web.site import Site

@@ -19,7 +19,7 @@ from replan.runs.profile_proposals import proposed_profile
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on, status_of
 from replan.service.access import Principal
-from replan.setup.version import program
+from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page

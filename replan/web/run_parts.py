@@ -13,7 +13,7 @@ from actors.values.flow import Checklist, Flow
 from actors.values.lines import Line
 from replan.runs.cached import AT_ONCE_MAX
 from replan.runs.shown import ShownRun
-from replan.setup.version import program
+from replan.setup.installation import program
 from replan.views.drawing import Drawing, draw
 from replan.views.records import ToolOutput, tool_outputs
 from replan.views.timeline import Timeline, timeline

@@ -1,6 +1,6 @@
-"""The server: Hypercorn under trio with limits of connections and of unread responses, for HTTP/1.1 only.
+"""The HTTP server: Hypercorn under trio, for HTTP/1.1 only, with limits for connections and for slow readers.
 
-It listens on the loopback address, or on another one for a proxy, from whose addresses only clients may connect.
+It listens on the loopback address. Behind a proxy it may listen on another one, and serves only the proxy.
 """
 
 import socket
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from hypercorn.typing import AppWrapper, ASGIFramework
 
 HOST = "127.0.0.1"
-"""The address that the server listens on, unless a proxy is before it."""
+"""The address that the server listens on by default."""
 CONNECTIONS_MAX = 64
-"""Connections of one address at a time."""
+"""The most open connections of one address."""
 PROXY_CONNECTIONS_MAX = 1024
-"""Connections of a proxy at a time: those of all its users."""
+"""The most open connections of a proxy, all its users together."""
 SPARE_MAX = 16
-"""Connections beyond these, over which only the paths of health checks are answered."""
+"""The most further connections; only health checks are answered over them."""
 HEALTH = ("/livez", "/readyz")
 """The paths of health checks."""
 HEAD_SECONDS = 10.0
-"""How long a connection may take until the head of its next request is complete."""
+"""How long a client may take to send the head of its next request."""
 HEAD_BYTES_MAX = 16 * 1024
-"""The longest head of a request."""
+"""The most bytes of the head of a request."""
 SEND_SECONDS = 30.0
 """How long a client may leave a part of a response unread."""
 GRACE_SECONDS = 3.0
@@ -50,14 +50,14 @@ GRACE_SECONDS = 3.0
 
 
 def loopback_names(port: int) -> frozenset[str]:
-    """Return the values of `Host` by which everybody knows a server on a port of this machine."""
+    """Return the values of `Host` that name a server on a port of this machine, such as `localhost:8430`."""
     return frozenset(f"{name}:{port}" for name in (HOST, "localhost"))
 
 
 def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.socket:
     """Return a socket that listens on a port of an address; 0 takes a free port. Raises `UsageProblem`.
 
-    `option` is the one that names the port, for the message.
+    `option` is the command line option that names the port, for the message.
     """
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -73,7 +73,7 @@ def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.s
 
 
 class _Connection:
-    """A connection whose peer must read what it is sent. Hypercorn uses it as it uses a `trio.SocketStream`."""
+    """A connection that is closed where its client does not read. Hypercorn uses it like a `trio.SocketStream`."""
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self._stream = stream
@@ -86,7 +86,7 @@ class _Connection:
 
     async def send_all(self, data: bytes) -> None:
         view = memoryview(data)
-        for start in range(0, len(view), 2**16):  # The time is one for each part.
+        for start in range(0, len(view), 2**16):  # Each part has its own time limit.
             try:
                 with trio.fail_after(SEND_SECONDS):
                     await self._stream.send_all(view[start : start + 2**16])
@@ -101,11 +101,11 @@ class _Connection:
         await self._stream.aclose()
 
     def close(self) -> None:
-        """Close it at once; a task that reads from it or writes to it fails."""
+        """Close it at once; tasks that read from it or write to it fail."""
         self.socket.close()
 
     def keep(self) -> None:
-        """Keep it where connections of strangers give way."""
+        """Mark it as a known client's, so that it is not closed to make room."""
         self.is_known = True
 
 
@@ -114,7 +114,7 @@ class _OtherProtocol(Exception):
 
 
 class _Http1(H11Protocol):
-    """Speaks HTTP/1.1, where Hypercorn's own class changes to HTTP/2 if the client asks for it."""
+    """Speaks HTTP/1.1 only; Hypercorn's own class changes to HTTP/2 if the client asks for it."""
 
     async def _check_protocol(self, event: h11.Request) -> None:
         if event.method == b"PRI":  # The beginning of HTTP/2; a header `upgrade: h2c` may be ignored (RFC 9110, 7.8).
@@ -151,10 +151,11 @@ class _Server(TCPServer):
 
 
 class Connections:
-    """The open connections by address: at most `most` of one address, and a further one takes the place of another.
+    """The open connections by address, at most `most` of one address.
 
-    The one that gives way is the oldest over which no client with a session or a token has sent a request. Where there
-    is none, a few further connections are open for health checks only, and the oldest of these gives way.
+    To make room for a new one, the oldest connection without a known client is closed. A client is known once it has
+    sent a request with a session or a token. Where all are known, up to `SPARE_MAX` more connections are open for
+    health checks only; to make room there, the oldest of these is closed.
     """
 
     def __init__(self, most: int) -> None:
@@ -164,7 +165,7 @@ class Connections:
 
     @contextmanager
     def count(self, peer: str, connection: _Connection) -> Iterator[bool]:
-        """Count a connection for the length of a block; yield whether it may send any request."""
+        """Count a connection for the length of a block; yield False where it may send health checks only."""
         members = self._open.setdefault(peer, [])
         if len(members) >= self._most:
             stranger = next((member for member in members if not member.is_known), None)
@@ -185,7 +186,7 @@ class Connections:
 
 
 def only(paths: Sequence[str], app: ASGIApp) -> ASGIApp:
-    """Return an app that serves only these paths of another one, and says of all others that there is no room."""
+    """Return an app that serves only these paths of another app, and answers 503 for all others."""
 
     async def limited(scope: Scope, receive: Receive, send: Send) -> None:
         refusal = PlainTextResponse(
@@ -206,7 +207,8 @@ async def serve(
 ) -> None:
     """Serve an ASGI app on a socket until `until` returns; then let requests in flight end, for `GRACE_SECONDS`.
 
-    `trusted` tells whether a proxy connects from an address; with it, other connections are closed unread.
+    `trusted` tells whether an address is one of the proxy; connections from other addresses are closed unread. None
+    serves every address.
     """
     config = Config()
     config.errorlog = config.accesslog = None  # The app logs, after the redactor.

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from replan.service.access import Principal, use_token
 from replan.service.limits import RequestRefused
-from replan.setup.version import program
+from replan.setup.installation import program
 from replan.web.rendering import render
 from replan.web.requests import FormFields, problem, status_of_error
 from replan.web.site import Site

@@ -13,7 +13,7 @@ from replan.service.access import SESSION_SECONDS, Principal, Sessions
 from replan.service.limits import KEEP_CONNECTION, Streams
 from replan.service.service import Service
 from replan.service.store import WebState
-from replan.setup.people import Answering
+from replan.setup.notifications import Answering
 from replan.setup.proxy import EVERYBODY, ProxyEntry
 from replan.web.run_parts import PartsMaker
 

@@ -1,1 +1,1 @@
-"""Signed webhooks: messages made from records, their signature, and their delivery, at least once."""
+"""Webhooks: signed messages about records of runs, delivered at least once."""

@@ -1,7 +1,7 @@
-"""Links by which one person answers one question: signed with HMAC-SHA256, and the confirmation of an approval. Pure.
+"""Signed links (HMAC-SHA256) by which one person answers one question, and the confirmation of an approval. Pure.
 
-A link names its person, its question and its end. That it is used once is the journal's rule: a question is asked under
-an id of its own, and its first answer counts.
+A link names its person, its question and its expiry. The journal makes sure that it is used once: each question has its
+own id, and the first answer counts.
 """
 
 import base64
@@ -12,21 +12,21 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from replan.setup.people import Answering
+from replan.setup.notifications import Answering
 from runtime.core.errors import ReplanError
 
 CONFIRM_SECONDS = 600
-"""How long an approval can be confirmed after its page was shown."""
+"""How long an approval can be confirmed after its page was shown, in seconds."""
 TOKEN_MAX = 1000
-"""Characters of a token; a longer one is not looked at."""
+"""The most characters of a token; a longer one is refused unread."""
 
 
 class LinkRefused(ReplanError):
-    """A link that cannot be used: it was not signed here, is too old, or its person may not answer the question."""
+    """A link that cannot be used: it was not signed here, has expired, or its person may not answer the question."""
 
 
 class LinkUnknown(LinkRefused):
-    """A text that is not a link signed by this server."""
+    """A text that is not a link which this server has signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class AnswerLink:
     """The content of a signed link."""
 
     person: str
-    """The name of the person it was made for."""
+    """The name of the person who may use it."""
     question: str
     """The question that it answers, `RUN/ID`."""
     until: int
-    """When it ends, in UTC seconds since 1970."""
+    """When it expires, in UTC seconds since 1970."""
 
 
 def sign_link(answering: Answering, link: AnswerLink) -> str:
-    """Return the signed token of a link. Equal links have equal tokens, as long as the key stays."""
+    """Return the signed token of a link. With the same key, equal links have equal tokens."""
     payload = json.dumps([link.person, link.question, link.until], separators=(",", ":")).encode()
     return f"{_text(payload)}.{_text(_mac(answering.keys[0], 'answer link', payload))}"
 
@@ -64,7 +64,7 @@ def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink
 
 
 def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, asked: Collection[str] = ()) -> None:
-    """Raise `LinkRefused` where the link's person may not answer a question (any more).
+    """Raise `LinkRefused` where the link's person may not answer its question now.
 
     `asked` has the names of the people who have been asked so far; it is empty where everybody is asked.
     """
@@ -76,13 +76,13 @@ def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, a
 
 
 def confirmation(answering: Answering, token: str, answer: str, now: float) -> str:
-    """Return what confirms one answer through one link, for `CONFIRM_SECONDS`."""
+    """Return the code that confirms one answer through one link, for `CONFIRM_SECONDS`."""
     until = int(now) + CONFIRM_SECONDS
     return f"{until}.{_text(_mac(answering.keys[0], 'confirm', _confirmation(until, token, answer)))}"
 
 
 def is_confirmed(answering: Answering, token: str, answer: str, given: str, now: float) -> bool:
-    """Tell whether a confirmation is of this answer through this link, and not too old."""
+    """Tell whether `given` is a valid confirmation of this answer through this link."""
     time, _, signature = given.partition(".")
     if not (time.isascii() and time.isdigit() and len(time) < 12) or now >= int(time):
         return False
@@ -95,7 +95,7 @@ def _confirmation(until: int, token: str, answer: str) -> bytes:
 
 
 def _mac(key: bytes, use: str, payload: bytes) -> bytes:
-    """Return the signature of bytes for one use; a signature for another use, such as a webhook's, does not match."""
+    """Return the signature of bytes for one use; a signature for another use does not match it."""
     return hmac.new(key, f"replan {use}\n".encode() + payload, hashlib.sha256).digest()
 
 
@@ -104,7 +104,7 @@ def _text(data: bytes) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes of a text that `_text` has written; no bytes for another one."""
+    """Return the bytes from which `_text` made a text; no bytes for any other text."""
     try:
         data = base64.b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (UnicodeEncodeError, binascii.Error):

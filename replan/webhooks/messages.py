@@ -1,6 +1,6 @@
 """Makes the messages of webhooks about records of runs. Pure: the same record gives the same bytes.
 
-They have ids, the run's title and codes, and no text of a question, a model or a tool.
+A message has ids, codes and the run's title, and no text of a question, a model or a tool.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from actors.run.questions import (
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.reminders import first_follows, what_follows
 from actors.values.format import stamp
-from replan.setup.people import Answering, PersonEntry, WebhookEntry, WebhookEvent
+from replan.setup.notifications import Answering, PersonEntry, WebhookEntry, WebhookEvent
 from replan.webhooks.answer_links import AnswerLink, sign_link
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
@@ -30,9 +30,9 @@ from runtime.logs.redact import Redactor
 TITLE_MAX = 200
 """The most characters of a run's title."""
 OPENING = "/open"
-"""The path of the page that links lead to."""
+"""The path of the page that the link in a message leads to."""
 ANSWERING = "/answer/"
-"""The beginning of the paths of links that answer a question."""
+"""The first part of the path of a link that answers a question."""
 
 Asking = Literal["asked", "reminder", "escalation"]
 """The reason for a message about a question: it was asked, nobody has answered it yet, or further people are asked."""
@@ -43,13 +43,13 @@ class OutgoingMessage:
     """A message about one record."""
 
     id: str
-    """Its id, made from the run's id and the record's number; a repetition has the same id."""
+    """Its id, made from the run's id and the record's number. A repeated message has the same id."""
     seq: int
     """The number of the record."""
     at: float
     """When the record was appended (UTC seconds since 1970)."""
     body: bytes
-    """The content; a repetition has the same bytes."""
+    """The content. A repeated message has the same bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class About:
     """The facts about a run that messages contain."""
 
     run: str
-    """Its id."""
+    """The id of the run."""
     title: str
     """Its title in lists."""
     kind: str
-    """The name of its kind."""
+    """The name of the run's kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Notification:
     event: WebhookEvent
     """What happened."""
     data: Mapping[str, Any]
-    """Ids and codes, by their keys in a webhook's message."""
+    """Ids and codes, by their keys in the message."""
     asking: Asking | None = None
     """The reason for a message about a question; None where the record is not about a question."""
     people_only: bool = False
@@ -106,7 +106,7 @@ def notification_of(event: Any, run: str, at: float) -> Notification | None:
 
 
 def _with_reminders(notification: Notification, asked: tuple[str, ...], follows: str) -> Notification:
-    """Return the content with what a question with reminders adds: who is asked, and what happens without an answer."""
+    """Return the content with two more keys: who has been asked, and what happens if nobody answers."""
     people = {"asked_people": list(asked)} if asked else {}
     data = {**notification.data, "asking": notification.asking, **people, "follows": follows}
     return replace(notification, data=data, asked_people=asked)
@@ -119,13 +119,13 @@ def message_id(run: str, seq: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A webhook of the settings, and the people who read its messages and get links that answer questions."""
+    """A webhook of the settings, with the people who may get links in its messages."""
 
     name: str
     entry: WebhookEntry
     """Its settings."""
     answering: Answering | None = None
-    """The people of the settings, and the key that signs links; None where nobody gets links."""
+    """The people of the settings, and the secrets that sign links; None where nobody gets links."""
 
     @property
     def readers(self) -> Mapping[str, PersonEntry]:
@@ -134,7 +134,7 @@ class Webhook:
         return {name: person for name, person in people.items() if self.name in person.webhooks}
 
     def gets(self, notification: Notification) -> bool:
-        """Tell whether it gets a message: not where it has readers, and none of them has been asked so far."""
+        """Tell whether it gets a message: if it has readers and people are asked, one of them must be a reader."""
         if notification.event not in self.entry.events:
             return False
         readers, asked = self.readers, notification.asked_people
@@ -158,7 +158,7 @@ class Webhook:
 
 
 def message_about(record: Record[Any], about: About, webhook: Webhook, redactor: Redactor) -> OutgoingMessage | None:
-    """Return the message of a webhook about a record; None where it gets none."""
+    """Return the message of a webhook about a record; None where the webhook gets none."""
     found = notification_of(record.event, about.run, record.at)
     if found is None or not webhook.gets(found):
         return None
@@ -173,7 +173,7 @@ def message_about(record: Record[Any], about: About, webhook: Webhook, redactor:
 
 
 def without_closed(records: Sequence[Record[Any]]) -> list[Record[Any]]:
-    """Return records without the reminders of questions that a later one of the records closes."""
+    """Return records without the reminders of a question that a later one of these records closes."""
     closed: set[str] = set()
     kept: list[Record[Any]] = []
     for record in reversed(records):

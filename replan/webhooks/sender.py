@@ -1,8 +1,8 @@
 """Posts the messages of webhooks, signed as Standard Webhooks says: at least once, in the order of each run's records.
 
-A cursor in the journal has, for each run, the last record for which nothing is left to send. A receiver that is down
-delays messages and nothing else. One process of a journal posts to a webhook at a time. If it dies between posting a
-message and moving the cursor, the message is posted again, with the same id.
+A cursor in the journal has, for each run, the last record whose message needs no more work. A receiver that is down
+delays only its messages. Of the processes that share a journal, one at a time posts to a webhook. If it dies after it
+has posted a message, and before it moves the cursor, the message is posted again, with the same id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import trio
 
 from actors.run.ids import is_child
-from replan.setup.people import WebhookEntry
-from replan.setup.version import release
+from replan.setup.installation import release
+from replan.setup.notifications import WebhookEntry
 from replan.webhooks.messages import About, OutgoingMessage, Webhook, message_about, without_closed
 from runtime.core.errors import JournalError
 from runtime.host.held_cursor import UNREADABLE, HeldCursor
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 
 
 POST_SECONDS = 15.0
-"""The time limit of one try; Standard Webhooks advises 15 to 30 seconds."""
+"""The time limit of one try, in seconds; Standard Webhooks advises 15 to 30."""
 RETRY_AFTER_MAX = 3600.0
 """The longest pause in seconds that a response may ask for."""
 GONE = 410
 """The status code of a receiver that wants no more messages."""
 LOOK_SECONDS = 1.0
-"""The time between two looks at the journal; a look takes microseconds where nothing has changed."""
+"""The seconds between two reads of the journal; a read takes microseconds where nothing has changed."""
 ASK_SECONDS = 5.0
-"""The time between two tries of a process to hold a cursor that another process holds."""
+"""The seconds between two tries to take a cursor that another process holds."""
 AT_ONCE_MAX = 4
-"""The most messages that are posted to one webhook at the same time."""
+"""The most messages that are posted to one webhook at once."""
 PAUSES = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
-"""The seconds before each further try of a message; the last one repeats."""
+"""The seconds before the second, third and each further try of a message; the last value repeats."""
 GIVE_UP_SECONDS = 3 * 86_400.0
-"""The age at which a message is not tried again; each message is tried once, however old it is."""
+"""The age in seconds from which a message is not tried again. Every message is tried once, however old it is."""
 EVERYTHING = frozenset({"running", "waiting", "parked", "finished"})
-"""The statuses of the runs that a new webhook begins behind: it gets no messages about earlier records."""
+"""The statuses of the runs about whose earlier records a new webhook gets no messages: all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,17 @@ class PostResult:
     """The result of one try."""
 
     problem: str = ""
-    """Why the message was not accepted, without any text of the receiver; empty where it was accepted."""
+    """Why the message was not accepted, without text from the receiver; empty where it was accepted."""
     gone: bool = False
-    """Whether the receiver wants no more messages at all."""
+    """Whether the receiver wants no more messages."""
     after: float = 0.0
     """The pause before the next try that the receiver asks for, in seconds."""
 
 
 def open_client(url: str) -> "httpx2.AsyncClient":
-    """Return a client for one receiver. Proxies of the environment are used, except for an address on this machine.
+    """Return a client for one receiver. It uses the proxies of the environment, except for an address of this machine.
 
-    Raises where a proxy variable is not an address.
+    Raises the errors of httpx2 for a proxy variable that is not an address.
     """
     import httpx2  # noqa: PLC0415 -- 0.1 s, for homes with a webhook
 
@@ -75,9 +75,9 @@ def open_client(url: str) -> "httpx2.AsyncClient":
 
 
 def headers_of(entry: WebhookEntry, message: OutgoingMessage, now: float) -> dict[str, str]:
-    """Return the headers of a message at a time (UTC seconds since 1970).
+    """Return the headers of a message that is sent at `now` (UTC seconds since 1970).
 
-    They have one signature for each secret of the webhook, so that either of two verifies while one is replaced.
+    They have a signature for each secret of the webhook, so that a receiver can verify either while one is replaced.
     """
     import standardwebhooks  # noqa: PLC0415 -- as above
 
@@ -114,7 +114,7 @@ class Sender:
     """Posts the messages of one webhook of a home."""
 
     def __init__(self, journal: Journal[Any], webhook: Webhook, environment: Mapping[str, str]) -> None:
-        """Set the journal that has the records, the webhook, and the environment, whose secrets no message contains."""
+        """Take the journal with the records, the webhook, and the environment, whose secrets no message has."""
         self._journal, self._webhook, self._redactor = journal, webhook, Redactor(secrets_in(environment))
         cursor = f"webhook:{webhook.name}"
         self._cursor = HeldCursor(journal, cursor, passed=EVERYTHING, topic="webhook", ask_seconds=ASK_SECONDS)
@@ -126,7 +126,7 @@ class Sender:
         self._failing, self._gone = False, False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Post until cancelled. This raises no error: no run may fail because of a message."""
+        """Post until cancelled. Errors are logged, not raised: no run may fail because of a message."""
         async with AsyncExitStack() as stack:
             try:
                 client = await stack.enter_async_context(open_client(self._webhook.entry.url))
@@ -150,7 +150,7 @@ class Sender:
                     await trio.sleep(LOOK_SECONDS)
 
     async def _look(self, client: "httpx2.AsyncClient", nursery: trio.Nursery) -> None:
-        """Begin to deliver messages about new records, and those that are tried again now. Raises `JournalError`."""
+        """Start to deliver messages about new records, and those due for another try. Raises `JournalError`."""
         if not await self._cursor.hold():
             self._version = -1
             return
@@ -180,9 +180,9 @@ class Sender:
             await self._cursor.move(passed)
 
     async def _read(self, row: Behind) -> tuple[list[OutgoingMessage], int]:
-        """Return the messages about a run's new records, and the number of the last record; 0 where it is unreadable.
+        """Return the messages about a run's new records, and the number of the last one; 0 where they cannot be read.
 
-        A run that is a step of another run has no messages of its own.
+        There are no messages about a run that is a step of another run.
         """
         if is_child(row.run):
             return [], row.last_seq
@@ -201,7 +201,7 @@ class Sender:
     async def _deliver(
         self, client: "httpx2.AsyncClient", run: str, messages: Sequence[OutgoingMessage], last: int
     ) -> None:
-        """Send the messages about a run in their order, and move the cursor behind each that was accepted."""
+        """Post the messages about a run in order, and move the cursor behind each one that was accepted."""
         try:
             async with self._limiter:
                 for message in messages:
@@ -231,7 +231,7 @@ class Sender:
         return True
 
     def _gives_up(self, run: str, message: OutgoingMessage) -> bool:
-        """Tell whether a message that was not accepted is given up: it is old, and was tried before."""
+        """Tell whether to give up a message that was not accepted: it is old, and this was not its first try."""
         is_old = bool(self._failures.get(run)) and self._journal.now() - message.at >= GIVE_UP_SECONDS
         if is_old:
             self._log().error("webhook.given_up", run_id=run, message=message.id)
@@ -251,7 +251,7 @@ class Sender:
             self._log().error("webhook.gone")
 
     def _fail(self, problem: str, error: Exception | None) -> None:
-        """Log the first of several failures."""
+        """Log a failure, unless the one before it was a failure too."""
         if not self._failing:
             self._failing = True
             self._log().warning("webhook.failed", problem=problem, exc_info=error)

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
+from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
-from replan.setup.version import data_root
 from replan.whatif.differences import EditedRules, FoldOutcome, RunComparison
 from replan.whatif.edits import EditRequest, rules_for
 from replan.whatif.fold import compare_run

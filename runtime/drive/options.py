@@ -1,4 +1,4 @@
-"""The values that a run is driven with: its options, its stop, and how a driver hears of messages."""
+"""What a driver is given: what a new run is admitted with, its lease, its stop, and its signal for new messages."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -11,20 +11,20 @@ from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
 from runtime.journal.port import ORDINARY, Dead, Journal, Placement, nobody
 
 TERMINATED_SECONDS = 30.0
-"""How long a process that is told to end (SIGTERM) waits for replies in flight."""
+"""How long a process waits for replies in flight after SIGTERM, in seconds."""
 
 
 class Ending(StrEnum):
-    """How driving a run came to an end."""
+    """Why a driver has stopped driving a run."""
 
     FINISHED = "finished"
-    WAITING = "waiting"  # for a person, or, where a host wakes the run, for a time
+    WAITING = "waiting"  # for a person; under a host, which wakes the run, also for a time
     PARKED = "parked"  # stopped on request
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What a new run is admitted with, in the transaction that writes its first records."""
+    """The facts about a new run that are written with its first records, in one transaction."""
 
     title: str
     """The title of the run in lists."""
@@ -33,37 +33,37 @@ class Admission:
     format: int = FIRST_FORMAT
     """The version of the kind's format that its events are written in."""
     placement: Placement = ORDINARY
-    """Whom it is accounted to, and its priority."""
+    """The tenant that it is accounted to, and its priority."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerms:
-    """How a driver holds a run."""
+    """The terms on which a driver holds a run."""
 
     owner: str
     """The name of the driver's process."""
     ttl: float = 30.0
-    """The length of a lease in seconds; it is renewed after each quarter of it."""
+    """The length of a lease in seconds. It is renewed four times within this time."""
     poll: float = 0.25
-    """The seconds between two checks of the inbox, where no host wakes the driver."""
+    """The seconds between two checks of the inbox by a driver that no host wakes."""
     dead: Dead = nobody
-    """Tells whether another owner is certainly gone, so that nobody waits for the lease of a killed process."""
+    """Tells whether another owner is certainly dead, so that nobody waits for the lease of a killed process."""
     kinds: Formats | None = None
-    """The kinds of runs, and their formats, that the driver can drive; None for any."""
+    """The kinds and formats of runs that the driver can drive; None for all."""
 
 
 @dataclass
 class Stop:
-    """A request to stop, set from outside."""
+    """A request to a driver to stop."""
 
     handover: bool = False
-    """Whether the next driver goes on with the run without being asked to by a person."""
+    """Whether another driver may go on with the run at once, without a request of a person."""
     requested: trio.Event = field(default_factory=trio.Event)
-    """Set: start nothing new, wait for replies in flight, and park the run."""
+    """Once set, the driver starts nothing new, waits for replies in flight, and parks the run."""
     forced: trio.Event = field(default_factory=trio.Event)
-    """Set: do not wait for replies in flight either."""
+    """Once set, the driver does not wait for replies in flight either."""
     grace: float | None = None
-    """The seconds to wait for replies in flight; None is as long as their own time limits allow."""
+    """The most seconds to wait for replies in flight; None for as long as their own time limits allow."""
 
 
 ChangeSignal = Callable[[], Awaitable[None]]
@@ -71,7 +71,7 @@ ChangeSignal = Callable[[], Awaitable[None]]
 
 
 class Polling:
-    """Asks the journal at an interval whether anything was committed. For a driver without others in its process."""
+    """A signal that polls the journal for commits, for a driver that is the only one in its process."""
 
     def __init__(self, journal: Journal[Any], seconds: float) -> None:
         self._journal, self._seconds, self._version = journal, seconds, -1
@@ -87,7 +87,7 @@ class Polling:
 
 
 class WakeSignal:
-    """Set by a host for one of its runs, so that a thousand runs need not poll."""
+    """A signal that a host sets for one of its runs, so that a thousand runs need not poll."""
 
     def __init__(self) -> None:
         self._event = trio.Event()

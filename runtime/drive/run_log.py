@@ -1,7 +1,7 @@
-"""The records of one run as its driver holds them, and the writing of an event of a run that nobody drives.
+"""Writes the records of a run: for its driver, and single events of a run that nobody drives.
 
-No event is acted on before it is appended. A batch is appended as far as the daily budget allows. It waits while the
-disk is full, while other processes keep the journal busy, and while the journal's database cannot be reached.
+No event is acted on before it is appended. Of a batch, as much is appended as the daily budget allows. An append waits
+while the disk is full, other processes keep the journal busy, or the journal's database cannot be reached.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,14 +45,14 @@ class Prefix(Generic[S, E]):
     events: Sequence[E]
     """The events, in their order in the batch."""
     next_reservation: Amount
-    """The reservation of the event that follows; zero where none follows."""
+    """What the next event of the batch reserves; zero where there is none."""
 
 
 def prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
-    """Return the prefixes of a batch without its last reservation, without its last two, and so on, down to none.
+    """Return the prefixes of a batch that end before a reservation, the longest first.
 
-    The first `facts` events are part of every prefix. Each prefix is a batch that the machine could have made: it
-    decides again about the events that are left out when the next message arrives.
+    Every prefix has the first `facts` events. When the next message arrives, the machine decides again about the events
+    that were left out.
     """
     shorter: list[Prefix[S, E]] = []
     state = fold(machine, events[:facts], state)
@@ -67,22 +67,22 @@ def prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: 
 
 @dataclass(frozen=True, slots=True)
 class Pause(Generic[S, E]):
-    """A prefix that reserves nothing, and the events by which the machine stops asking for work."""
+    """A batch with which a run stops because the daily budget is spent. It reserves nothing."""
 
     state: S
     """The state after these events."""
     events: Sequence[E]
     """The events of the prefix, then those of the pause."""
     notice: str
-    """One line for whoever watches the run."""
+    """One line about the pause, for people."""
 
 
 def pause(
     machine: Machine[S, E, Any], free: Prefix[S, E], spent: HomeBudgetSpent, now: float, mono: float
 ) -> Pause[S, E]:
-    """Return how the machine pauses once it is told that the budget is spent; `now` and `mono` are of that message.
+    """Return the pause that the machine makes when it is told that the daily budget is spent.
 
-    Raises `spent` if it cannot pause.
+    `now` and `mono` are the times of that message. Raises `spent` if the machine cannot pause.
     """
     never = spent.budget.reason_too_large(free.next_reservation)
     why = never or spent.why
@@ -95,28 +95,28 @@ def pause(
 
 
 RETRY_SECONDS = 5.0
-"""The pause before another try to write to a full disk or a busy journal, or to read an unreadable inbox."""
+"""The seconds before another try to write to a full disk or a busy journal, or to read an unreadable inbox."""
 
 OnRecord = Callable[[Record[E], S], None]
-"""Called with each appended record and the state after its transaction."""
+"""A function that is called with each appended record and the state after its transaction."""
 Trace = Callable[[E, S], Mapping[str, str | int]]
-"""Returns the fields that log lines about an event carry."""
+"""A function that returns the fields of log lines about an event, given the state after its transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(Generic[S]):
-    """A run as it was read from the journal: a driver that has one reads only the records after it."""
+    """The state of a run after some of its records. A driver that has one reads only the records after these."""
 
     state: S
     """The state after the record `seq`."""
     seq: int
     """The number of the last record that was read; 0 for none."""
     inbox: int
-    """The id of the last posted message that the records up to `seq` consumed, or 0."""
+    """The id of the last posted message that the records up to `seq` have consumed, or 0."""
 
 
 class RunLog(Generic[S, E]):
-    """The records of one run; `state` and `summary` are those after the last of them, whose number is `seq`."""
+    """Writes the records of one run. `state` and `summary` are those after the last record, whose number is `seq`."""
 
     def __init__(
         self,
@@ -153,11 +153,11 @@ class RunLog(Generic[S, E]):
         return self._consumed
 
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
-        """Append facts and the decisions that follow from them all, as far as the daily budget allows.
+        """Append facts and the decisions that follow from them, as far as the daily budget allows.
 
-        Each fact comes with the id of the posted message that it consumes, or None. The machine decides anew about what
-        is left out when the next message comes; it pauses where `goes_on` says that none will. Raises the errors of
-        `append`.
+        Each fact has the id of the posted message that it consumes, or None. When the next message comes, the machine
+        decides again about the events that were left out. Where `goes_on` says that none will come, the run pauses.
+        Raises the errors of `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))
@@ -169,7 +169,7 @@ class RunLog(Generic[S, E]):
             await self._write_prefix(shorter, spent, inbox, goes_on)
 
     async def write_start(self, first: Any) -> None:
-        """Append the event that starts the run, and no decision that follows from it."""
+        """Append only the event that starts the run, without the decisions that follow from it."""
         accepted = self._machine.accept(self.state, stamp(first, 0.0))
         if accepted is not None and not isinstance(accepted, Refused):
             await self.append(self._machine.evolve(self.state, accepted), [accepted])
@@ -200,9 +200,9 @@ class RunLog(Generic[S, E]):
     async def _append_when_possible(
         self, state: S, events: Sequence[E], inbox: Sequence[int | None], *, overdraw: bool = False
     ) -> None:
-        """Append; while the disk is full, or the journal busy or out of reach, wait, unless a stop is requested.
+        """Append, or wait while the disk is full or the journal is busy or out of reach.
 
-        A new run, of which nothing can be lost, does not wait.
+        At a requested stop, and for a new run, which has nothing to lose, the error is raised instead.
         """
         noticed_cause: type[JournalError] | None = None
         while True:
@@ -233,9 +233,9 @@ class RunLog(Generic[S, E]):
     async def append(
         self, state: S, events: Sequence[E], inbox: Sequence[int | None] = (), *, overdraw: bool = False
     ) -> None:
-        """Append events and the state that they lead to; the first ones consume the posted messages in `inbox`.
+        """Append events, after which the run has this state. The first ones consume the posted messages in `inbox`.
 
-        The first events of a new run admit it. Raises the errors of `Journal.append`: `Fenced`, `StorageFull`,
+        The first append of a new run admits the run. Raises the errors of `Journal.append`: `Fenced`, `StorageFull`,
         `JournalBusy`, `HomeBudgetSpent`; for a new run also `RunExists`.
         """
         facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
@@ -252,7 +252,7 @@ class RunLog(Generic[S, E]):
             mark_point("finish.after")
 
     async def _append_facts(self, facts: Sequence[Fact[E]], summary: Summary, *, overdraw: bool) -> list[Record[E]]:
-        """Write facts, and measure how long that takes. Raises the errors of `append`."""
+        """Write facts, and report the time that it takes. Raises the errors of `append`."""
         started_at = trio.current_time()
         if self._admission is not None:
             records = await self._lease.admit(self._admission, facts, summary, overdraw=overdraw)
@@ -275,9 +275,9 @@ M = TypeVar("M")
 async def admit(
     machine: Machine[S, E, M], journal: Journal[E], run: str, admission: Admission, message: M
 ) -> list[Record[E]]:
-    """Admit a run with the event that the machine makes of the message that starts it, in one transaction.
+    """Admit a run that nobody holds yet, with the event that the machine makes of the message that starts it.
 
-    Nobody holds the run then. Raises `RunExists`, `StorageFull`, and `UsageProblem` for a message that starts no run.
+    Raises `RunExists`, `StorageFull`, and `UsageProblem` for a message that starts no run.
     """
     initial = machine.initial()
     accepted = machine.accept(initial, stamp(message, 0.0))

@@ -1,7 +1,7 @@
-"""Kinds of runs and versions of a journal: the codec that reads the events of a kind, and what this release reads.
+"""The codecs of the kinds of runs, the formats that a process can drive, and the version of a journal's tables.
 
-The journal knows nothing else about a kind. A process opens it with the codecs of the kinds that it knows; runs of
-other kinds are listed, but can be neither read nor driven there.
+A codec is all that a journal knows about a kind. A process opens a journal with the codecs of the kinds that it knows.
+It can list runs of other kinds, but cannot read or drive them.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ FIRST_KIND = "planning"
 """The kind of every run that was written before a journal stored kinds. Frozen: it is part of stored journals."""
 
 FIRST_FORMAT = 1
-"""The format version of those runs."""
+"""The format version of the runs of `FIRST_KIND` from before formats were stored."""
 
 Codecs = Mapping[str, Codec[Any]]
 """The codec of each kind, by the kind's name."""
@@ -26,7 +26,7 @@ Formats = Mapping[str, int]
 
 
 def codecs_by_kind(codecs: Codec[E] | Codecs) -> Codecs:
-    """Return the codecs by kind; a single codec is the one of `FIRST_KIND`."""
+    """Return codecs by kind; a single codec is that of `FIRST_KIND`."""
     return {FIRST_KIND: codecs} if isinstance(codecs, Codec) else codecs
 
 
@@ -39,25 +39,25 @@ def codec_of(codecs: Codecs, run: str, kind: str, format: int) -> Codec[Any]:
 
 
 def drivable(formats: Formats | None, kind: str, format: int) -> bool:
-    """Tell whether a process that can drive these formats can drive a run of this one; None stands for all."""
+    """Tell whether a process that can drive these formats can drive a run of this kind and format; None for all."""
     return formats is None or format <= formats.get(kind, 0)
 
 
 def check_drivable(formats: Formats | None, run: str, kind: str, format: int) -> None:
-    """Raise `KindUnknown` unless the run is `drivable`."""
+    """Raise `KindUnknown` for a run that is not `drivable`."""
     if formats is not None and not drivable(formats, kind, format):
         raise KindUnknown(run, kind, format, formats.get(kind))
 
 
 VERSION = 1
-"""The version that this release writes; 1 is the first."""
+"""The version of the journals that this release writes; 1 is the first."""
 
 BEFORE_FIRST = "written by an older development version, whose journals this one does not open"
-"""Why a journal is refused whose tables are from before version 1."""
+"""The cause in the error about a journal from before version 1."""
 
 
 def check_version(place: str, version: int) -> None:
-    """Raise `JournalNewer` for a version that a newer release has written."""
+    """Raise `JournalNewer` for a journal whose version is newer than this release's."""
     if version > VERSION:
         raise JournalNewer(place, version, VERSION)
 

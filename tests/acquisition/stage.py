@@ -10,7 +10,7 @@ from actors.run.machine import MODEL
 from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
 from actors.run.tools import Begun, Checked, Ended, ToolOutcome
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.ledger import Usage
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Mailed, Parking, Resumed, Woken

@@ -5,7 +5,7 @@ import pytest
 from actors.acquisition.field_question import LABEL_MAX, question_of
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.profile_check import load_profile, shipped_profiles
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.support.question_form import one_question
 
 COUNTED = {

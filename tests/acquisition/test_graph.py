@@ -10,7 +10,7 @@ from actors.acquisition.planner_state import NOTHING, Writes
 from actors.acquisition.profile_check import load_profile
 from actors.acquisition.table import graph_for
 from actors.acquisition.views import graph_mermaid
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.acquisition.states import profile
 
 MARKET = graph_for(load_profile("market_size", data_root()).profile)

@@ -9,7 +9,7 @@ import yaml
 from actors.acquisition.profile_guard import INVALID, NO_RESULT, UNUSED, UNVOUCHED, make
 from actors.prompting.prompts_file import load_prompts
 from actors.values.artifacts import Artifact, Context
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 
 GOOD = {
     "name": "van_cost",

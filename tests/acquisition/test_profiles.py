@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from actors.acquisition.profile_check import is_profile, load_profile, shipped_profiles, unused_fields
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 from tests.acquisition.stage import prepared, profile_file
 from tests.acquisition.states import SMALL

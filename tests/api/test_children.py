@@ -17,9 +17,9 @@ from replan.cli.exits import Exit, exit_of_result
 from replan.runs.engine import Engine, drive_child
 from replan.runs.options import DriveOptions
 from replan.runs.prepare import prepare_run
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import ModelChoice, UserConfig
-from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.core.errors import JournalError, UsageProblem
 from runtime.drive.options import Stop

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import replan
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.cli.samples import write_script
 from tests.journal.behind import query
 from tests.support.python_tools import execution_options

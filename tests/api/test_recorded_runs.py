@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 import replan
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 
 GUARD = """
 import replan

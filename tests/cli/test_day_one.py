@@ -7,7 +7,7 @@ import click
 import pytest
 
 from replan.cli.app import app
-from replan.cli.table import OTHER_WORDS, command_for
+from replan.cli.command_table import OTHER_WORDS, command_for
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, RECON, STRATEGY
 from tests.cli.test_docs import commands

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.values.requirements import requirement_id
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.cli.samples import ANALYSIS, STRATEGY
 from tests.demands.test_authors import RECON, plan_of, stated
 

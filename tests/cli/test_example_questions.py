@@ -2,7 +2,7 @@
 
 import pytest
 
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.docs.blocks import ROOT
 from tests.support.question_form import breaches_below
 

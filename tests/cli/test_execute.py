@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.cli.conftest import run_id
 
 EXAMPLES = data_root() / "configs" / "examples"

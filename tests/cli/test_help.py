@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from replan.cli.app import app
+from replan.cli.command_table import COMMANDS, DAILY, rows_below
 from replan.cli.exits import MEANING, Exit
-from replan.cli.table import COMMANDS, DAILY, rows_below
 from tests.cli.conftest import ROOT
 from tests.cli.test_docs import commands
 

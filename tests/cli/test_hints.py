@@ -9,8 +9,8 @@ import trio
 
 from actors.planning.kind import CODEC
 from replan.runs.home import open_home
+from replan.setup.installation import program
 from replan.setup.plugins import BUILT_IN_GUARDS
-from replan.setup.version import program
 from runtime.process.identity import identity
 from tests.cli.conftest import ROOT, run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN

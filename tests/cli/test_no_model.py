@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import replan as api
-from replan.setup import found_models
-from replan.setup.found_models import PROBE_SECONDS, FoundModel, find_models
+from replan.setup import model_discovery
+from replan.setup.model_discovery import PROBE_SECONDS, FoundModel, find_models
 from replan.setup.settings import read_user_config
 from runtime.core.errors import UsageProblem
 
@@ -61,7 +61,7 @@ def models(*names):
 def ollama(monkeypatch):
     """A fake Ollama with one model that writes and one that only embeds; its port, and the requests that came."""
     with listing(models("nomic-embed-text:latest", "qwen3:8b")) as served:
-        monkeypatch.setattr(found_models, "PORTS", {"ollama": served[0]})
+        monkeypatch.setattr(model_discovery, "PORTS", {"ollama": served[0]})
         yield served
 
 

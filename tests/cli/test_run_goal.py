@@ -107,7 +107,7 @@ REFUSED = {
     "a problem too": (("p.md", "--goal", "works"), "--goal: both a goal and a problem are given", "leave one"),
     "no goal": (("--holds", "works"), "--holds: there is no --goal", ""),
     "neither": ((), "PROBLEM: this argument is missing", "run --help"),
-    "files": (("--goal", "works", "--attach", "a.md"), "--attach: a plan for a goal is made from tools alone", ""),
+    "files": (("--goal", "works", "--attach", "a.md"), "--attach: a plan for a goal is made only from tools", ""),
     "a workflow that does not": (("--goal", "works", "-w", "single"), "has the generator `ToolPlanGenerator`", ""),
 }
 

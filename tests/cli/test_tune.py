@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.cli.samples import PLAN
 
 PROBLEM = str(data_root() / "configs" / "problems" / "login_timeout.md")

@@ -9,7 +9,7 @@ import yaml
 
 from actors.config.loader import shipped_workflows
 from actors.config.workflow import Workflow
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.cli.test_bad_input import assert_refused
 from tests.support.openai_server import Answer, serve
 

@@ -4,8 +4,8 @@ import pytest
 
 from actors.config import loader
 from actors.config.workflow_check import check_workflow
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
-from replan.setup.version import data_root
 from runtime.core.errors import UsageProblem
 
 STEP = "action_pairs:\n  g_plan: {generator: model, guard: plan_medium}\n"

@@ -20,8 +20,8 @@ from actors.run.questions import USER
 from actors.run.tools import Begun, Ended, ToolOutcome
 from actors.run.waits import CLOCK
 from actors.tools.uses import AgentTerms, ModelUse, PersonUse, ToolSet, ToolUse
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
-from replan.setup.version import data_root
 from runtime.core.ledger import Limits, Price, Usage
 from runtime.core.machine import Refused, fold, settle
 from runtime.core.messages import Mailed, Parking, Resumed, Woken

@@ -9,8 +9,8 @@ from actors.execution.prepare import ExecutionInput, prepare_execution
 from actors.run.kind import Setup
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.model_settings import ModelSettings
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
-from replan.setup.version import data_root
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
 from tests.execution.stage import plan, step, tools_for

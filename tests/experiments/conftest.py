@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from replan.experiments.preparation import Installation, prepare
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.setup.version import data_root
 
 PROBLEM = data_root() / "configs" / "problems" / "login_timeout.md"
 SMALL = {

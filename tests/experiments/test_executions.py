@@ -14,9 +14,9 @@ from replan.experiments.executions import prepare_executions
 from replan.experiments.preparation import Installation
 from replan.experiments.results import RESULTS
 from replan.experiments.runner import run_all
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.setup.version import data_root
 from runtime.core.errors import UsageProblem
 
 COMMITTED = data_root() / "docs" / "experiments"

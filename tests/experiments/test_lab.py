@@ -13,9 +13,9 @@ from actors.simulated.verdict_filter import VerdictFilter
 from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import ModelChoice, UserConfig
-from replan.setup.version import data_root
 from runtime.core.clock import TrioClock
 from runtime.journal.memory import open_memory
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 

@@ -8,7 +8,7 @@ import pytest
 from replan.experiments.preparation import PreparedExperiment
 from replan.experiments.results import HEADER, RESULTS, ResultsFolder, read_frame, read_results
 from replan.experiments.runner import run_simulated
-from replan.setup.version import release
+from replan.setup.installation import release
 from runtime.core.errors import UsageProblem
 from tests.experiments.conftest import prepared_in
 

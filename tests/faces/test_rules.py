@@ -12,7 +12,7 @@ from actors.values.answers import ANSWER_MAX
 from replan.cli.app import app
 from replan.runs.options import DriveOptions
 from replan.runs.run_ids import ALL
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct
 from tests.faces.faces import FACES, MISSING, REFUSED, house

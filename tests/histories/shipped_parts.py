@@ -17,7 +17,7 @@ from actors.planning.prompt_context import context_for
 from actors.templates.model import write
 from actors.templates.template_files import load_templates
 from actors.values.findings import limit_verdict
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 
 
 def written(given):

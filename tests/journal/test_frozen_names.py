@@ -45,9 +45,9 @@ from actors.values.question_form import Choice, Inquiry
 from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.runs.status import STATUSES
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
-from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Amount, Limits, Price, PriceTier, Usage
 from runtime.journal.memory import open_memory

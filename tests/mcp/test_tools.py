@@ -11,7 +11,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 from replan.mcp import asking
 from replan.mcp.server import offered_tools
 from replan.mcp.serving import NAME, security
-from replan.setup.found_models import TEMPLATES
+from replan.setup.model_discovery import TEMPLATES
 from replan.setup.settings import read_user_config
 from runtime.core.errors import JournalError, UsageProblem
 from tests.cli.samples import ANALYSIS, BACKTRACKS, LOST, PLAN, PROBLEM

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ("prompts", "configs")
@@ -91,7 +91,7 @@ def test_data_is_found_in_an_installed_wheel(installed, folder_with_same_names):
             installed / "python",
             "-P",
             "-c",
-            "import replan.setup.version as d; print(d.data_root())",
+            "import replan.setup.installation as d; print(d.data_root())",
             cwd=folder_with_same_names,
         )
     )

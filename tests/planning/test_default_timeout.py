@@ -8,9 +8,9 @@ from actors.planning.workflow_drift import describe_edits
 from actors.run.kind import Setup
 from actors.run.settings import change_of
 from replan.runs.prepare import call_seconds_of, setup_for
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
-from replan.setup.version import data_root
 from runtime.core.ledger import Ledger, Limits
 from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 

@@ -21,8 +21,8 @@ from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding
 from actors.values.given import Given, GivenAnswer, ReadableResult
 from replan.runs.engine import Engine
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
-from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Limits
 from runtime.journal.memory import open_memory

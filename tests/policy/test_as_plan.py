@@ -11,7 +11,7 @@ from actors.planning.policy_as_plan import as_plan
 from actors.policy.decision import decide
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.models.replies import ReplyCode
 from tests.policy.situations import failure, situation
 from tests.support.worlds import SEEDS, pinned

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from actors.config.loader import load_policy
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 GOOD = """name: mine

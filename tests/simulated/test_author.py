@@ -13,7 +13,7 @@ from actors.simulated.profile import LEVELS, PLAN, UNSOLVABLE, Defect, load_prof
 from actors.simulated.seeded import QUANTILES, beta_quantile, draw, pick
 from actors.simulated.world import World, clue, read_views, strategy_for, views_text
 from actors.values.artifacts import Artifact, Context
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.models.port import Fault, FaultKind
 from tests.contracts.model import request
 

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from actors.simulated.profile import LEVELS, UNSOLVABLE, AuthorOdds, load_profile
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 SHIPPED = sorted(path.stem for path in (data_root() / "configs" / "profiles").glob("*.yaml"))

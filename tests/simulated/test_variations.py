@@ -10,9 +10,9 @@ from actors.simulated.profile import GuardErrors, load_profile
 from actors.simulated.world import World, attempt_before, attempts_before, clue, read_views, views_text
 from replan.experiments.equal_calls import cost_in_calls
 from replan.experiments.preparation import Installation, prepare
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.setup.version import data_root
 from runtime.core.errors import UsageProblem
 from tests.contracts.model import request
 from tests.simulated.test_profile import own

@@ -30,7 +30,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from replan.setup import found_models
+from replan.setup import model_discovery
 from tests.support.commands import PRODUCT, PROGRAM, ROOT
 from tests.support.faults import suffer
 
@@ -196,7 +196,7 @@ def _become(order, streams):
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     # No command looks at the ports of this machine but those that its test names.
-    found_models.PORTS = json.loads(os.environ.pop("TEST_MODEL_PORTS", "{}"))
+    model_discovery.PORTS = json.loads(os.environ.pop("TEST_MODEL_PORTS", "{}"))
     sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
 
 

@@ -25,7 +25,7 @@ from actors.values.findings import Code, Finding, Verdict
 from actors.values.open_questions import questions_of
 from actors.values.question_form import AskedForm, inquiry
 from actors.values.requirements import Requirement, requirements_in
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.copies import changed
 from tests.acquisition import stage as acquisition
 from tests.execution.stage import Stage, person, plan, step, tool, tools_for

@@ -20,7 +20,7 @@ from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.state import NotStarted
 from actors.values.findings import Finding, Verdict
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.ledger import Limits, Price, Usage
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Resumed, Woken

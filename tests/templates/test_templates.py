@@ -17,7 +17,7 @@ from actors.templates.plan import REPETITIONS_MAX, lacking_names
 from actors.templates.request import QUESTIONS, read_request
 from actors.templates.template_files import load_templates
 from actors.values.artifacts import Artifact, Context
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 from runtime.models.port import Fault, ModelRequest
 

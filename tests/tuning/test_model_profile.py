@@ -8,9 +8,9 @@ import pytest
 from actors.config.loader import read_workflow
 from replan.experiments.preparation import Installation, prepare
 from replan.experiments.runner import run_all
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.setup.version import data_root
 from replan.tuning import model_profile
 from replan.tuning.model_profile import (
     PLANS_MIN,

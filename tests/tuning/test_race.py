@@ -11,9 +11,9 @@ from replan.experiments.live_runner import run_live
 from replan.experiments.preparation import Installation
 from replan.experiments.results import CUT_SHORT, Trial
 from replan.experiments.runner import run_simulated
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.setup.version import data_root
 from replan.tuning.race import (
     EntrantStanding,
     Race,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from replan.runs.deletion import is_over
 from replan.runs.families import family_of
 from replan.runs.inbox import all_questions
+from replan.runs.retention import is_over
 from replan.runs.run_ids import ALL
 from runtime.journal.port import nobody
 from tests.web.world import served, use_home

@@ -1,7 +1,7 @@
 """A simulated home whose server is killed again and again while its people answer, or do not: all from one seed.
 
 Everything runs in this process on a virtual clock: the host, the senders of messages, the pages behind links, and the
-journal in memory, which alone outlives a kill. Messages go to channels that are down at times; what people do with them
+journal in memory, the only part that outlives a kill. Receivers of messages are down at times; what people do with them
 is in `answer_people.py`.
 """
 

@@ -6,7 +6,7 @@ import random
 import pytest
 from pydantic import ValidationError
 
-from replan.setup.people import Answering, AnswerLinks, PersonEntry
+from replan.setup.notifications import Answering, AnswerLinks, PersonEntry
 from replan.setup.settings import UserConfig
 from replan.webhooks.answer_links import (
     CONFIRM_SECONDS,

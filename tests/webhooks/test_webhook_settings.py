@@ -5,7 +5,7 @@ import base64
 import pytest
 from pydantic import ValidationError
 
-from replan.setup.people import WebhookEntry
+from replan.setup.notifications import WebhookEntry
 from replan.setup.settings import UserConfig, read_user_config
 from runtime.core.errors import UsageProblem
 from tests.webhooks.conftest import secret

@@ -2,7 +2,7 @@
 
 import yaml
 
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.wire.test_search import run_against, scripted
 
 SHORTER = yaml.safe_load((data_root() / "prompts" / "planning.yaml").read_text())["plan"]["compact"]["constraints"]

@@ -27,9 +27,9 @@ from actors.run.waits import WaitRequested
 from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
 from replan.runs.prepare import prepare_run
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
-from replan.setup.version import data_root
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.events import Event
 from runtime.journal.memory import open_memory

@@ -24,7 +24,7 @@ from replan.cli.run_options import (
     placement_options,
     set_option,
 )
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def acquire(
     from actors.acquisition.prepare import AcquisitionInput
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
-    from replan.cli.model_offer import model_to_use
+    from replan.cli.model_choice import model_to_use
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.acquiring import prepare_to_acquire
@@ -135,7 +135,7 @@ def _propose(
     """Have a profile proposed for a goal, and write it once it is approved. Return the exit code."""
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
-    from replan.cli.model_offer import model_to_use
+    from replan.cli.model_choice import model_to_use
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.profile_proposals import prepare_proposal, profile_path
@@ -182,7 +182,7 @@ def _explain(name: str, *, as_json: bool) -> int:
     from actors.acquisition.profile import outline_json, outline_lines
     from actors.acquisition.profile_check import load_profile
     from replan.cli.terminal.console import print_json, show
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
 
     profile = load_profile(name, data_root()).profile
     if as_json:

@@ -11,7 +11,7 @@ from replan.cli.completing import complete_question
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, json_option
 from replan.cli.run_options import require_one_run, run_argument
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:

@@ -250,7 +250,7 @@ class _Sarif:
     """One log of SARIF 2.1.0."""
 
     def __init__(self) -> None:
-        from replan.setup.version import release
+        from replan.setup.installation import release
         from replan.views.check_report import sarif_head
 
         self._before = sarif_head(release())

@@ -21,7 +21,7 @@ from replan.cli.run_options import (
     planning_options,
     tools_options,
 )
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def do(
     from actors.values.lines import BLANK, line
     from replan.cli.home import registry_of
     from replan.cli.inputs import read_problem, source_of
-    from replan.cli.model_offer import model_to_use
+    from replan.cli.model_choice import model_to_use
     from replan.cli.starting import print_dry_run, take_example
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach

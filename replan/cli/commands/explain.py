@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import click
 
+from replan.cli.command_table import COMMANDS, DAILY, rows_below, write_sections
 from replan.cli.exits import MEANING, Exit
 from replan.cli.options import common, examples, json_option
-from replan.cli.table import COMMANDS, DAILY, rows_below, write_sections
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 _EXPLAIN = examples(
@@ -87,7 +87,7 @@ def terms() -> list[GlossaryTerm]:
     """Return every term that can be explained, section by section."""
     import yaml
 
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
 
     configs = data_root() / "configs"
     every_term: list[GlossaryTerm] = []

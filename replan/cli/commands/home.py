@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from replan.cli.command_table import HomeGroup
 from replan.cli.completing import complete_run
 from replan.cli.exits import Exit
 from replan.cli.options import Duration, Invocation, common, examples, json_option, keep_workspace_option
-from replan.cli.table import HomeGroup
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def copy(
     Exit 0: all are in TARGET; 8: some are driven or cannot be copied.
     """
     from replan.cli.copying import copy_between
-    from replan.runs.deletion import RunChoice
+    from replan.runs.retention import RunChoice
     from replan.setup.database import journal_url
 
     if len(urls) > 2:
@@ -166,7 +166,7 @@ async def _delete(invocation: Invocation, wanted: str, force: bool, keep_workspa
     from replan.cli.home import open_engine
     from replan.cli.reading import resolve_named
     from replan.cli.terminal.console import notice, print_json
-    from replan.runs.deletion import delete_run
+    from replan.runs.retention import delete_run
 
     async with open_engine(invocation) as engine:
         run = await resolve_named(engine, wanted)
@@ -219,7 +219,7 @@ async def _prune(
     from replan.cli.home import open_engine
     from replan.cli.terminal.console import notice, print_json
     from replan.cli.terminal.plain import print_text
-    from replan.runs.deletion import prune
+    from replan.runs.retention import prune
 
     async with open_engine(invocation) as engine:
         runs, left = await prune(engine, before, ended=ended, dry_run=dry_run, keep_workspace=keep_workspace)

@@ -21,7 +21,7 @@ from replan.cli.run_options import (
     planning_options,
     tools_file_option,
 )
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def start_planning(
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
     from replan.cli.inputs import source_of
-    from replan.cli.model_offer import model_to_use
+    from replan.cli.model_choice import model_to_use
     from replan.cli.starting import print_dry_run, start_run
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach
@@ -153,7 +153,7 @@ def read_goal(
         raise UsageProblem(cause, place="--goal", hint="leave one of the two out")
     for key, option in (("files", "--attach"), ("repository", "--repo"), ("strict", "--strict")):
         if values.get(key):
-            raise UsageProblem("a plan for a goal is made from tools alone", place=option, hint="leave it out")
+            raise UsageProblem("a plan for a goal is made only from tools", place=option, hint="leave it out")
     if not is_given("workflow"):
         values["workflow"] = workflow_for_goal()
     values["model"] = values["model"] or MODEL

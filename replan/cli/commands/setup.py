@@ -7,7 +7,7 @@ import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import common, examples, json_option
-from replan.setup.version import NAME, program
+from replan.setup.installation import NAME, program, release
 from runtime.core.errors import UsageProblem
 
 
@@ -61,7 +61,7 @@ def init(*, folder: Path, as_json: bool) -> int:
 
 @click.command(epilog=examples("replan doctor", "replan doctor -m gpt-5-mini --online"))
 @click.option("--online", is_flag=True, help="Also try to reach the model's server; no model is called.")
-@click.option("-m", "--model", help="The model to look at; default: REPLAN_MODEL, else rules.")
+@click.option("-m", "--model", help="The model to look at; default: REPLAN_MODEL, else the config file's.")
 @json_option
 @common
 def doctor(*, online: bool, model: str | None, as_json: bool) -> int:
@@ -71,14 +71,17 @@ def doctor(*, online: bool, model: str | None, as_json: bool) -> int:
     return examine(online=online, model=model, as_json=as_json)
 
 
-_COMPLETION = examples(
-    "echo 'eval \"$(replan completion bash)\"' >> ~/.bashrc",
-    "echo 'eval \"$(replan completion zsh)\"' >> ~/.zshrc",
-    "replan completion fish > ~/.config/fish/completions/replan.fish",
+_INSTALL = {
+    "bash": "echo 'eval \"$(replan completion bash)\"' >> ~/.bashrc",
+    "zsh": "echo 'eval \"$(replan completion zsh)\"' >> ~/.zshrc",
+    "fish": "replan completion fish > ~/.config/fish/completions/replan.fish",
+}
+"""The line that installs the script of each shell."""
+
+
+@click.command(
+    epilog=examples(*_INSTALL.values()), short_help="Print what makes your shell complete commands, ids and names."
 )
-
-
-@click.command(epilog=_COMPLETION, short_help="Print what makes your shell complete commands, ids and names.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @json_option
 @common
@@ -102,21 +105,12 @@ def completion(*, shell: str, as_json: bool) -> int:
     return Exit.OK
 
 
-_INSTALL = {
-    "bash": "echo 'eval \"$(replan completion bash)\"' >> ~/.bashrc",
-    "zsh": "echo 'eval \"$(replan completion zsh)\"' >> ~/.zshrc",
-    "fish": "replan completion fish > ~/.config/fish/completions/replan.fish",
-}
-"""The line that installs the script of each shell."""
-
-
 @click.command(epilog=examples("replan version", "replan version --json | jq -r .python"))
 @json_option
 @common
 def version(*, as_json: bool) -> int:
     """Print the version of this program; with --json also those of Python and of the journal's format."""
     from replan.cli.terminal.plain import print_json, print_text
-    from replan.setup.version import release
 
     if as_json:
         from runtime.journal.kinds import VERSION

@@ -13,7 +13,7 @@ import click
 from replan.cli.exits import Exit
 from replan.cli.options import Duration, Invocation, common, examples, full_option, json_option
 from replan.cli.run_options import require_one_run, run_argument
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import RunMoved, UsageProblem
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ _SHOW = examples(
 @click.command(epilog=_SHOW)
 @run_argument()
 @click.option("--tree", is_flag=True, help="Every attempt, and the reason of every step back.")
-@click.option("--plan", is_flag=True, help="The proved plan alone.")
+@click.option("--plan", is_flag=True, help="Only the proved plan.")
 @click.option("--mermaid", is_flag=True, help="The proved plan as Mermaid text.")
 @click.option("--prompt", metavar="NODE", help="The messages that an attempt got, such as g_plan/v1.a1.")
 @click.option("--events", is_flag=True, help="Every record.")

@@ -49,7 +49,7 @@ def workflow() -> None:
 def list_command(*, as_json: bool) -> int:
     """List the shipped workflows."""
     from actors.config.loader import read_workflow, shipped_workflows
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
 
     root = data_root()
     descriptions = {name: read_workflow(name, root)[0].description for name in shipped_workflows(root)}
@@ -70,7 +70,7 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> int:
     from actors.config.workflow_check import check_workflow
     from replan.cli.home import registry_of
     from replan.cli.terminal.console import notice, print_json, print_text
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
     from runtime.logs.terminal_text import clean
 
     plugins = registry_of(invocation)
@@ -106,7 +106,7 @@ def graph(invocation: Invocation, name: str, *, form: str | None, as_plan: bool,
     from actors.config.loader import read_workflow
     from actors.planning.policy_as_plan import as_plan as plan_of
     from replan.cli.terminal.console import print_json, print_text
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
 
     form = form or "mermaid"
     if as_plan:
@@ -169,8 +169,8 @@ def cost(invocation: Invocation, name: str, *, model: str | None, as_json: bool)
 def _diagram_of_a_kind(name: str) -> str | None:
     """Return the diagram of what another kind of agent is started with; None where no built-in kind knows the name."""
     from actors.config.loader import shipped_workflows
+    from replan.setup.installation import data_root
     from replan.setup.kinds import Kinds
-    from replan.setup.version import data_root
 
     root = data_root()
     if name in shipped_workflows(root):
@@ -225,7 +225,7 @@ def policy() -> None:
 def list_policies(*, as_json: bool) -> int:
     """List the shipped policies."""
     from actors.config.loader import load_policy
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
 
     root = data_root()
     names = sorted(path.stem for path in (root / "configs" / "policies").glob("*.yaml"))
@@ -243,7 +243,7 @@ def show_policy(name: str, *, as_json: bool) -> int:
     from actors.config.loader import load_policy
     from actors.values.lines import indent_line, line
     from replan.cli.terminal.console import print_json, show
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
 
     policy = load_policy(name, data_root())
     if as_json:
@@ -274,7 +274,7 @@ def check_policies(files: tuple[str, ...], *, workflow: str | None, as_json: boo
     from actors.config.loader import read_workflow
     from actors.policy.table import ROLES
     from replan.cli.terminal.console import print_json, show
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
 
     roles: set[str] = set(ROLES)
     if workflow is not None:
@@ -303,7 +303,7 @@ def _report(name: str, roles: set[str]) -> dict[str, Any]:
     """Return what is wrong with one policy, as `--json` prints it."""
     from actors.config.loader import load_policy, policy_document
     from actors.policy.table import unknown_names
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
 
     try:
         policy, document = load_policy(name, data_root()), policy_document(name, data_root())

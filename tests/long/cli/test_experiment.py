@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.experiments.conftest import SMALL
 
 
@@ -54,7 +54,7 @@ def test_a_spent_budget_is_an_exit_code(file, tmp_path):
 def test_a_command_line_without_an_experiment_is_refused(arguments):
     result = run(*arguments)
     assert result.exit_code == 2
-    assert "`replan lab experiment FILE`, or --calibrate FOLDER alone" in result.stderr
+    assert "`replan lab experiment FILE`, or only --calibrate FOLDER" in result.stderr
 
 
 def test_an_invalid_experiment_is_reported_in_one_line(file, tmp_path):

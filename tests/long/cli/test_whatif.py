@@ -7,7 +7,7 @@ import apsw
 import pytest
 import yaml
 
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.cli.conftest import ROOT, SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN
 from tests.cli.test_bad_input import assert_refused

@@ -15,9 +15,9 @@ from actors.planning.workflow_drift import describe_edits
 from replan.runs.home import open_home
 from replan.runs.hosting import host
 from replan.runs.prepare import prepare_run
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
-from replan.setup.version import data_root
 from runtime.core.ledger import Limits
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, PLAN

@@ -8,7 +8,7 @@ import yaml
 
 from actors.simulated.profile import AuthorOdds, load_profile
 from replan.experiments.calibration import calibrate, judge_curves, load_calibration
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.support.external import FOLDER
 
 CALIBRATION = load_calibration(data_root())

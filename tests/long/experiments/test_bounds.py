@@ -5,7 +5,7 @@ import pytest
 from actors.simulated.profile import load_profile
 from actors.simulated.seeded import DIFFICULTIES, difficulties
 from replan.experiments.bounds import NODES, Bound, InformedPlanner, ValueIteration, WorldLevels, at_calls, bounds_of
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 
 
 def pipeline(name="base", **changes):

@@ -15,9 +15,9 @@ from replan.experiments.report import CAPTIONS, captions, write_report
 from replan.experiments.results import RESULTS, ResultsFolder
 from replan.experiments.runner import run_simulated
 from replan.setup.config_schemas import schema_text
+from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.setup.version import data_root
 
 FOLDER = data_root() / "docs" / "experiments"
 FILES = sorted(FOLDER.glob("*.yaml"))

@@ -6,8 +6,8 @@ import random
 from actors.handlers.agents import AgentTask
 from actors.run.kind import Setup
 from replan.runs.engine import Engine
+from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
-from replan.setup.version import data_root
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Limits
 from runtime.journal.sqlite.journal import open_sqlite

@@ -8,7 +8,7 @@ from actors.config.loader import read_workflow
 from actors.planning.config import graph_of
 from actors.search.cost import worst_case_calls
 from replan.cli.exits import Exit
-from replan.setup.version import data_root
+from replan.setup.installation import data_root
 from tests.support.answers import Answer, by_step, request_parts
 from tests.support.artifacts import GOOD, plan
 

@@ -12,8 +12,8 @@ from actors.planning.kind import CODEC as PLANNING
 from actors.planning.prepare import RunOptions
 from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
+from replan.setup.installation import data_root
 from replan.setup.settings import UserConfig, choose_model
-from replan.setup.version import data_root
 from runtime.core.errors import RunExists
 from runtime.journal.port import Fact, RunFilter
 from tests.contracts.toy_events import CODEC, RUNNING, Noted, counted

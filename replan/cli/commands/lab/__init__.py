@@ -2,8 +2,8 @@
 
 import click
 
+from replan.cli.command_table import LabGroup
 from replan.cli.options import common, examples
-from replan.cli.table import LabGroup
 
 
 @click.group(

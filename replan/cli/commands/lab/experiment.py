@@ -56,13 +56,13 @@ def experiment(
     from replan.experiments.definition import is_about_executions
     from replan.experiments.preparation import Installation
     from replan.setup.home_folder import locate_home
+    from replan.setup.installation import data_root
     from replan.setup.settings import read_user_config
-    from replan.setup.version import data_root
     from runtime.core.clock import SystemClock
 
     if (file is None) == (calibrate is None):
         cause = "no experiment is named" if file is None else "both an experiment and --calibrate are given"
-        raise UsageProblem(cause, place="FILE", hint="`replan lab experiment FILE`, or --calibrate FOLDER alone")
+        raise UsageProblem(cause, place="FILE", hint="`replan lab experiment FILE`, or only --calibrate FOLDER")
     if calibrate is not None:
         return print_calibration(Path(calibrate), as_json=as_json)
     assert file is not None
@@ -172,7 +172,7 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
     from actors.values.lines import line
     from replan.cli.terminal.console import out, print_json, rich_text
     from replan.experiments.calibration import calibrate, judge_curves, load_calibration
-    from replan.setup.version import data_root
+    from replan.setup.installation import data_root
 
     calibration = load_calibration(data_root())
     rows = calibrate(calibration, folder)

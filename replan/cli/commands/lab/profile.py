@@ -79,8 +79,8 @@ def profile(
     from replan.experiments.preparation import Installation, prepare
     from replan.experiments.results import ResultsFolder
     from replan.setup.home_folder import locate_home
+    from replan.setup.installation import data_root
     from replan.setup.settings import read_user_config
-    from replan.setup.version import data_root
     from replan.tuning.model_profile import (
         PLAN_STEP,
         call_keys,

@@ -99,8 +99,8 @@ def race(
     from replan.cli.terminal.console import notice, print_json
     from replan.experiments.preparation import Installation
     from replan.setup.home_folder import locate_home
+    from replan.setup.installation import data_root
     from replan.setup.settings import read_user_config
-    from replan.setup.version import data_root
     from replan.tuning.model_profile import check_target, write_tuned
     from replan.tuning.race import CAPS, POLICIES, WORKFLOWS, Race, RaceOrder, entrants
     from runtime.core.clock import SystemClock

@@ -1,6 +1,6 @@
-"""The models that a person could use here: keys in the environment, and servers on this machine's usual ports.
+"""Finds the models that can be used here: by keys in the environment, and on the usual ports of local servers.
 
-Nothing of a problem is sent, and nothing leaves this machine: a server is asked for its list of models over loopback.
+Nothing leaves this machine: a local server is asked for its list of models over loopback.
 """
 
 import http.client
@@ -18,15 +18,15 @@ from runtime.core.errors import UsageProblem
 from runtime.models.providers import PROVIDERS, Provider
 
 PROBE_SECONDS = 0.3
-"""How long the servers on this machine are waited for, all together."""
+"""How long to wait for the answers of all local servers together."""
 LIST_BYTES_MAX = 1_000_000
-"""The most bytes of a list of models that are read."""
+"""The most bytes that are read of a list of models."""
 SHOWN_MAX = 3
 """The most models of one server that are shown."""
 TEMPLATES = tuple(f"template:{name}" for name in TEMPLATE_NAMES)
-"""The templates, as after `--model`."""
+"""The templates in the form of `--model`."""
 PORTS: Mapping[str, int] = {name: provider.port for name, provider in PROVIDERS.items() if provider.port}
-"""The ports that are looked at, by the name of the provider."""
+"""The ports of this machine that are asked, by the name of the provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class FoundModel:
     """A model that can be used here."""
 
     model: str
-    """The model, as after `--model`; it ends with `NAME` where only its server knows the names."""
+    """The model in the form of `--model`; it ends with `NAME` where only its server knows the names."""
     place: str
-    """Where it is, for people."""
+    """The name of its server, for people."""
 
     @property
     def named(self) -> bool:
-        """Whether the model's name is known, so that it can be used as it is."""
+        """Whether `model` can be used unchanged, since it does not end with `NAME`."""
         return self.model.rpartition(":")[2] != "NAME"
 
     @property
@@ -53,7 +53,7 @@ class FoundModel:
 def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None = None) -> tuple[FoundModel, ...]:
     """Return the models of servers on this machine, then those for which the environment has a key or an address.
 
-    `ports` are those of `PORTS` by default. It takes at most `PROBE_SECONDS`, and never raises.
+    `ports` are `PORTS` by default. This takes at most `PROBE_SECONDS`, and raises nothing.
     """
     servers = PORTS if ports is None else ports
     listed: dict[str, Sequence[str]] = {}
@@ -82,33 +82,33 @@ def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None 
 
 
 def choices_text(found: Sequence[FoundModel]) -> str:
-    """Return what a person may pass as `--model`, as one line."""
+    """Return the models and the templates as options to pass, in one line."""
     models = [f"-m {item.model} ({item.place})" for item in found]
     templates = f"-m template:NAME ({', '.join(TEMPLATE_NAMES)}) for a plan that no model has thought about"
     return ", ".join([*models, templates])
 
 
 def with_choices(problem: UsageProblem, environment: Mapping[str, str]) -> UsageProblem:
-    """Return the error that no model is named, with the models that can be used here as its hint."""
+    """Return the error that no model is named, with a hint that lists the models that can be used here."""
     return NoModel(problem.cause, place=problem.place, hint=f"pass {choices_text(find_models(environment))}")
 
 
 def _is_set(provider: Provider, environment: Mapping[str, str]) -> bool:
-    """Tell whether the environment has what the provider needs; an address also for a server of one's own."""
+    """Tell whether the environment has what the provider needs: a key or an address, for a local server an address."""
     if provider.port:
         return bool(environment.get(provider.address))
     return provider.is_configured(environment)
 
 
 def _of_environment(provider: Provider, *, elsewhere: bool) -> FoundModel:
-    """Return the model to offer of a provider; `elsewhere` says that the environment has another address for it."""
+    """Return a model of a provider; `elsewhere` says that the environment names another server in its place."""
     prefix = "" if provider.name == "openai" else f"{provider.name}:"
     name = "" if elsewhere else provider.model
     return FoundModel(f"{prefix}{name or 'NAME'}", f"the server of {provider.address}" if elsewhere else provider.title)
 
 
 def _list_into(listed: dict[str, Sequence[str]], name: str, port: int) -> None:
-    """Add the models of the server on a port of this machine; nothing where no server of this kind answers."""
+    """Put the models of the server on a port of this machine into `listed`; nothing where no such server answers."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PROBE_SECONDS)
     try:
         connection.request("GET", "/v1/models")
@@ -122,7 +122,7 @@ def _list_into(listed: dict[str, Sequence[str]], name: str, port: int) -> None:
 
 
 def _names(content: Any, provider: str) -> list[str]:
-    """Return the first names of models that write text in a server's list."""
+    """Return the names of the first `SHOWN_MAX` models in a server's list that write text."""
     models = content.get("data") if isinstance(content, Mapping) else None
     names = []
     for item in models if isinstance(models, list) else ():

@@ -1,4 +1,4 @@
-"""The table of all commands: where each is, what it does, and whether the first help or the second one shows it."""
+"""The table of all commands, the click groups made from it, and the hints for a wrong command line."""
 
 import importlib
 import shlex
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 DAILY = ("Plan and execute", "Watch and answer")
-"""The sections that `replan --help` shows; `replan help more` shows the others."""
+"""The sections of the table that `replan --help` shows; `replan help more` shows all of them."""
 
 
 class CommandRow(NamedTuple):
@@ -18,7 +18,7 @@ class CommandRow(NamedTuple):
     name: str
     """The words after `replan`, such as `runs` or `home delete`."""
     section: str
-    """The heading in a help; empty for a command below a noun, which the help of the noun lists."""
+    """The heading above it in the help; empty for a command of a group, which only the group's help lists."""
     help: str
     """What it does, in one line."""
     function: str
@@ -31,7 +31,7 @@ _ROWS = (
     ("run", DAILY[0], "Plan a problem.", "run:run"),
     ("do", DAILY[0], "Plan a problem, and execute the plan.", "do:do"),
     ("execute", DAILY[0], "Execute a plan with your tools.", "execute:execute"),
-    ("resume", DAILY[0], "Go on with a run.", "steer:resume"),
+    ("resume", DAILY[0], "Go on with a run.", "control:resume"),
     ("check", DAILY[0], "Check plans without a model.", "check:check"),
     ("export", DAILY[0], "Write the plan of a run to a file.", "show:export"),
     ("runs", DAILY[1], "List the runs.", "show:runs"),
@@ -40,9 +40,9 @@ _ROWS = (
     ("questions", DAILY[1], "List the open questions.", "answer:questions"),
     ("answer", DAILY[1], "Answer a question.", "answer:answer"),
     ("tell", DAILY[1], "Tell a run something, at any time.", "answer:tell"),
-    ("cancel", DAILY[1], "Cancel a run.", "steer:cancel"),
-    ("fork", DAILY[1], "Start a new run from the middle of another one.", "steer:fork"),
-    ("undo", "Also for runs", "Undo what an execution did.", "steer:undo"),
+    ("cancel", DAILY[1], "Cancel a run.", "control:cancel"),
+    ("fork", DAILY[1], "Start a new run from the middle of another one.", "control:fork"),
+    ("undo", "Also for runs", "Undo what an execution did.", "control:undo"),
     ("acquire", "Also for runs", "Fill a schema by searching, asking and calculating.", "acquire:acquire"),
     ("host", "Operate", "Drive all runs of the home (the folder with runs and settings).", "serve:host"),
     ("worker", "Operate", "Drive runs of a journal in Postgres, on any number of machines.", "serve:worker"),
@@ -76,12 +76,12 @@ COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for nam
 
 
 def rows_below(noun: str = "") -> dict[str, CommandRow]:
-    """Return the rows below a noun by their last word; without a noun, the commands that have none."""
+    """Return the rows of a group's commands by their last word; without a noun, the commands that are in no group."""
     return {name.rpartition(" ")[2]: row for name, row in COMMANDS.items() if name.rpartition(" ")[0] == noun}
 
 
 class CommandGroup(click.Group):
-    """The commands of the table below one noun. Each is imported when it is used."""
+    """A group with the commands of the table that begin with one noun. Each is imported when it is used."""
 
     noun = ""
     """The words before the names of its commands; empty for the program itself."""
@@ -124,16 +124,16 @@ def write_commands(formatter: click.HelpFormatter, heading: str, rows: Mapping[s
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Sequence[str]) -> None:
-    """Write sections of a help: a line for each command that stands below no noun."""
+    """Write sections of a help: a line for each command that is in no group."""
     for heading in sections:
         rows = {name: row for name, row in rows_below().items() if row.section == heading}
         write_commands(formatter, heading, rows)
 
 
 _TEXT_SUFFIXES = (".md", ".txt", ".rst", ".markdown")
-"""Names that end so are problems, also where the file is missing."""
+"""The endings of file names that are taken for problems, also where the file is missing."""
 _COMMAND_OPTIONS = frozenset({"--json", "--jsonl", "--no-input", "-m", "--model", "-w", "--workflow", "--last"})
-"""Options of commands that are often written before the command."""
+"""Options of commands that users often write before the command."""
 OTHER_WORDS = {
     "plan": "run",
     "solve": "run",
@@ -153,7 +153,7 @@ OTHER_WORDS = {
     "web": "serve",
     "ui": "serve",
 }
-"""The command for each word that other tools use, where the spelling does not lead to it."""
+"""The command that does the same, for each word of other tools whose spelling is not near it."""
 ELSEWHERE = {
     ("execute", "--last"): "name the run, as `{program} runs` lists them",
     ("do", "--last"): "it plans anew; `{program} execute RUN` executes the plan of a run",
@@ -162,11 +162,11 @@ ELSEWHERE = {
     ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
     ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
 }
-"""What to do instead, by a command and an option that it lacks and that users expect."""
+"""What to do instead of an option that users expect of a command, by the command and the option."""
 
 
 def hint_for_problem(arguments: list[str], program: str) -> str:
-    """Return the command line for a problem that the user wrote in the place of a command; empty for any other word."""
+    """Return the command line for a problem that the user wrote in place of a command; empty for other words."""
     first = arguments[0]
     if len(first.split()) > 1:
         return f"`echo {shlex.quote(first[:40])} | {program} run -`"
@@ -183,13 +183,13 @@ def _is_file(text: str) -> bool:
 
 
 def command_for(word: str, program: str) -> str:
-    """Return the command for a word that other tools use; empty for any other word."""
+    """Return the command that does what a word means in other tools; empty for other words."""
     command = OTHER_WORDS.get(word.lower())
     return f"`{program} {command}`" if command else ""
 
 
 def misplaced_option(option: str, command: str) -> str:
-    """Return what to do about an option that stands before the command; empty for one that no command has."""
+    """Return where an option belongs that stands before the command; empty for one that no command has."""
     if option not in _COMMAND_OPTIONS:
         return ""
     value = {"-m": " NAME", "--model": " NAME", "-w": " search", "--workflow": " search"}.get(option, "")

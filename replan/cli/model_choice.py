@@ -1,4 +1,4 @@
-"""What a command does where nobody names a model: it offers what it finds, or prints commands that name one."""
+"""The choice of a model where none is named: a person is asked, or commands that name a model are printed."""
 
 import os
 import shlex
@@ -10,10 +10,10 @@ import orjson
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice
 from replan.cli.terminal.prompt import may_ask
-from replan.setup.found_models import TEMPLATES, FoundModel, find_models
 from replan.setup.home_folder import locate_home, prepare_home
+from replan.setup.installation import program
+from replan.setup.model_discovery import TEMPLATES, FoundModel, find_models
 from replan.setup.settings import NoModel, choose_model, read_user_config
-from replan.setup.version import program
 from runtime.core.errors import UsageProblem
 
 _TEMPLATE_NAMES = tuple(name.partition(":")[2] for name in TEMPLATES)
@@ -22,10 +22,11 @@ _TEMPLATE_NAMES = tuple(name.partition(":")[2] for name in TEMPLATES)
 def model_to_use(
     invocation: Invocation, model: str | None, words: Sequence[str], *, templates: bool = True
 ) -> str | None:
-    """Return the model as after `--model`; None where the environment or the config file names one.
+    """Return the model in the form of `--model`; None where the environment or the config file names one.
 
-    On a terminal a person chooses among what is found here. `words` are those of the command, which the printed
-    commands repeat; `templates` says whether a template can do its work. Raises `NoModel` where nobody chooses.
+    On a terminal, a person chooses among the models that are found here. Elsewhere, notices show the command line
+    with each of them. `words` are the words of that command line after `replan`. `templates` says whether a template
+    can stand in for a model. Raises `NoModel` where no model is chosen.
     """
     if model is not None:
         return model
@@ -51,7 +52,7 @@ def model_to_use(
 
 
 def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:
-    """Ask on the terminal which of the found models, else which template, is used; None for none of them."""
+    """Ask on the terminal for one of the found models, then for a template; return None where all are declined."""
     for item in found:
         if item.named:
             answer = _answer(f"{item.text}: use it?", ("yes", "no", "always"))
@@ -73,7 +74,7 @@ def _answer(question: str, choices: Sequence[str]) -> str:
 
 
 def _write_to_config(model: str) -> None:
-    """Write the model into the config file of the home. Raises `UsageProblem` where the file cannot be changed."""
+    """Add the model to the config file of the home. Raises `UsageProblem` where the file cannot be changed."""
     config = prepare_home().config
     line = f"model: {orjson.dumps(model).decode()}\n"
     before = config.read_text(encoding="utf-8") if config.exists() else ""

@@ -19,7 +19,7 @@ from replan.cli.run_options import (
     run_argument,
     set_option,
 )
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import Held, UsageProblem
 
 if TYPE_CHECKING:
@@ -287,7 +287,6 @@ def fork(
 
 async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest, detach: bool) -> int:
     from replan.cli.drive import drive_to_rest, print_result, show_result
-    from replan.cli.exits import Exit
     from replan.cli.hints import say_how_to_follow
     from replan.cli.home import open_engine
     from replan.cli.reading import resolve_or_newest

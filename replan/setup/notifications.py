@@ -1,4 +1,4 @@
-"""The settings of who is told what: webhooks and their secrets, people who answer through links, and reminders."""
+"""The settings of notifications: webhooks and their secrets, people who answer through links, and reminders."""
 
 import base64
 import binascii
@@ -15,11 +15,11 @@ from replan.setup.limit_fields import duration_schema, duration_up_to
 from runtime.models.providers import is_local, is_name
 
 PREFIX = "whsec_"
-"""What a secret begins with, as Standard Webhooks says; the rest is base64."""
+"""The prefix of a secret, as Standard Webhooks says; the rest is base64."""
 SECRET_BYTES = range(24, 65)
-"""How many bytes a secret may have, as Standard Webhooks says."""
+"""The number of bytes that a secret may have, as Standard Webhooks says."""
 SECRETS_MAX = 4
-"""How many secrets sign a message: one, and another while it is replaced."""
+"""The most secrets that sign a message: one is usual, and two while one is replaced."""
 
 WebhookEvent = Literal["waiting", "parked", "finished"]
 
@@ -32,11 +32,11 @@ class WebhookEntry(Config):
     url: Annotated[str, Field(max_length=2000)]
     """The address: `https`, or plain `http` to this machine or to a private address in digits."""
     secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
-    """The secrets, each of which signs every message. To replace one, list the new one first, and both for a while."""
+    """Secrets; each signs every message. To replace one, list the new one before it, and remove the old one later."""
     events: Annotated[tuple[WebhookEvent, ...], Field(min_length=1)] = ("waiting", "parked", "finished")
-    """What is told: a run waits for a person, was parked, has finished."""
+    """The events that messages are about: a run waits for a person, was parked, has finished."""
     page: Annotated[str, Field(max_length=2000)] | None = None
-    """The address of `replan serve`, as people reach it; messages have a link to it then."""
+    """The address of `replan serve` for people; with it, messages have a link to the page."""
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:
@@ -48,14 +48,14 @@ class WebhookEntry(Config):
 
 
 def check_secrets(secrets: tuple[SecretStr, ...]) -> None:
-    """Raise a config error where one of the secrets is none."""
+    """Raise a config error where a secret does not have the form of Standard Webhooks."""
     for secret in secrets:
         if key_of(secret) is None:
             raise config_error("a secret is not of the form of Standard Webhooks", ("secrets",), _HINT)
 
 
 def key_of(secret: SecretStr) -> bytes | None:
-    """Return the bytes of a secret; None for a text that is none."""
+    """Return the bytes of a secret; None for a text that does not have the form of a secret."""
     text = secret.get_secret_value()
     if not text.startswith(PREFIX):
         return None
@@ -67,7 +67,10 @@ def key_of(secret: SecretStr) -> bytes | None:
 
 
 def check_url(text: str, key: str, *, query: bool) -> None:
-    """Raise a config error, which does not show the address: it may hold a token."""
+    """Raise a config error for a URL that cannot be used. The error does not show the URL: it may hold a token.
+
+    `query` says whether the URL may have a query.
+    """
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname or "", parts.port
@@ -87,12 +90,12 @@ class PersonEntry(Config):
     """A person who is sent links that answer questions."""
 
     webhooks: Annotated[tuple[str, ...], Field(min_length=1)]
-    """The webhooks whose messages have this person's links; nobody else may read what these deliver."""
+    """The names of the webhooks whose messages have this person's links. Only this person may read these messages."""
     may: Literal["answer", "approve"] = "answer"
     """What the links answer: ordinary questions, or also approvals, reviews, and what became of a tool's call."""
 
     def may_answer(self, *, people_only: bool) -> bool:
-        """Tell whether this person may answer a question, which no program may answer where it is `people_only`."""
+        """Tell whether this person may answer a question; `people_only` says that no program may answer it."""
         return self.may == "approve" or not people_only
 
 
@@ -100,9 +103,9 @@ class AnswerLinks(Config):
     """What signs the links that answer questions."""
 
     secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
-    """Secrets of the form of a webhook's. The first one signs, and links of all of them are taken."""
+    """Secrets of the form of a webhook's. The first one signs links; links signed with any of them are accepted."""
     hours: Annotated[int, Field(ge=1, le=720)] = 72
-    """How long after its message was made a link can be used."""
+    """How many hours a link can be used, from the record that its message is about."""
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:
@@ -112,21 +115,21 @@ class AnswerLinks(Config):
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """Who may answer questions through links, and what signs these."""
+    """Who may answer questions through links, and the secrets that sign the links."""
 
     people: Mapping[str, PersonEntry]
     """The people by name."""
     links: AnswerLinks
-    """The secrets, and for how long a link can be used."""
+    """The secrets, and how long a link can be used."""
 
     @property
     def keys(self) -> tuple[bytes, ...]:
-        """The keys, the one that signs first."""
+        """The bytes of the secrets; the first one signs."""
         return tuple([key for secret in self.links.secrets if (key := key_of(secret)) is not None])
 
 
 AFTER_MAX = 366 * 86_400
-"""The longest time after which a step may be due, in seconds."""
+"""The longest time from a question to a step, in seconds."""
 STEPS_MAX = 20
 """The most steps of one rule."""
 
@@ -134,23 +137,23 @@ After = Annotated[float, Field(gt=0, allow_inf_nan=False), duration_up_to(AFTER_
 
 
 class ReminderStepEntry(Config):
-    """What is done once a question has been open for a time."""
+    """A step of a rule: what is done once a question has been open for some time."""
 
     after: After
     """The time since the question was asked, such as `4h` or `1d`, or in seconds."""
     ask: tuple[str, ...] = ()
-    """The people who are asked from then on; without it, those who were asked before are reminded."""
+    """Further people who are asked from then on; without it, those who were asked before are reminded."""
 
 
 class ReminderEntry(Config):
-    """What is done about questions that nobody answers."""
+    """A rule for questions that nobody answers."""
 
     questions: ReminderScope = "all"
     """Which questions it is for: all, approvals (also reviews, and what became of a tool's call), or ordinary ones."""
     ask: tuple[str, ...] = ()
     """The people who are asked first; without it, everybody who may answer."""
     steps: Annotated[tuple[ReminderStepEntry, ...], Field(min_length=1, max_length=STEPS_MAX)]
-    """What is done later, the earliest first."""
+    """The steps, the earliest first."""
 
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:
@@ -177,7 +180,10 @@ class ReminderEntry(Config):
         return [(("ask",), self.ask), *((("steps", place, "ask"), step.ask) for place, step in enumerate(self.steps))]
 
     def check_people(self, people: Mapping[str, PersonEntry], place: int) -> None:
-        """Raise a config error for a name that is not in the settings, or whose person may not answer the questions."""
+        """Raise a config error for a name that is not in `people`, or whose person may not answer the questions.
+
+        `place` is the position of this entry in the list of reminders.
+        """
         for where, names in self._name_lists():
             for name in names:
                 if name not in people:
@@ -190,6 +196,6 @@ class ReminderEntry(Config):
 
     @property
     def rule(self) -> ReminderRule:
-        """The rule, as a run begins with it."""
+        """The rule in the form in which a run stores it."""
         steps = tuple([ReminderStep(after_seconds=step.after, ask=step.ask) for step in self.steps])
         return ReminderRule(questions=self.questions, ask=self.ask, steps=steps)

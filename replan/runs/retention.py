@@ -1,4 +1,4 @@
-"""Choosing the runs to copy or to delete, with the runs of their steps: by name or by age; and deleting them."""
+"""Retention: deletes runs with the runs of their steps, and chooses old runs to move to another journal."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -17,7 +17,7 @@ from replan.runs.families import check_own, family_of, runs_above
 from replan.runs.forks import clear_folders, made_folders
 from replan.runs.run_ids import ALL, resolve_run
 from replan.setup.home_folder import locate_home
-from replan.setup.version import program
+from replan.setup.installation import program
 from runtime.core.errors import RunMoved, UsageProblem
 from runtime.journal.head import place_moved_to
 from runtime.journal.port import Deleted, RunRow
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DeletedRuns:
-    """What was deleted."""
+    """The result of a deletion."""
 
     runs: Deleted
-    """The runs, those of their steps included, and the texts that no other run has."""
+    """The numbers of deleted runs (with those of their steps) and of texts that no other run has."""
     folders: tuple[LeftFolder, ...] = ()
-    """The folders that were made for forks: removed or kept."""
+    """The folders that were made for forks, whether they were removed or kept."""
 
 
 async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_workspace: bool = False) -> DeletedRuns:
-    """Delete a run that has ended; with `force`, any that nobody drives.
+    """Delete a run that has ended; with `force`, any run that nobody drives.
 
     The folder that was made for a fork is removed too, unless it has changed since or `keep_workspace` is set. Raises
-    `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a step of another.
+    `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a step of another run.
     """
     await check_own(engine, run, "delete RUN")
     row = await engine.journal.row(run)
@@ -55,11 +55,11 @@ async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_wo
 async def prune(
     engine: "Engine", before: float, *, ended: bool = False, dry_run: bool = False, keep_workspace: bool = False
 ) -> tuple[tuple[str, ...], tuple[LeftFolder, ...]]:
-    """Delete the runs that never go on and have not changed since a time (UTC seconds since 1970).
+    """Delete the runs that can never go on and have not changed since `before` (UTC seconds since 1970).
 
     Returns their ids, and the folders of forks, which are treated as in `delete_run`. With `ended`, runs that have
     ended and could be reopened are deleted too. Runs of a newer release are kept. With `dry_run`, nothing is deleted.
-    Raises `Held`, and deletes nothing, where another process has taken up one of the runs in the meantime.
+    Raises `Held`, and deletes nothing, where another process drives one of the runs by now.
     """
     rows = await engine.journal.runs(ALL)
     old = [row for row in rows if not is_child(row.run) and row.updated < before and is_over(row, ended=ended)]
@@ -70,14 +70,14 @@ async def prune(
 
 
 def is_over(row: RunRow, *, ended: bool) -> bool:
-    """Tell whether a run never goes on; with `ended`, one that has ended and could be reopened counts too."""
+    """Tell whether a run can never go on; with `ended`, whether it has ended, even if it could be reopened."""
     return row.status == "finished" and (ended or row.detail in FINAL)
 
 
 async def _delete(
     engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow], *, keep_workspace: bool
 ) -> DeletedRuns:
-    """Delete runs, the runs of their steps, and then the folders that were made for those that are forks."""
+    """Delete runs with the runs of their steps, and then the folders that were made for forks among them."""
     last_seqs = {row.run: row.last_seq for row in all_rows}
     above, runs = runs_above(last_seqs), {row.run: row.last_seq for row in rows}
     for row in rows:
@@ -89,7 +89,7 @@ async def _delete(
 
 
 def _remove_worktrees(home: Path, runs: Iterable[str]) -> None:
-    """Remove what killed drivers have left of coding agents' work; what cannot be removed stays, and does no harm."""
+    """Remove the worktrees of coding agents that killed drivers have left; one that cannot be removed does no harm."""
     for run in runs:
         with suppress(OSError):
             remove_worktrees(home, run)
@@ -97,14 +97,14 @@ def _remove_worktrees(home: Path, runs: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunChoice:
-    """Which of the runs that have ended are copied to another journal."""
+    """A choice among the runs that have ended, for a copy to another journal."""
 
     names: tuple[str, ...] = ()
-    """Those with these ids, or unambiguous prefixes of them; empty for those that the next two choose."""
+    """Ids of runs, or unambiguous prefixes of ids; empty to choose by `before` and `ended`."""
     before: float | None = None
-    """Those that have not changed since this time (UTC seconds since 1970); None for any time."""
+    """Only runs that have not changed since this time (UTC seconds since 1970); None for any time."""
     ended: bool = False
-    """Whether those are chosen too that have ended and could be reopened."""
+    """Whether runs are chosen too that have ended and could be reopened."""
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Chosen:
     families: list[Sequence[str]] = field(default_factory=list)
     """Runs with the runs of their steps, in the order of their admission."""
     left: dict[str, str] = field(default_factory=dict)
-    """Runs that would be copied, but for a reason."""
+    """Runs that cannot be copied, by id, and the reasons."""
 
 
 async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
@@ -150,7 +150,7 @@ async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
 
 
 def _obstacle(row: RunRow, place: str) -> str:
-    """Return why a run is not copied; empty where it is."""
+    """Return why a run cannot be copied; empty where it can."""
     moved = place_moved_to(row.owner)
     if moved not in {None, place}:
         return str(RunMoved(row.run, str(moved)))

@@ -1,4 +1,4 @@
-"""The version of this installation, and the folder of its data, in a checkout or in a wheel."""
+"""This installation of Replan, a checkout or a wheel: its version, its data folder, and the command that calls it."""
 
 import shlex
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def release() -> str:
-    """Return the version; a text that says so for a checkout that is not installed."""
+    """Return the version, such as `1.2.0`; for a checkout without an installation, a text that says so."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - `--help` is quick without it
 
     try:
@@ -16,14 +16,11 @@ def release() -> str:
         return "of a checkout that is not installed"
 
 
-__all__ = ["data_root"]
-
-
 def data_root() -> Path:
     """Return the folder that holds `prompts/` and `configs/`.
 
-    A wheel carries both as `replan/_data`; in a checkout they are beside the package. The package must be
-    installed as files, as pip and uv install it.
+    In a wheel it is `replan/_data`; in a checkout it is the folder of the package `replan`. The package must be
+    installed as files, as pip and uv do.
     """
     package = Path(str(files("replan")))
     bundled = package / "_data"
@@ -31,12 +28,14 @@ def data_root() -> Path:
 
 
 NAME = "replan"
+"""The name of the command and of the package."""
 
 
 def program() -> str:
-    """Return `replan`, or its path or `PYTHON -m replan` where that name would not call this installation.
+    """Return the words that call this installation on a command line, for messages.
 
-    In a process of another program it is the name.
+    They are `replan` where the shell finds this installation under that name, else the path of the command or
+    `PYTHON -m replan`. In a process of another program they are `replan`.
     """
     path = sys.argv[0] if sys.argv else ""
     if Path(path).name == "__main__.py" and Path(path).parent.name == NAME:
