@@ -43,7 +43,7 @@ from replan.service.bodies import ResultBody, StartedBody
 from replan.service.messages import hash_key
 from replan.service.operations import OPERATIONS, McpOperation, Operation
 from replan.service.read_operations import FIELDS, run_page, tree_of
-from replan.service.requests import MCP, in_terms, without_nulls, wrong_value
+from replan.service.requests import MCP, in_terms, wrong_value
 from replan.setup.installation import program, release
 from replan.views.errors import line_of_error
 from replan.views.rows import row_to_json
@@ -191,7 +191,7 @@ async def _carry_out(operation: Operation, call: ToolCall, wanted: Any) -> Answe
 def check_arguments(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
     """Return the arguments of a call. Raises `UsageProblem`, whose place is the key."""
     try:
-        return tool.takes.model_validate(without_nulls(tool.takes, arguments))
+        return tool.takes.model_validate(arguments)
     except ValidationError as error:
         raise wrong_value(error, tool.takes, MCP) from None
 

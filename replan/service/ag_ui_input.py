@@ -3,12 +3,12 @@
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasGenerator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from actors.run.inbox import MESSAGE_MAX
-from replan.service.bodies import StartRun
-from replan.service.requests import HTTP, without_nulls, wrong_value
+from replan.service.bodies import SentBody, StartRun
+from replan.service.requests import HTTP, wrong_value
 from runtime.core.errors import UsageProblem
 
 OWN = "replan"
@@ -17,10 +17,10 @@ MESSAGES_MAX = 2_000
 """Messages of one request."""
 
 
-class AgUiBody(BaseModel):
-    """The base of what a client sends. Fields that Replan does not use are ignored, as the protocol wants."""
+class AgUiBody(SentBody):
+    """What an AG-UI client sends. Keys that Replan does not use are ignored, as the protocol wants."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=AliasGenerator(validation_alias=to_camel))
+    model_config = ConfigDict(extra="ignore", strict=False, alias_generator=AliasGenerator(validation_alias=to_camel))
 
 
 class AgUiMessage(AgUiBody):
@@ -121,7 +121,7 @@ class AgUiInput(AgUiBody):
             raise UsageProblem("no message of a user states a problem", place="messages")
         fields = {name: value for name, value in self.own.items() if name != "kind"}
         try:
-            return StartRun.model_validate({**without_nulls(StartRun, fields), "problem": texts[0]})
+            return StartRun.model_validate({**fields, "problem": texts[0]})
         except ValidationError as error:
             problem = wrong_value(error, StartRun, HTTP)
             place = "messages" if problem.place == "problem" else f"forwardedProps.{OWN}.{problem.place}"

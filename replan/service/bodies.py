@@ -1,9 +1,19 @@
 """The JSON that programs send and get. What is sent is checked strictly; a kind of runs may add keys to what is got."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Union, get_type_hints
 
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, create_model
+from pydantic import (
+    Base64Bytes,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    create_model,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from actors.acquisition.prepare import GOAL_BYTES_MAX
 from actors.acquisition.result import AcquisitionJson
@@ -21,9 +31,41 @@ Name = Annotated[str, Field(max_length=100)]
 
 
 class SentBody(BaseModel):
-    """A body that a program sends; other keys are refused."""
+    """What a program sends. Other keys are refused. A null in place of an optional value is read as absent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, sent: Any) -> Any:
+        if not isinstance(sent, Mapping):
+            return sent
+        optional = cls._optional()
+        return {name: value for name, value in sent.items() if value is not None or name not in optional}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the schema, in which an optional value may be null."""
+        described = handler(schema)
+        properties = handler.resolve_ref_schema(described)["properties"]
+        properties |= {name: _or_null(properties[name]) for name in cls._optional() & properties.keys()}
+        return described
+
+    @classmethod
+    def _optional(cls) -> frozenset[str]:
+        """Return the names, as they are sent, of the values that may be absent."""
+        fields = cls.model_fields.items()
+        return frozenset(str(field.validation_alias or name) for name, field in fields if not field.is_required())
+
+
+def _or_null(schema: JsonSchemaValue) -> JsonSchemaValue:
+    """Return the schema of a value that may also be null."""
+    about = {key: part for key, part in schema.items() if key in {"title", "description", "default"}}
+    value = {key: part for key, part in schema.items() if key not in about}
+    if not value:  # Any value is allowed.
+        return schema
+    options, null = value["anyOf"] if set(value) == {"anyOf"} else [value], {"type": "null"}
+    return {**about, "anyOf": options if null in options else [*options, null]}
 
 
 class AttachedFile(SentBody):
@@ -31,7 +73,7 @@ class AttachedFile(SentBody):
 
     name: Annotated[str, Field(max_length=120)]
     """Its name, without a path."""
-    content: Base64Bytes
+    content: Annotated[Base64Bytes, Field(strict=False)]
     """Its bytes in Base64."""
 
 
@@ -74,7 +116,7 @@ class StartRun(SentBody):
     """The name of a model, likewise."""
     strict: bool = False
     """Whether a plan is rejected that leaves a demand of the problem in no step."""
-    attachments: Annotated[tuple[AttachedFile, ...], Field(max_length=UPLOADS_MAX)] = ()
+    attachments: Annotated[tuple[AttachedFile, ...], Field(max_length=UPLOADS_MAX, strict=False)] = ()
     """Text files to plan with."""
 
     @property

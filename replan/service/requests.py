@@ -71,17 +71,6 @@ def in_terms(error: ReplanError, terms: Terms) -> ReplanError:
             return error
 
 
-def without_nulls(takes: type[BaseModel], sent: Any) -> Any:
-    """Return what was sent for the model `takes`, without nulls in place of optional values: programs send them."""
-    if not isinstance(sent, Mapping):
-        return sent
-    fields = takes.model_fields
-    optional = {
-        name for name, value in sent.items() if value is None and name in fields and not fields[name].is_required()
-    }
-    return {name: value for name, value in sent.items() if name not in optional}
-
-
 def wrong_value(error: ValidationError, takes: type[BaseModel], terms: Terms) -> UsageProblem:
     """Return the first error about what was sent for the model `takes`; its place is the path of the key."""
     first = error.errors(include_url=False)[0]

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import models_json_schema
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,7 +22,7 @@ from replan.service.access import Principal
 from replan.service.bodies import StartedBody
 from replan.service.messages import KEY_PATTERN, hash_key
 from replan.service.operations import OPERATIONS, HttpAddress, Operation
-from replan.service.requests import HTTP, ProgramRequest, without_nulls, wrong_value
+from replan.service.requests import HTTP, ProgramRequest, wrong_value
 from replan.web.api_reads import OWN, json_answer, json_error
 from replan.web.site import Site
 from runtime.core.errors import ReplanError, UsageProblem
@@ -58,8 +58,6 @@ def openapi() -> dict[str, Any]:
     )
     modes: list[tuple[type[BaseModel], Any]] = [(model, "validation") for model in models]
     _, schemas = models_json_schema(modes, ref_template=_REF)
-    for body in {address.body for _, address in addressed_operations() if address.body is not None}:
-        _allow_null(schemas["$defs"][body.__name__], body)
     paths: dict[str, Any] = {}
     for operation, address in addressed_operations():
         paths.setdefault(address.path, {})[address.method.lower()] = _describe(operation, address)
@@ -109,16 +107,6 @@ def _describe(operation: Operation, address: HttpAddress) -> dict[str, Any]:
     if address.body is not None:
         described["requestBody"] = {"required": True, "content": _json(address.body)}
     return described
-
-
-def _allow_null(schema: dict[str, Any], body: type[BaseModel]) -> None:
-    """Let optional values be null in the schema of a body, where null is read as absent (`without_nulls`)."""
-    for name, inner in schema["properties"].items():
-        if name in body.model_fields and not body.model_fields[name].is_required():
-            kept = {key: inner.pop(key) for key in ("title", "description", "default") if key in inner}
-            options = inner["anyOf"] if set(inner) == {"anyOf"} else [dict(inner)]
-            inner.clear()
-            inner |= {**kept, "anyOf": [*options, *([] if {"type": "null"} in options else [{"type": "null"}])]}
 
 
 def _path_parameters(address: HttpAddress) -> list[dict[str, Any]]:
@@ -248,8 +236,7 @@ async def _body(request: Request, model: type[BaseModel]) -> object:
         raise HTTPException(415, "a body is JSON: content-type must be application/json")
     data = await request.body()
     try:
-        sent = from_json(data, allow_inf_nan=False)  # A body that is no JSON at all has a message of its own.
-        return model.model_validate_json(to_json(without_nulls(model, sent)))
+        return model.model_validate(from_json(data, allow_inf_nan=False))
     except ValidationError as error:
         raise wrong_value(error, model, HTTP) from None
     except ValueError as error:
