@@ -128,6 +128,31 @@ def keep_workspace_option(function: F) -> F:
     return click.option("--keep-workspace", is_flag=True, help=shown)(function)
 
 
+LEVELS = click.Choice(["minimal", "medium", "expansive"])
+"""The levels at which plans are proved."""
+
+
+def assurance_option(function: F) -> F:
+    """Add `--assurance`."""
+    return click.option(
+        "--assurance",
+        type=click.Choice(["strong", "strong_cyclic", "weak"]),
+        help="What expansive asks of the traces that do not escalate; default: strong_cyclic.",
+    )(function)
+
+
+def report_format_option(function: F) -> F:
+    """Add `--format`, the form of a report on plans."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(["text", "json", "jsonl", "github", "sarif", "junit"]),
+        default="text",
+        show_default=True,
+        help="Also annotations of GitHub Actions, SARIF, JUnit's XML.",
+    )(function)
+
+
 def full_option(function: F) -> F:
     """Add `--full`."""
     return click.option(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from actors.config.model_spec import PlannerSpec, SimulatedSpec, TemplateSpec, parse_model_spec
+from actors.config.workflow import GuardLevel
 from actors.execution.prepare import CALLS, OUTPUT_TOKENS, ExecutionInput, PreparedExecution, prepare_execution
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
@@ -124,7 +125,7 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
 
 Approval = Literal["each", "risky", "none"]
 """Which calls of tools a person approves first."""
-LEVELS = ("minimal", "medium", "expansive")
+LEVELS = get_args(GuardLevel)
 """The levels that a plan may be proved at."""
 _BIND = "bind them there, since the steps of the template need them, or name another model"
 _NO_AUTHOR = "no model is named (-m, REPLAN_MODEL, or `model` in config.yaml)"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, common, examples
+from replan.cli.options import LEVELS, Invocation, assurance_option, common, examples, report_format_option
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -31,16 +31,12 @@ _CHECK = examples(
 @click.argument("files", metavar="PLAN...", nargs=-1, required=True)
 @click.option(
     "--level",
-    type=click.Choice(["minimal", "medium", "expansive"]),
+    type=LEVELS,
     default="medium",
     show_default=True,
     help="The form; the run in which nothing fails; all traces of failures.",
 )
-@click.option(
-    "--assurance",
-    type=click.Choice(["strong", "strong_cyclic", "weak"]),
-    help="What expansive asks of the traces that do not escalate; default: strong_cyclic.",
-)
+@assurance_option
 @click.option("--r-max", type=click.IntRange(min=1), default=100, show_default=True, help="The largest total budget.")
 @click.option(
     "--guard",
@@ -49,14 +45,7 @@ _CHECK = examples(
     metavar="NAME",
     help="A guard name that steps may use beside the 17 default ones.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "jsonl", "github", "sarif", "junit"]),
-    default="text",
-    show_default=True,
-    help="Also annotations of GitHub Actions, SARIF, JUnit's XML.",
-)
+@report_format_option
 @click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="An object per line and plan.")
 @common

@@ -10,7 +10,7 @@ import click
 
 from replan.cli.completing import complete_workflow
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, LongCommand, examples
+from replan.cli.options import LEVELS, Invocation, LongCommand, examples
 from replan.cli.run_options import (
     check_one_named,
     detach_option,
@@ -55,7 +55,7 @@ EXAMPLES = ("repair", "detour")
     shell_complete=complete_workflow,
     help="The workflow that replans; default: the one that made the plan, or search.",
 )
-@click.option("--level", type=click.Choice(["minimal", "medium", "expansive"]), help="Prove the plan at this level.")
+@click.option("--level", type=LEVELS, help="Prove the plan at this level.")
 @click.option("--r-max", type=click.IntRange(min=1), metavar="N", help="The most attempts that a plan may budget for.")
 @limit_options
 @click.option("--dry-run", is_flag=True, help="Print what would run, and run nothing.")

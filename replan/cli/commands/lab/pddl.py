@@ -8,11 +8,10 @@ import click
 
 from replan.cli.completing import complete_search, complete_workflow
 from replan.cli.exits import Exit
-from replan.cli.options import LongCommand, common, examples
+from replan.cli.options import LEVELS, LongCommand, assurance_option, common, examples, report_format_option
 from replan.cli.run_options import (
     detach_option,
     driving_options,
-    is_given,
     limit_options,
     model_option,
     placement_options,
@@ -82,30 +81,17 @@ def run(
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True)
 @click.option(
     "--level",
-    type=click.Choice(["minimal", "medium", "expansive"]),
+    type=LEVELS,
     default="medium",
     show_default=True,
     help="The form; the run in which nothing fails; all outcomes of actions.",
 )
-@click.option(
-    "--assurance",
-    type=click.Choice(["strong", "strong_cyclic", "weak"]),
-    default="strong_cyclic",
-    show_default=True,
-    help="What expansive asks of the traces that do not escalate.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "jsonl", "github", "sarif", "junit"]),
-    default="text",
-    show_default=True,
-    help="Also annotations of GitHub Actions, SARIF, JUnit's XML.",
-)
+@assurance_option
+@report_format_option
 @click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
 @common
 def check(
-    domain: str, problem: str, plans: tuple[str, ...], *, level: str, assurance: str, form: str, as_json: bool
+    domain: str, problem: str, plans: tuple[str, ...], *, level: str, assurance: str | None, form: str, as_json: bool
 ) -> int:
     """Check sequential PLANs for the PROBLEM of a DOMAIN: a plan has an action as (name object ...) after the other.
 
@@ -121,12 +107,12 @@ def check(
 
     if as_json and form not in ("text", "json"):
         raise UsageProblem("more than one form is named", place="--format", hint="leave --json out")
-    if is_given("assurance"):
+    if assurance is not None:
         check_assurance(level)
     if (domain, problem, *plans).count("-") > 1:
         raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
     task = task_in(PddlTexts(domain=_text(domain), problem=_text(problem)), domain, problem)
-    standard = Standard(level, assurance, 100)
+    standard = Standard(level, assurance or "strong_cyclic", 100)
     worst, output = Exit.OK, output_of("json" if as_json else form, single=len(plans) == 1)
     for name in plans:
         try:
