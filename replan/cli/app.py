@@ -25,8 +25,8 @@ from replan.cli.command_table import (
 )
 from replan.cli.exits import Exit, exit_of_error
 from replan.cli.options import Invocation, common
-from replan.cli.usage import HelpFormatter
-from replan.setup.installation import program, release
+from replan.cli.usage import HelpFormatter, explain_misuse
+from replan.setup.installation import NAME, program, release
 from replan.views.errors import error_object, line_of_crash, line_of_error, shorten
 from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
@@ -50,7 +50,7 @@ def _own_broken_pipes() -> Iterator[None]:
 
 
 class App(CommandGroup):
-    """The program: the commands of the table that stand below no noun."""
+    """The program: the commands of the table that are in no group."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -124,8 +124,6 @@ def _report_failure(error: BaseException, invocation: Invocation) -> int:
         case SystemExit():
             return int(error.code or 0)
         case OSError() if error.errno in _NO_ROOM or _stdout_fails():
-            from replan.setup.installation import program
-
             _leave_stdout()
             saved = f" (the run is kept: {program()} show {invocation.run})" if invocation.run else ""
             _say(f"stdout: {_NO_ROOM.get(error.errno or 0, os.strerror(error.errno or 0).lower())}{saved}")
@@ -143,7 +141,7 @@ def _report_failure(error: BaseException, invocation: Invocation) -> int:
             _say(line_of_error(error))
             return exit_of_error(error)
         case PermissionError() if error.filename:
-            hint = "make it yours to read and write, or set REPLAN_HOME to another folder"
+            hint = "make it yours to read and write, and its folder too"
             return _report_failure(UsageProblem("permission denied", place=str(error.filename), hint=hint), invocation)
         case UnicodeEncodeError() if error.reason == "surrogates not allowed":
             # Bytes of the command line or the environment that are no text; elsewhere they are refused where they are.
@@ -183,15 +181,12 @@ def _leave_stdout() -> None:
 
 def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
     """Print what is wrong with the command line, in one line that names the help."""
-    from replan.cli.usage import explanation as explained
-    from replan.setup.installation import NAME, program
-
     path = error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else f" {invocation.command}".rstrip()
     command = program() + path
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
-    explanation = shorten(explained(error))
+    explanation = shorten(explain_misuse(error))
     if gone := _retired_notice(error, path.strip()):
         explanation = gone
     elif isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None and error.ctx.parent is None:

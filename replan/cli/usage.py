@@ -38,7 +38,7 @@ WORDS = (
 """Patterns for click's words, and our words for each. Matching takes time linear in the length of the text."""
 
 
-def explanation(error: click.UsageError) -> str:
+def explain_misuse(error: click.UsageError) -> str:
     """Return the argument or option that is wrong, and the cause, in one line."""
     place = _place(error)
     text = error.message if place else error.format_message()

@@ -106,5 +106,6 @@ def _prepare_home(environment: Mapping[str, str], *, make: bool, write: bool) ->
     home = locate_home(environment)
     if make or is_there(home.folder, USE_ANOTHER_HOME):
         prepare_home(environment, write=write)
-    check_not_lost(home.journal)
+    if database_url(environment) is None:
+        check_not_lost(home.journal)
     return home, make or is_there(home.journal, USE_ANOTHER_HOME)
