@@ -73,10 +73,12 @@ async def stream_records(site: Site, request: Request, who: Principal) -> Respon
     """Return the records of a run as events, from the one after the cursor on."""
     run = request.path_params["run"]
     await site.engine.journal.row(run)
-    place = site.streams.take(who.client)
     named, _, number = request.headers.get("last-event-id", "").rpartition(":")
-    last = int(number) if named == run and number.isascii() and number.isdigit() and len(number) <= 12 else None
-    return EventStream(place, _records(site, who, run, (row_number(request, "after") or 0) if last is None else last))
+    if named == run and number.isascii() and number.isdigit() and len(number) <= 12:
+        after = int(number)
+    else:
+        after = row_number(request, "after") or 0
+    return EventStream(site.streams.take(who.client), _records(site, who, run, after))
 
 
 async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGenerator[str, None]:

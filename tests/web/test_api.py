@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from replan.runs.options import DriveOptions
 from replan.service import access
+from replan.service.limits import STREAMS_MAX
 from replan.web.api_routes import addressed_operations, openapi, openapi_text
 from runtime.drive.options import Stop
 from tests.cli.samples import BACKTRACKS, PROBLEM
@@ -183,6 +184,13 @@ async def test_a_stream_ends_when_its_token_is_replaced_by_another_of_its_name(t
             with trio.fail_after(300):
                 async for _ in response.aiter_lines():
                     pass
+
+
+async def test_a_request_for_a_stream_that_is_refused_takes_no_place(tmp_path):
+    async with api(tmp_path, hosts=False) as (web, program):
+        run = await web.start("plans")
+        for _ in range(STREAMS_MAX + 1):
+            assert (await program.get(f"/api/runs/{run}/stream?after=x")).status_code == 422
 
 
 async def test_a_repeated_request_does_a_thing_once(tmp_path):
