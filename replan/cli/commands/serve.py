@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import nullcontext
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -17,9 +18,12 @@ from runtime.core.errors import UsageProblem
 from runtime.core.extras import install_command
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from replan.mcp.serving import Wish
     from replan.setup.proxy import ProxyEntry
     from replan.setup.settings import UserConfig
+    from runtime.dispatch.port import Dispatcher
 
 
 PORT = 8430
@@ -255,7 +259,18 @@ def host(invocation: Invocation, *, health_port: int | None, as_json: bool) -> i
     return trio.run(_drive, invocation, health_port, as_json)
 
 
-async def _drive(invocation: Invocation, health_port: int | None, as_json: bool) -> int:
+async def _drive(
+    invocation: Invocation,
+    health_port: int | None,
+    as_json: bool,
+    concurrency: int | None = None,
+    opening: AbstractAsyncContextManager[Dispatcher] | None = None,
+) -> int:
+    """Drive runs until a signal asks to stop, and return the exit code.
+
+    `concurrency` is the most runs at once; None for `runs_max` of the config file. `opening` opens the dispatcher that
+    places runs here; None for a host, which takes all runs that nobody drives.
+    """
     import trio
 
     from replan.cli.health import start_health
@@ -268,12 +283,12 @@ async def _drive(invocation: Invocation, health_port: int | None, as_json: bool)
     from runtime.host.notices import Stopped
 
     stop, report = Stop(handover=True), reporter(as_json=as_json)
-    async with open_engine(invocation, make=True, drives=True) as engine:
-        runs_max = read_user_config(locate_home().config).host.runs_max
+    async with open_engine(invocation, make=True, drives=True) as engine, opening or nullcontext() as dispatcher:
+        runs_max = concurrency or read_user_config(locate_home().config).host.runs_max
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
             heard = start_health(engine, stop, report, health_port, nursery)
-            await host(engine, runs_max=runs_max, stop=stop, report=heard)
+            await host(engine, runs_max=runs_max, stop=stop, report=heard, dispatcher=dispatcher)
             nursery.cancel_scope.cancel()
     report(Stopped())
     return Exit.OK
@@ -302,33 +317,8 @@ def worker(invocation: Invocation, *, concurrency: int | None, health_port: int 
     """
     import trio
 
+    from replan.setup.database import database_dispatcher
     from replan.setup.gc_tuning import tune
 
     tune()
-    return trio.run(_work, invocation, concurrency, health_port, as_json)
-
-
-async def _work(invocation: Invocation, concurrency: int | None, health_port: int | None, as_json: bool) -> int:
-    import trio
-
-    from replan.cli.health import start_health
-    from replan.cli.home import open_engine
-    from replan.cli.host_notices import reporter, watch_signals
-    from replan.runs.hosting import host
-    from replan.setup.database import database_dispatcher
-    from replan.setup.home_folder import locate_home
-    from replan.setup.settings import read_user_config
-    from runtime.drive.options import Stop
-    from runtime.host.notices import Stopped
-
-    stop, report = Stop(handover=True), reporter(as_json=as_json)
-    opening = database_dispatcher()
-    async with open_engine(invocation, make=True, drives=True) as engine, opening as dispatcher:
-        runs_max = concurrency or read_user_config(locate_home().config).host.runs_max
-        async with trio.open_nursery() as nursery:
-            await nursery.start(watch_signals, stop, report)
-            heard = start_health(engine, stop, report, health_port, nursery)
-            await host(engine, runs_max=runs_max, stop=stop, report=heard, dispatcher=dispatcher)
-            nursery.cancel_scope.cancel()
-    report(Stopped())
-    return Exit.OK
+    return trio.run(_drive, invocation, health_port, as_json, concurrency, database_dispatcher())
