@@ -104,6 +104,3 @@ def _address(url: str) -> "DatabaseAddress":
     from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
 
     return parse_address(url, "the journal's URL")
-
-
-__all__ = ["open_inspection", "open_raw", "shown_url", "upgrade"]

@@ -13,8 +13,6 @@ from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from runtime.core.errors import UsageProblem
 
-__all__ = ["check"]
-
 
 def check(
     plan: Plan | Mapping[str, Any] | str,

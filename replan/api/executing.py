@@ -40,8 +40,6 @@ from replan.setup.home_folder import locate_home
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
-__all__ = ["Done", "ado", "aexecute", "do", "execute", "start_execution"]
-
 AnyPlan = str | Path | Mapping[str, Any] | Plan | Result
 """A plan: the id of the planning run that made it, a file, a JSON object, a typed plan, or a result of planning."""
 

@@ -12,8 +12,6 @@ from replan.runs.engine import Engine
 from replan.runs.inbox import AnswerReceipt
 from replan.runs.run_ids import resolve_run
 
-__all__ = ["aanswer", "adecline", "answer", "atell", "decline", "tell"]
-
 Kind = Literal["note", "requirement"]
 
 
@@ -57,9 +55,6 @@ def answer(question: str, text: str, *, home: Home = None) -> AnswerReceipt:
 def decline(question: str, *, home: Home = None) -> AnswerReceipt:
     """Decline a question, without an event loop. Parameters and errors are those of `adecline`."""
     return blocking("decline", partial(adecline, question, home=home))
-
-
-__all__ = ["alimits", "limits"]
 
 
 @name_keywords

@@ -54,9 +54,6 @@ async def at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
     return await in_any_loop(opened)
 
 
-__all__ = ["MEMORY", "Ask", "Driving", "Generate", "Memory"]
-
-
 class Memory(Enum):
     """The type of `MEMORY`."""
 

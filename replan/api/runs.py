@@ -40,8 +40,6 @@ from replan.runs.token_goals import MODEL, TokenGoal, goal_in, tools_to_plan_wit
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
-__all__ = ["afork", "aresume", "asolve", "aundo", "drive", "fork", "resume", "solve", "start", "undo"]
-
 T = TypeVar("T")
 
 

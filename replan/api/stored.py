@@ -33,8 +33,6 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter, RunRow
 
-__all__ = ["RunSummary", "aadmit", "acancel", "adelete", "admit", "aruns", "ashow", "cancel", "delete", "runs", "show"]
-
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:

@@ -417,6 +417,3 @@ def spans_of(kind: Kind[Any, Any], records: Sequence[Record[Any]], *, content: b
     """Return the complete spans of a run, in the order in which they were completed, from all of its records."""
     trace = Trace(kind, records[0].run, content=content) if records else None
     return [] if trace is None else [span for record in records for span in trace.take(record)]
-
-
-__all__ = ["INTERRUPTED", "WITHDRAWN", "Span", "SpanLink", "Trace", "nanoseconds", "spans_of"]

@@ -321,6 +321,3 @@ class _MemoryJournal(Operations[E], MemoryCursors):
         self._fault(operation, "after")
         await trio.lowlevel.cancel_shielded_checkpoint()
         return result
-
-
-__all__ = ["Fault", "MemoryStore", "Moment", "open_memory"]

@@ -23,7 +23,6 @@ from runtime.logs.redact import Redactor
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
-__all__ = ["bind", "bind_fields", "configure", "get_logger", "log_record", "outline", "reset"]
 
 ITEMS_MAX = 20
 """Items of a list, or fields of a mapping, that an outline shows; a larger one is shown as its size."""

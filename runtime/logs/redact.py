@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
-__all__ = ["MARK", "Redactor", "secrets_in", "written_forms"]
-
 MARK = "[redacted]"
 """Replaces a secret."""
 

@@ -9,8 +9,6 @@ import unicodedata
 
 from rich.cells import cell_len, set_cell_size
 
-__all__ = ["clean"]
-
 _SEQUENCES = re.compile(
     # OSC, DCS, APC, PM, SOS: whole if terminated, else up to the end of the line, so that the rest stays visible.
     # A body ends at any other control sequence, as in a terminal, so the search is linear.

@@ -73,8 +73,6 @@ class CallsInFlight:
         return f"{name} under way for {self._now() - flight.since:.0f} s{came}"
 
 
-__all__ = ["LineProgress", "LiveTree", "Progress", "Silence", "progress"]
-
 REST = 3
 """Rows of the screen that the live tree leaves to the summary and the cursor."""
 ROWS_MIN = 4
