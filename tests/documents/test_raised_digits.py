@@ -7,8 +7,8 @@ from fpdf.enums import XPos, YPos
 from actors.documents.extract_pdf import read as read_pdf
 from actors.documents.html_text import html_lines
 from actors.documents.tables import table_lines
-from tests.documents.test_formats import places, read
-from tests.documents.test_office_parts import docx_file, p, r
+from tests.long.documents.test_formats import places, read
+from tests.long.documents.test_office_parts import docx_file, p, r
 
 
 def html(page):

@@ -8,14 +8,21 @@ from tests.long.crash.test_fencing import case, open_case  # noqa: F401 -- fixtu
 from tests.long.crash.test_fencing import test_a_driver_stopped_before_an_append_is_fenced as stop_a_driver
 from tests.long.crash.test_kill_execution import execution  # noqa: F401 -- a fixture
 from tests.long.crash.test_kill_execution import test_a_kill_where_a_label_is_reached as kill_an_execution
+from tests.long.documents import test_formats
+from tests.long.documents import test_hostile as test_hostile_documents
 from tests.long.execution import test_undo_simulation
+from tests.long.mcp import test_stories, test_tools
+from tests.long.models import test_streams
 from tests.long.power.programs import whole_plan
 from tests.long.power.test_power import run_with_fault
 from tests.long.shell.home_world import EVERY, world_of
 from tests.long.simulation import test_forks
 from tests.long.simulation.driver import Run
+from tests.long.tools import test_mcp_calls
+from tests.models.conftest import provider, wired  # noqa: F401 -- fixtures
 from tests.support.answers import by_step
 from tests.support.openai_server import serve
+from tests.tools.conftest import bench  # noqa: F401 -- a fixture
 
 
 @pytest.mark.parametrize("label", ["append.after", "reply.after"])
@@ -57,3 +64,29 @@ def test_a_fork_without_a_change_ends_as_the_other_run():
 
 def test_what_is_undone_is_undone_once():
     assert {test_undo_simulation.played(seed) for seed in range(10)} >= {"undone"}
+
+
+async def test_a_client_of_mcp_plans_and_a_kill_of_the_server_loses_nothing(tmp_path, commands):
+    await test_stories.test_a_client_without_forms_uses_the_plain_tools_and_a_kill_loses_nothing(
+        tmp_path, "stdio", "auto", commands
+    )
+
+
+async def test_a_token_of_mcp_does_what_its_scope_allows(tmp_path, monkeypatch):
+    await test_tools.test_scopes_of_tokens_hold_for_tools(tmp_path, monkeypatch)
+
+
+def test_a_pdf_is_read_with_its_places(tmp_path):
+    test_formats.test_a_pdf_has_paragraphs_and_cells_with_page_and_box(tmp_path)
+
+
+def test_a_reader_of_documents_that_writes_without_end_is_ended(tmp_path, monkeypatch):
+    test_hostile_documents.test_a_reader_that_writes_without_end_is_ended(tmp_path, monkeypatch)
+
+
+async def test_a_tool_of_an_mcp_server_is_called(bench):  # noqa: F811
+    await test_mcp_calls.test_a_tool_of_a_server_gets_its_arguments_and_its_text_is_the_output(bench)
+
+
+async def test_a_stream_that_stalls_times_out(wired):  # noqa: F811
+    await test_streams.test_a_stalled_stream_times_out(wired)

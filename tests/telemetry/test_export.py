@@ -12,8 +12,8 @@ from runtime.core.names import span_id, trace_id
 from tests.cli.samples import ANALYSIS as CLI_ANALYSIS
 from tests.cli.samples import PLAN, RECON, STRATEGY, write_script
 from tests.cli.samples import PROBLEM as LOGIN_FAILS
-from tests.cli.test_execution_story import ACTIONS, TOOLS, step
 from tests.journal.behind import change
+from tests.long.cli.test_execution_story import ACTIONS, TOOLS, step
 from tests.support.answers import by_step
 from tests.support.artifacts import ANALYSIS, PROBLEM
 from tests.support.collector import attributes, spans_in

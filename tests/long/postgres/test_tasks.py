@@ -4,9 +4,9 @@ import pytest
 import trio
 
 from tests.cli.samples import PROBLEM
+from tests.long.mcp.test_task_kills import SLOW, connected, kept
 from tests.long.postgres.checker import check_database
 from tests.mcp.task_client import cancelled, new_task, polled, until, updated
-from tests.mcp.test_task_kills import SLOW, connected, kept
 from tests.mcp.world import ANSWER, House, broken, filled
 
 

@@ -8,8 +8,8 @@ import pytest
 import trio
 
 from tests.cli.samples import PLAN, write_script
-from tests.cli.test_execution_story import ACTIONS, TOOLS, goal, plan, step
 from tests.documents.written_documents import as_xlsx
+from tests.long.cli.test_execution_story import ACTIONS, TOOLS, goal, plan, step
 from tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from tests.tidy.source import ROOT
 from tests.web.test_api import Program

@@ -24,7 +24,7 @@ from runtime.logs.redact import MARGIN, Redactor
 from runtime.process.identity import end_of_group
 from tests.tools import calling
 
-PROGRAM = Path(__file__).with_name("mcp_program.py")
+PROGRAM = Path(__file__).parents[2] / "tools" / "mcp_program.py"
 
 
 def tracker(bench, behaviour="good", *, keys="", environment="[PATH]"):

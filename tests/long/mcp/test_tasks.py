@@ -29,6 +29,7 @@ from replan.service.store import Store
 from replan.setup.settings import read_user_config
 from runtime.journal.port import Placement
 from tests.cli.samples import PLAN, PROBLEM
+from tests.long.mcp.test_executions import settings
 from tests.mcp.suite_tools import ASKS_TWO
 from tests.mcp.task_client import (
     STATE,
@@ -42,7 +43,6 @@ from tests.mcp.task_client import (
     until,
     updated,
 )
-from tests.mcp.test_executions import settings
 from tests.mcp.world import ANSWER, TRANSPORTS, House, answering, called, filled, refused, served
 
 FORMS = {"elicitation_callback": answering()[0]}

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.cli.samples import PROBLEM
 from tests.mcp.world import answering, at_rest, called, filled, refused, served
 
-PROGRAM = Path(__file__).parent.parent / "tools" / "mcp_program.py"
+PROGRAM = Path(__file__).parents[2] / "tools" / "mcp_program.py"
 TOOLS = """
 mcp_servers:
   tracker: {{command: {words}}}

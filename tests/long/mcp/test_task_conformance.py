@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from tests.docs.blocks import ROOT
+from tests.long.mcp.test_conformance import FOLDER, run_suite, wrong
 from tests.mcp.suite_tools import SCRIPTS, SuiteTools
-from tests.mcp.test_conformance import FOLDER, run_suite, wrong
 from tests.mcp.world import served
 
 SUITE = FOLDER / "mcp-task-scenarios" / "dist" / "index.js"

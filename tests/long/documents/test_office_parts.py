@@ -11,8 +11,8 @@ from openpyxl.comments import Comment
 
 from actors.documents.index import open_index
 from tests.documents.hostile_documents import _rebuilt
-from tests.documents.test_formats import places, read
 from tests.documents.written_documents import as_docx
+from tests.long.documents.test_formats import places, read
 
 WORD = nsdecls("w")
 DELETED = "text that was deleted or moved under change tracking is not read"

@@ -14,9 +14,9 @@ from actors.documents.index import open_index
 from actors.documents.passages import search_output
 from tests.acquisition.stage import Stage, prepared
 from tests.documents.figures import profile
-from tests.documents.test_hard_cases import ORDER, as_format
-from tests.documents.test_office_parts import BOX, docx_file, notes, p, r
 from tests.documents.written_documents import FORMATS
+from tests.long.documents.test_hard_cases import ORDER, as_format
+from tests.long.documents.test_office_parts import BOX, docx_file, notes, p, r
 
 HONEST = ["The insurance is 1,250.50 EUR per year.", "The vehicle tax is 310 EUR per year."]
 REFERENCE = "<w:r><w:footnoteReference w:id='1'/></w:r>"

@@ -10,7 +10,7 @@ import pytest
 import replan
 from tests.cli.samples import PLAN, PROBLEM, delayed_reply
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 START = """
 import asyncio, os, signal, sys, time
 import replan

@@ -10,7 +10,7 @@ from actors.run.tools import ToolOutcome
 from actors.tools.mcp_tasks import POLL_SECONDS, _pause
 
 ERROR = "the server answered with an error: "
-PROGRAM = Path(__file__).with_name("mcp_task_program.py")
+PROGRAM = Path(__file__).parents[2] / "tools" / "mcp_task_program.py"
 
 
 def tasks(bench, status):

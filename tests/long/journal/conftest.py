@@ -1,0 +1,3 @@
+"""Gives the tests of this folder the fixtures of `tests/journal`."""
+
+from tests.journal.conftest import *  # noqa: F403
