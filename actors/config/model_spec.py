@@ -1,7 +1,7 @@
 """The argument of `--model`, parsed into a value."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ class Named:
 
     @property
     def text(self) -> str:
-        """The model as after `--model`."""
+        """The model in the form of `--model`."""
         return self.name if self.provider == "openai" else f"{self.provider}:{self.name}"
 
 
@@ -78,9 +78,9 @@ class RecordingSpec:
 
     path: str
     lenient: bool = False
-    """As in `ReplaySpec`."""
+    """The same as of `ReplaySpec`."""
     missing: str = ""
-    """The model that is asked for what is missing, as after `--model`; empty for none."""
+    """The model that is asked for what is missing, in the form of `--model`; empty for none."""
     reads_text: ClassVar[bool] = True
 
 
@@ -143,8 +143,23 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
         raise UsageProblem(cause, place="model_settings", hint="leave it out")
 
 
+def check_script(spec: ModelSpec, names: Collection[str], kind: str, cause: str) -> None:
+    """Check that the keys of a script are among `names`; another model has no keys.
+
+    `kind` is what the names are, in the plural. Raises `UsageProblem` for the first other key: `cause` and the key.
+    """
+    if not isinstance(spec, Scripted):
+        return
+    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 - only scripts need it
+
+    script = ScriptedModel.from_file(spec.path)
+    for key, name in script.keys.items():
+        if name not in names:
+            raise UsageProblem(f"{cause} {name!r}", place=script.place_of(key), hint=nearest(name, names, kind=kind))
+
+
 def is_deterministic(model: str) -> bool:
-    """Return whether a model, as after `--model`, always writes the same for the same prompt."""
+    """Return whether a model, in the form of `--model`, always writes the same for the same prompt."""
     return model.strip().startswith(("template:", "planner:"))
 
 

@@ -178,9 +178,9 @@ async def aadmit(
     """Record the start of a run of a kind, and return its id; the run is durable then, and a host drives it.
 
     `kind` is the name of an installed kind (`replan.kinds`); `task` is what its `prepare` takes, such as a text for a
-    small agent; `model` is as after `--model`; `home` is a folder, None for `$REPLAN_HOME`; `tenant` and `priority`
-    are those of `start`. Where no host serves the home, `replan resume` drives the run. Raises `UsageProblem`, before
-    anything is written.
+    small agent; `model` is in the form of `--model`; `home` is a folder, None for `$REPLAN_HOME`; `tenant` and
+    `priority` are those of `start`. Where no host serves the home, `replan resume` drives the run. Raises
+    `UsageProblem`, before anything is written.
     """
     placement = placement_of(tenant, priority)
 

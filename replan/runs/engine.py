@@ -303,7 +303,7 @@ FRESH_SECONDS = 900.0
 def resources_for(
     engine: Engine, model_name: str | None, model: Any, options: DriveOptions, *, others: Sequence[str] = ()
 ) -> Resources:
-    """Return the resources of a run: `model` is open, and `model_name` its name as after `--model`; None for none.
+    """Return the resources of a run: `model` is open, `model_name` its name in the form of `--model`; None for none.
 
     `others` are the names of the models that its steps name, which are open likewise.
     """

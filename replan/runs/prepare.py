@@ -60,8 +60,8 @@ def prepare(
 ) -> Prepared:
     """Prepare a planning run with the user's settings.
 
-    `model` is as after `--model`; None takes the environment's or the config file's. `config` takes the place of the
-    home's config file. Raises the `UsageProblem` errors of `prepare_run`, and for a wrong config file.
+    `model` is in the form of `--model`; None takes the environment's or the config file's. `config` takes the place of
+    the home's config file. Raises the `UsageProblem` errors of `prepare_run`, and for a wrong config file.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)
