@@ -24,7 +24,7 @@ class RunConfig(Value):
     prompts: PromptBook
     """The prompts of the four calls."""
     model: str
-    """The model, in the form of `--model`."""
+    """The model in the form of `--model`."""
     price: Price | None = None
     """The model's price; None where it is unknown."""
     search: Mapping[str, Any] = Field(default_factory=dict)

@@ -70,7 +70,7 @@ class ExecutionConfig(Value):
     question_expires_seconds: float | None
     """The seconds after which an unanswered question expires; None for never."""
     model: str
-    """The model, in the form of `--model`."""
+    """The model in the form of `--model`."""
     price: Price | None
     """The model's price; None when it is unknown."""
     timeout_seconds: float = Field(gt=0)

@@ -65,7 +65,7 @@ class StepModel(Value):
     """The model that a step names in place of the run's own."""
 
     model: str
-    """Its name, in the form of `--model`."""
+    """Its name in the form of `--model`."""
     price: Price | None = None
     """Its price; None where it is unknown."""
 
@@ -80,7 +80,7 @@ class RunConfig(Value):
     prompts: PromptBook
     """The prompts of the workflow's steps and of the classifier."""
     model: str
-    """The model, in the form of `--model`."""
+    """The model in the form of `--model`."""
     price: Price | None = None
     """The model's price; None when it is unknown; a free model has a price of zero."""
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)

@@ -39,7 +39,7 @@ class AgentSettings(Value):
     """The configuration of a run of such an agent, which its first event stores."""
 
     model: str = ""
-    """The model, in the form of `--model`; empty for an agent that calls none."""
+    """The model in the form of `--model`; empty for an agent that calls none."""
     price: Price | None = None
     """The model's price; None where it is unknown, so that no cost is counted."""
     output_tokens_max: int = Field(default=4_096, ge=1)

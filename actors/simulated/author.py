@@ -41,7 +41,7 @@ class SimulatedModel:
 
     @property
     def name(self) -> str:
-        """The model's name, in the form of `--model`."""
+        """The model's name in the form of `--model`."""
         return address(SimulatedSpec(self._profile.name, self._seed))
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:

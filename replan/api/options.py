@@ -97,7 +97,7 @@ class DriveKeywords(FunctionKeywords, RunLimits, total=False):
     """The keywords of every function that drives a run, limits included."""
 
     model: str | None
-    """The model, in the form of `--model`."""
+    """The model in the form of `--model`."""
 
 
 class StartKeywords(DriveKeywords, total=False):
@@ -127,7 +127,7 @@ class Driving:
     """The keywords of every function that drives a run here, checked."""
 
     model: str | None = None
-    """The model, in the form of `--model`; None for the one that is configured."""
+    """The model in the form of `--model`; None for the one that is configured."""
     guards: Mapping[str, AnyGuard] = field(default_factory=dict)
     """Guards that are passed in, by name."""
     generators: Mapping[str, Generate] = field(default_factory=dict)

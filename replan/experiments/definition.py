@@ -34,7 +34,7 @@ class Arm:
     search: str | None
     """The search; None is the workflow's own."""
     model: str
-    """The model, in the form of `--model`."""
+    """The model in the form of `--model`."""
     label: str
     """The name of pipeline and search; unique among the arms with the same model."""
     name: str
@@ -142,7 +142,7 @@ class Experiment(Config):
     problems: tuple[str, ...] = Field(min_length=1)
     """Files with one problem each, `.jsonl` files with one per line, or folders of both; relative to this file."""
     models: tuple[str, ...] = Field(min_length=1)
-    """The models, in the form of `--model`; a simulated author gets its seed from `seeds`."""
+    """The models in the form of `--model`; a simulated author gets its seed from `seeds`."""
     pipelines: tuple[Pipeline, ...] = Field(min_length=1)
     """The workflows to compare; each makes an arm with each search and each model."""
     searches: tuple[str, ...] = ()

@@ -44,7 +44,7 @@ class Curve:
     label: str
     """The arm without its cap."""
     model: str
-    """The model, in the form of `--model`."""
+    """The model in the form of `--model`."""
     by_cap: Mapping[int, Mapping[_Pair, Trial]]
     """The trials by the cap that they were made with; an arm that does not look at its budget has one."""
 

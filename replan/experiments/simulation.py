@@ -244,7 +244,7 @@ class _Planner:
     world: World
     guards: Mapping[str, AnyGuard]
     model: str
-    """The name of the simulated model, in the form of `--model`."""
+    """The name of the simulated model in the form of `--model`."""
     contexts: dict[str, Context] = field(default_factory=dict)
     """The context of each attempt that has been generated and not judged, by its node."""
 

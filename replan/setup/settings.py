@@ -129,7 +129,7 @@ class ClientsEntry(Config):
     policies: Mapping[str, str] = Field(default_factory=dict)
     """Policy files for forks, by the name that clients use, beside the shipped ones; paths as for `workflows`."""
     models: Mapping[str, str] = Field(default_factory=dict)
-    """Models by the name that clients use, in the form of `--model`, beside the templates and the home's own model."""
+    """Models by the name that clients use in the form of `--model`, beside the templates and the home's own model."""
     profiles: Mapping[str, str] = Field(default_factory=dict)
     """Profiles of acquisitions by the name that clients use, beside the shipped ones; paths as for `workflows`."""
     documents: Mapping[str, str] = Field(default_factory=dict)
@@ -178,7 +178,7 @@ class UserConfig(Config):
     """The user's config file."""
 
     model: str | None = None
-    """The model, in the form of `--model`."""
+    """The model in the form of `--model`."""
     prices: Mapping[str, PriceEntry] = Field(default_factory=dict)
     """Prices by model; they win over the shipped list."""
     model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict)
@@ -268,7 +268,7 @@ class ModelChoice:
     """The model that a run will use."""
 
     text: str
-    """Its name, in the form of `--model`."""
+    """Its name in the form of `--model`."""
     spec: ModelSpec
     """The name, parsed."""
 

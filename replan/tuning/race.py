@@ -174,7 +174,7 @@ class RaceOrder:
     problems: tuple[str, ...]
     """Files with one problem each, `.jsonl` files, or folders; relative to the current folder."""
     model: str
-    """The model, in the form of `--model`."""
+    """The model in the form of `--model`."""
     calls: int | None
     """The most model calls of the whole race."""
     usd: float | None

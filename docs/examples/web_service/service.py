@@ -15,7 +15,7 @@ from fastapi import Body, FastAPI, HTTPException
 import replan
 
 MODEL = os.environ.get("REPLAN_MODEL", "template:bug")
-"""The model, in the form of `--model`."""
+"""The model in the form of `--model`."""
 
 
 class Background:

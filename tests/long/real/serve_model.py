@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 NAME = "smollm2"
-"""The model's name, as after `--model`."""
+"""The model's name in the form of `--model`."""
 
 
 def main():
