@@ -12,7 +12,7 @@ from actors.acquisition.profile import Profile
 from actors.acquisition.profile_check import load_profile, unused_fields
 from actors.acquisition.schema import Schema
 from actors.acquisition.values import FieldValue
-from actors.config.model_spec import check_script, check_settings, parse_model_spec
+from actors.config.model_spec import Scripted, check_settings, parse_model_spec
 from actors.files.suggestions import nearest
 from actors.prompting.book import PromptBook
 from actors.prompting.prompts_file import load_prompts
@@ -98,7 +98,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
         raise UsageProblem("an acquisition weighs no moves, so it cannot stop below a value", place="stop_below")
     loaded = load_profile(request.profile, setup.root)
     book, notices = _prompts(setup)
-    check_script(parse_model_spec(setup.model), PURPOSES, "calls", "an acquisition run has no call")
+    _check_script(setup.model)
     setup.check_price(limited="max_cost" in wanted)
     pinned = RunConfig(
         profile=loaded.profile,
@@ -158,3 +158,17 @@ def _check_goal(goal: object) -> None:
     if size > GOAL_BYTES_MAX:
         hint = f"at most {GOAL_BYTES_MAX:,} bytes; put material into documents"
         raise UsageProblem(f"the goal has {size:,} bytes", place="GOAL", hint=hint)
+
+
+def _check_script(model: str) -> None:
+    """Check that the keys of a script are purposes of calls. Raises `UsageProblem` for the first that is none."""
+    spec = parse_model_spec(model)
+    if not isinstance(spec, Scripted):
+        return
+    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 - only scripts need it
+
+    script = ScriptedModel.from_file(spec.path)
+    for key, purpose in script.keys.items():
+        if purpose not in PURPOSES:
+            hint = nearest(purpose, PURPOSES, kind="calls")
+            raise UsageProblem(f"an acquisition run has no call {purpose!r}", place=script.place_of(key), hint=hint)

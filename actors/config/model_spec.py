@@ -1,7 +1,7 @@
 """The argument of `--model`, parsed into a value."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -141,21 +141,6 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
     if isinstance(spec, Named) and (refused := PROVIDERS[spec.provider].refused_settings(fields)):
         cause = f"the provider of {model!r} does not take {' and '.join(refused)}"
         raise UsageProblem(cause, place="model_settings", hint="leave it out")
-
-
-def check_script(spec: ModelSpec, names: Collection[str], kind: str, cause: str) -> None:
-    """Check that the keys of a script are among `names`; another model has no keys.
-
-    `kind` is what the names are, in the plural. Raises `UsageProblem` for the first other key: `cause` and the key.
-    """
-    if not isinstance(spec, Scripted):
-        return
-    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 - only scripts need it
-
-    script = ScriptedModel.from_file(spec.path)
-    for key, name in script.keys.items():
-        if name not in names:
-            raise UsageProblem(f"{cause} {name!r}", place=script.place_of(key), hint=nearest(name, names, kind=kind))
 
 
 def is_deterministic(model: str) -> bool:

@@ -1,6 +1,6 @@
 """Preparing a planning run: workflow, policy, prompts and limits, resolved and checked before anything is written."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -8,11 +8,11 @@ from typing import Any
 
 from actors.config.loader import LoadedWorkflow
 from actors.config.model_spec import (
+    ModelSpec,
     PlannerSpec,
     RecordingSpec,
     ReplaySpec,
     Scripted,
-    check_script,
     check_settings,
     parse_model_spec,
 )
@@ -127,7 +127,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     loaded, policy, changed_keys = _resolve_workflow(options, setup)
     _check_pddl(loaded, setup, given=request.pddl is not None)
     everything = (loaded, *(child for child, _ in _child_workflows(loaded)))
-    check_script(parse_model_spec(setup.model), set(_model_steps(loaded)), "steps", "the workflow has no step")
+    _check_script(parse_model_spec(setup.model), set(_model_steps(loaded)))
     settings = check_limits(options.limits).get("model_settings") or {}
     pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input, setup=setup, settings=settings)
     setup.check_price(limited="max_cost" in check_limits(options.limits), others=pinned.step_prices)
@@ -415,3 +415,16 @@ def _with_options(
         hint = problem.hint or "leave it out for the workflow's own"
         raise UsageProblem(problem.cause, place=_OPTIONS.get(problem.place, problem.place), hint=hint) from None
     return loaded, tuple(changed_keys)
+
+
+def _check_script(spec: ModelSpec, steps: Collection[str]) -> None:
+    """Check that the keys of a script are steps of the workflow. Raises `UsageProblem` for the first that is none."""
+    if not isinstance(spec, Scripted):
+        return
+    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 - only scripts need it
+
+    script = ScriptedModel.from_file(spec.path)
+    for key, step in script.keys.items():
+        if step not in steps:
+            hint = nearest(step, steps, kind="steps")
+            raise UsageProblem(f"the workflow has no step {step!r}", place=script.place_of(key), hint=hint)
