@@ -78,7 +78,7 @@ class ActionPair(Config):
     output_tokens_max: Positive | None = None
     """The most tokens of one reply; null takes the workflow's."""
     model: ModelName | None = Field(default=None, exclude_if=lambda value: value is None)
-    """The model that the step asks in the form of `--model`; null takes the run's."""
+    """The model that the step asks, in the form of `--model`; null takes the run's."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
     """The settings of its calls; those of the workflow hold for what is missing."""
 

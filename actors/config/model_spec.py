@@ -80,7 +80,7 @@ class RecordingSpec:
     lenient: bool = False
     """The same as of `ReplaySpec`."""
     missing: str = ""
-    """The model that is asked for what is missing in the form of `--model`; empty for none."""
+    """The model that is asked for what is missing, in the form of `--model`; empty for none."""
     reads_text: ClassVar[bool] = True
 
 
@@ -144,7 +144,7 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
 
 
 def is_deterministic(model: str) -> bool:
-    """Return whether a model in the form of `--model`, always writes the same for the same prompt."""
+    """Return whether a model in the form of `--model` always writes the same for the same prompt."""
     return model.strip().startswith(("template:", "planner:"))
 
 

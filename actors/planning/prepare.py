@@ -19,6 +19,7 @@ from actors.config.model_spec import (
 from actors.config.step_guards import GuardRefused, guard_for
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
+from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig, StepModel, always_the_same
 from actors.planning.events import RunStarted

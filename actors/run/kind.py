@@ -131,7 +131,7 @@ class Setup:
     """The resources that a run is prepared with, beside the user's input."""
 
     model: str
-    """The model that the user has chosen in the form of `--model`."""
+    """The model that the user has chosen, in the form of `--model`."""
     price: Price | None
     """The model's price; None where it is unknown."""
     registry: Any
@@ -220,7 +220,7 @@ class Kind(Generic[S, E]):
     prepare: Callable[[Any, Setup], PreparedRun] = _no_preparation
     """Returns a run that may begin, from user input of a type that is the kind's own. Raises `UsageProblem`."""
     model: Callable[[S], str | None] = lambda _: None
-    """Returns the model that a begun run uses in the form of `--model`; None for none."""
+    """Returns the model that a begun run uses, in the form of `--model`; None for none."""
     step_models: Callable[[S], Mapping[str, str]] = lambda _: {}
     """Returns the models that steps of a begun run use in place of that one, by step."""
     children: Callable[[S], Sequence[str]] = lambda _: ()

@@ -43,7 +43,7 @@ class SettingsChanged(TimedEvent):
     limits: Limits | None = None
     """All limits from now on, if they change."""
     model: str | None = None
-    """The model from now on in the form of `--model`, if it changes."""
+    """The model from now on, in the form of `--model`, if it changes."""
     price: Price | None = None
     """The price of that model, if it is known."""
     call_seconds: float | None = Field(default=None, gt=0)

@@ -38,7 +38,7 @@ class ShippedExample:
 
     @property
     def planner(self) -> str:
-        """The model that plans its problem in the form of `--model`: a script."""
+        """The model that plans its problem, in the form of `--model`: a script."""
         return f"scripted:{self.folder / 'planning.yaml'}"
 
     @property
@@ -48,7 +48,7 @@ class ShippedExample:
 
     @property
     def model(self) -> str:
-        """The model that works for its tools in the form of `--model`: a script."""
+        """The model that works for its tools, in the form of `--model`: a script."""
         return f"scripted:{self.folder / 'replies.yaml'}"
 
     def copy_project(self, target: Path) -> None:

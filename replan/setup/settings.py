@@ -129,7 +129,7 @@ class ClientsEntry(Config):
     policies: Mapping[str, str] = Field(default_factory=dict)
     """Policy files for forks, by the name that clients use, beside the shipped ones; paths as for `workflows`."""
     models: Mapping[str, str] = Field(default_factory=dict)
-    """Models by the name that clients use in the form of `--model`, beside the templates and the home's own model."""
+    """Models by the name that clients use, in the form of `--model`, beside the templates and the home's own model."""
     profiles: Mapping[str, str] = Field(default_factory=dict)
     """Profiles of acquisitions by the name that clients use, beside the shipped ones; paths as for `workflows`."""
     documents: Mapping[str, str] = Field(default_factory=dict)
