@@ -13,7 +13,7 @@ import trio.lowlevel
 
 import replan
 from replan.api.handle import LEAVE_SECONDS
-from tests.api.test_runs_in_loops import LOADED, PARK_SECONDS, only_run
+from tests.long.api.test_runs_in_loops import LOADED, PARK_SECONDS, only_run
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, delayed_reply
 
 WORKFLOW = "name: mine\naction_pairs:\n  g_plan: {{generator: {generator}, guard: {guard}, prompt: plan_direct}}\n"

@@ -12,7 +12,7 @@ from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.drive.options import Stop
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
-from tests.api.test_children import CHILD, ParentRun, answers, write
+from tests.long.api.test_children import CHILD, ParentRun, answers, write
 from tests.support.artifacts import plan
 
 STEP = child_run("top", "g_plan/v1.a1")

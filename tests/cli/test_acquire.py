@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.cli.conftest import ROOT, run_id
-from tests.documents.test_mcp_search import SERVER
+from tests.long.documents.test_mcp_search import SERVER
 
 MARKET = ROOT / "docs" / "examples" / "market"
 CLOUD = ROOT / "docs" / "examples" / "cloud"

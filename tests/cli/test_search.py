@@ -3,7 +3,7 @@
 import json
 
 from tests.cli.samples import ANALYSIS, LOST, RECON
-from tests.cli.test_messages import STRATEGY
+from tests.long.cli.test_messages import STRATEGY
 
 WORKFLOW = """\
 name: mine

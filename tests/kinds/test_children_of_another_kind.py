@@ -18,7 +18,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
-from tests.api.test_children import BROKEN, ParentRun, answers
+from tests.long.api.test_children import BROKEN, ParentRun, answers
 from tests.support.artifacts import plan
 
 

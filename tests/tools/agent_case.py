@@ -9,7 +9,7 @@ from actors.tools.agent_work import AgentWork, diff_use, merge_use
 from actors.tools.snapshot_texts import read_snapshot, snapshot_use
 from actors.tools.uses import ToolUse, canonical
 from actors.tools.worktrees import worktree_folder
-from tests.tools.test_snapshots import git
+from tests.long.tools.test_snapshots import git
 
 NAME = "fix/r1.v1.a1"
 

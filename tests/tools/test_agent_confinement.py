@@ -7,7 +7,7 @@ import sys
 from actors.run.tools import ToolOutcome
 from actors.tools import write_confinement
 from actors.tools.agent_work import AgentWork
-from tests.tools.test_snapshots import state_of
+from tests.long.tools.test_snapshots import state_of
 
 TRY = """
 import json, os, pathlib, sys, tempfile

@@ -10,7 +10,7 @@ from actors.tools.fork_workspace import clear_workspace, make_workspace
 from actors.tools.listing import keep, take_listing
 from actors.tools.repository import find_repository
 from actors.tools.workspace import WorkspaceLock
-from tests.cli.test_fork_execution import git
+from tests.long.cli.test_fork_execution import git
 
 FORK = "forkfork"
 CHANGED = "it has changes since the last snapshot of the run"

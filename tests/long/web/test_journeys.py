@@ -15,8 +15,8 @@ from replan.runs.reader import ORDERS
 from replan.runs.shipped_examples import example_named
 from replan.setup.settings import PriceEntry
 from tests.cli.samples import BACKTRACKS, PLAN, PROBLEM
-from tests.cli.test_fork_execution import ACTIONS, TOOLS
-from tests.cli.test_fork_execution import PLAN as PLAN_SENDING
+from tests.long.cli.test_fork_execution import ACTIONS, TOOLS
+from tests.long.cli.test_fork_execution import PLAN as PLAN_SENDING
 from tests.long.web import chromium
 from tests.long.web.browsing import AXE, RULES, signed_in
 from tests.long.web.test_browser import of_other_kinds

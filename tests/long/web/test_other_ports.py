@@ -10,8 +10,8 @@ import pytest
 
 from replan.setup.home_folder import locate_home
 from replan.web.site import new_name
-from tests.web.test_hostile_requests import head, raw
-from tests.web.test_hostile_routes import GETS, POSTS, filled
+from tests.long.web.test_hostile_requests import head, raw
+from tests.long.web.test_hostile_routes import GETS, POSTS, filled
 from tests.web.world import served
 
 PROGRAMS = ("/api/", "/livez", "/readyz", "/open", "/answer/", "/static/")

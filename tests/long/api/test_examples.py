@@ -15,7 +15,7 @@ import pytest
 import replan
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, RECON, STRATEGY, delayed_reply
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "docs" / "examples"
 SECONDS = 30.0
 VAGUE = "Make it better, please."

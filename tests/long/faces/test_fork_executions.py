@@ -6,7 +6,7 @@ import pytest
 
 import replan
 from replan.runs.run_ids import ALL
-from tests.cli.test_fork_execution import ACTIONS, PLAN, TOOLS, files, git
+from tests.long.cli.test_fork_execution import ACTIONS, PLAN, TOOLS, files, git
 from tests.faces.faces import REFUSED, house
 from tests.support.python_tools import execution_options
 

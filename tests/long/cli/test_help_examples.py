@@ -34,7 +34,7 @@ ONLY_READ = (
     r"undo|cancel .*--undo",  # an execution, whose undo tests/cli/test_undo.py runs
     r"acquire .* -o fleet.yaml",  # a language model, which tests/cli/test_propose_profile.py stands in for
     r"run --tools|do --goal",  # tools that declare steps, which tests/cli/test_run_goal.py has
-    r"fork .*--set",  # an acquisition, which tests/cli/test_fork_acquisition.py forks
+    r"fork .*--set",  # an acquisition, which tests/long/cli/test_fork_acquisition.py forks
     r"lab pddl run|(do|execute) --example|lab (experiment|profile|race)",  # minutes, and run by other tests
 )
 """The commands whose options are read, and which are not run."""

@@ -6,7 +6,7 @@ import pytest
 
 import replan as api
 from tests.cli.test_delete import aged  # noqa: F401 -- a fixture
-from tests.cli.test_fork_execution import execute, executed, files, forked, git, places  # noqa: F401 -- a fixture
+from tests.long.cli.test_fork_execution import execute, executed, files, forked, git, places  # noqa: F401 -- a fixture
 
 
 @pytest.fixture

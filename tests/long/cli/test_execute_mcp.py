@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.test_execute import plan
 
-PROGRAM = Path(__file__).parent.parent / "tools" / "mcp_program.py"
+PROGRAM = Path(__file__).parents[2] / "tools" / "mcp_program.py"
 
 TOOLS = """
 mcp_servers:

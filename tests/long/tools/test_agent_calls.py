@@ -11,7 +11,7 @@ from actors.tools import agent_calls
 from runtime.process import group
 from runtime.process.identity import end_of_group
 from tests.tools.agent_case import DONE
-from tests.tools.test_snapshots import git
+from tests.long.tools.test_snapshots import git
 
 
 async def test_an_agent_sees_its_prompt_the_files_as_they_are_and_the_declared_variables(case):

@@ -13,7 +13,7 @@ from replan.service.access import digest
 from replan.web.api_routes import addressed_operations
 from replan.web.app import pages
 from tests.cli.samples import PROBLEM
-from tests.web.test_hostile_requests import head, raw
+from tests.long.web.test_hostile_requests import head, raw
 from tests.web.world import served
 
 PATHS = (
