@@ -13,8 +13,8 @@ import trio.lowlevel
 
 import replan
 from replan.api.handle import LEAVE_SECONDS
-from tests.long.api.test_runs_in_loops import LOADED, PARK_SECONDS, only_run
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, delayed_reply
+from tests.long.api.test_runs_in_loops import LOADED, PARK_SECONDS, only_run
 
 WORKFLOW = "name: mine\naction_pairs:\n  g_plan: {{generator: {generator}, guard: {guard}, prompt: plan_direct}}\n"
 CHECKPOINTS = {"trio": trio.lowlevel.checkpoint, "asyncio": functools.partial(asyncio.sleep, 0)}

@@ -9,8 +9,8 @@ from actors.planning.prepare import RunOptions
 from replan.runs.prepare import prepare_run
 from replan.runs.run_ids import ALL, SHOWN, short_id
 from replan.setup.settings import ModelChoice, UserConfig
-from tests.long.api.test_children import CHILD, PARENT, write
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, STRATEGY
+from tests.long.api.test_children import CHILD, PARENT, write
 from tests.web.world import served
 
 NAMED = "a-run-that-a-test-has-named"

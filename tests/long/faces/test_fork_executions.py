@@ -6,8 +6,8 @@ import pytest
 
 import replan
 from replan.runs.run_ids import ALL
-from tests.long.cli.test_fork_execution import ACTIONS, PLAN, TOOLS, files, git
 from tests.faces.faces import REFUSED, house
+from tests.long.cli.test_fork_execution import ACTIONS, PLAN, TOOLS, files, git
 from tests.support.python_tools import execution_options
 
 OK = "accepted"

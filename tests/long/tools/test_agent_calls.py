@@ -10,8 +10,8 @@ from actors.run.tools import ToolOutcome
 from actors.tools import agent_calls
 from runtime.process import group
 from runtime.process.identity import end_of_group
-from tests.tools.agent_case import DONE
 from tests.long.tools.test_snapshots import git
+from tests.tools.agent_case import DONE
 
 
 async def test_an_agent_sees_its_prompt_the_files_as_they_are_and_the_declared_variables(case):

@@ -10,8 +10,8 @@ from actors.tools import merging
 from actors.tools.agent_work import merge_use
 from actors.tools.workspace import open_workspace
 from runtime.core.crash_points import install
-from tests.tools.agent_case import EDIT, NAME, Killed
 from tests.long.tools.test_snapshots import git, state_of
+from tests.tools.agent_case import EDIT, NAME, Killed
 
 
 async def test_the_work_of_an_agent_is_merged_and_nothing_else_of_the_workspace_is_touched(case):

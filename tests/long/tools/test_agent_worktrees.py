@@ -23,8 +23,8 @@ from actors.tools.worktrees import (
 )
 from runtime.core.errors import UsageProblem
 from runtime.logs.redact import Redactor
-from tests.tools.agent_case import EDIT, NAME, Killed
 from tests.long.tools.test_snapshots import git, state_of
+from tests.tools.agent_case import EDIT, NAME, Killed
 
 
 def test_a_workspace_without_git_is_refused_in_one_line(tmp_path, monkeypatch):

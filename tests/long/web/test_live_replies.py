@@ -13,8 +13,8 @@ from actors.run.ids import child_run
 from replan.runs.prepare import prepare_run
 from replan.setup.settings import ModelChoice, UserConfig
 from runtime.models.port import HEARD_MAX
-from tests.long.api.test_children import PARENT, write
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, write_script
+from tests.long.api.test_children import PARENT, write
 from tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from tests.support.openai_server import Answer, serve
 from tests.web.test_streams import streaming
