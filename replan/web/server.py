@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import h11
 import trio
 from hypercorn.config import Config
-from hypercorn.events import Closed
+from hypercorn.events import Closed, Event, Updated
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.tcp_server import TCPServer
@@ -80,6 +80,8 @@ class _Connection:
         self.socket = stream.socket
         self.is_known = False
         """Whether a client with a session or a token has sent a request over it."""
+        self.in_flight = False
+        """Whether a request is in flight: its head has come, and its response has not ended."""
 
     async def receive_some(self, most: int) -> bytes:
         return bytes(await self._stream.receive_some(most))
@@ -125,6 +127,16 @@ class _Http1(H11Protocol):
 class _Server(TCPServer):
     """Serves one connection, until it is closed."""
 
+    def __init__(self, app: "AppWrapper", config: Config, context: WorkerContext, connection: _Connection) -> None:
+        super().__init__(app, config, context, ConnectionState({}), connection)  # type: ignore[arg-type]
+        self._connection = connection
+
+    async def protocol_send(self, event: Event) -> None:
+        """Send what the protocol has to send, or note whether a request is in flight."""
+        if isinstance(event, Updated):
+            self._connection.in_flight = not event.idle
+        await super().protocol_send(event)
+
     async def run(self) -> None:
         """Serve the connection."""
         try:
@@ -142,7 +154,8 @@ class _Server(TCPServer):
                     await self._read_data()
                 except _OtherProtocol:
                     await self.protocol.handle(Closed())
-                # Else the task would wait for the next request of a client that has left.
+                # The client has left: its request may go on, but takes no place, and no next request is waited for.
+                self._connection.in_flight = False
                 await self.idle_task.stop()
         except OSError:
             pass
@@ -153,9 +166,9 @@ class _Server(TCPServer):
 class Connections:
     """The open connections by address, at most `most` of one address.
 
-    To make room for a new one, the oldest connection without a known client is closed. A client is known once it has
-    sent a request with a session or a token. Where all are known, up to `SPARE_MAX` more connections are open for
-    health checks only; to make room there, the oldest of these is closed.
+    To make room for a new one, the oldest connection without a known client is closed, or else the oldest without a
+    request in flight. A client is known once it has sent a request with a session or a token. Where all have requests
+    in flight, up to `SPARE_MAX` more connections are open for health checks only; there the oldest gives way.
     """
 
     def __init__(self, most: int) -> None:
@@ -168,13 +181,14 @@ class Connections:
         """Count a connection for the length of a block; yield False where it may send health checks only."""
         members = self._open.setdefault(peer, [])
         if len(members) >= self._most:
-            stranger = next((member for member in members if not member.is_known), None)
-            if stranger is None:
+            waiting = (member for member in members if not member.in_flight)
+            closed = next((member for member in members if not member.is_known), None) or next(waiting, None)
+            if closed is None:
                 members = self._spare
-                stranger = members[0] if len(members) >= SPARE_MAX else None
-            if stranger is not None:
-                members.remove(stranger)
-                stranger.close()
+                closed = members[0] if len(members) >= SPARE_MAX else None
+            if closed is not None:
+                members.remove(closed)
+                closed.close()
         members.append(connection)
         try:
             yield members is not self._spare
@@ -231,7 +245,7 @@ async def serve(
         KEEP_CONNECTION.set(connection.keep)  # The tasks of its requests have this context.
         try:
             with connections_of.count(peer, connection) as any_path:
-                await _Server(apps[any_path], config, context, ConnectionState({}), connection)  # type: ignore[arg-type]
+                await _Server(apps[any_path], config, context, connection)
         except Exception:  # noqa: BLE001 -- a fault of one connection ends that one only
             log.get_logger("web").exception("connection.failed")
 

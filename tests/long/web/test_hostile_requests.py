@@ -1,6 +1,6 @@
 """Hostile requests: names, origins, forms, sizes, slow clients and too many of them. None succeeds."""
 
-from contextlib import suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import httpx2
 import pytest
@@ -106,6 +106,78 @@ async def test_connections_of_strangers_give_way_oldest_first(tmp_path, monkeypa
         with trio.fail_after(300):
             assert await streams[0].receive_some(10) == b""
             assert (await web.browser.get("/")).status_code == 200
+        for stream in streams:
+            await stream.aclose()
+
+
+@asynccontextmanager
+async def idle_connections(web, count, **headers):
+    """Yield connections of a known client that have had an answer and are still open."""
+    options = {"trust_env": False, "verify": False, "timeout": 60, "base_url": web.loopback}
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(httpx2.AsyncClient(**options)) for _ in range(count)]
+        for client in clients:
+            assert (await client.get("/api/runs", headers=headers)).status_code == 200
+        yield clients
+
+
+async def test_idle_connections_of_known_clients_give_way_and_streams_stay(tmp_path, monkeypatch):
+    """New connections of known clients and of strangers are served, although known clients have all places."""
+    monkeypatch.setattr(server, "CONNECTIONS_MAX", 4)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 600.0)
+    async with served(tmp_path) as web, web.browser.stream("GET", "/live", timeout=60) as stream:
+        lines = stream.aiter_lines()
+        assert await anext(lines)
+        headers = web.token()
+        async with idle_connections(web, 3, **headers), idle_connections(web, 6, **headers):
+            assert (await raw(web, head(web))).startswith(b"HTTP/1.1 303")
+            assert (await raw(web, head(web, "GET /livez HTTP/1.1"))).startswith(b"HTTP/1.1 200")
+            await web.start("plans")
+            with trio.fail_after(300):
+                async for line in lines:
+                    if line == "event: changed":
+                        break
+
+
+async def test_a_connection_is_idle_again_after_a_stream_that_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "CONNECTIONS_MAX", 1)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 600.0)
+    async with served(tmp_path) as web:
+        run = await web.start("plans")
+        await web.settled(run, "finished")
+        body = {"threadId": run, "runId": "r", "messages": [], "state": {}, "tools": [], "context": []}
+        options = {"trust_env": False, "verify": False, "timeout": 60, "base_url": web.loopback}
+        async with httpx2.AsyncClient(**options) as client:
+            answer = await client.post("/api/ag-ui", json=body, headers=web.token())
+            assert (answer.status_code, "RUN_FINISHED" in answer.text) == (200, True), answer.text
+            assert (await raw(web, head(web))).startswith(b"HTTP/1.1 303")
+
+
+async def test_the_oldest_idle_connection_gives_way_after_those_of_strangers(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "CONNECTIONS_MAX", 3)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 600.0)
+    async with served(tmp_path, signed_in=False) as web:
+        request = head(web, "GET /api/runs HTTP/1.1", f"Authorization: {web.token()['authorization']}")
+        request = request.replace(b"Connection: close\r\n", b"")
+        streams = [await trio.open_tcp_stream("127.0.0.1", web.port) for _ in range(3)]
+
+        async def ask(stream):
+            await stream.send_all(request)
+            received = b""
+            while not received.endswith(b"}\n") and not received.endswith(b"}"):
+                part = await stream.receive_some()
+                assert part, received
+                received += part
+            assert received.startswith(b"HTTP/1.1 200")
+
+        for stream in streams[:2]:
+            await ask(stream)
+        with trio.fail_after(300):
+            for gone in (streams[2], streams[0]):
+                streams.append(await trio.open_tcp_stream("127.0.0.1", web.port))
+                await ask(streams[-1])
+                assert await gone.receive_some() == b""
+            await ask(streams[1])
         for stream in streams:
             await stream.aclose()
 
