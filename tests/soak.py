@@ -63,8 +63,6 @@ SEARCHED_MIN = 50
 """The fewest random worlds of a search test, which asserts that some have a plan and some have none."""
 LEAST = {"REPLAN_PLANS": 300, "REPLAN_REPLIES": 250, "REPLAN_TRIALS": 20}
 """The least counts, for any share. A test checks that its random plans are of every kind; fewer may lack one."""
-PLANTED_FROM = 0.1
-"""The share from which on all planted bugs are searched for, which takes a minute or two."""
 
 
 def scaled(number, share):
@@ -101,14 +99,14 @@ def run(name, share, folder):
     return {**facts, "found": found} if found else facts
 
 
-def planted(share):
-    """Search for the planted bugs: all of them, or in a short soak the first of each class."""
-    from tests.long.shell.planted_bugs import BUGS, FIRST
+def planted():
+    """Search for every planted bug, which takes a minute or two."""
+    from tests.long.shell.planted_bugs import BUGS
     from tests.long.shell.planted_bugs import table as search_results
 
     began = time.monotonic()
     rows = []
-    for name in BUGS if share >= PLANTED_FROM else FIRST:
+    for name in BUGS:
         try:
             ((kind, _, seed, message),) = search_results(range(PLANTED), [name])
         except Exception as error:  # noqa: BLE001 - the results of the other suites must not be lost
@@ -124,7 +122,7 @@ def some(options):
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(PARALLEL) as pool:
         names = [name for name in options.only if name in SUITES]
         futures = {name: pool.submit(run, name, options.share, Path(folder)) for name in names}
-        bugs = {"planted": facts | planted(options.share)} if "planted" in options.only else {}
+        bugs = {"planted": facts | planted()} if "planted" in options.only else {}
         suites = {name: facts | future.result() for name, future in futures.items()}
     result = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {"suites": {}}
     result |= bugs
@@ -145,7 +143,7 @@ def main():
     began, machine_facts = time.monotonic(), machine()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(PARALLEL) as pool:
         futures = {name: pool.submit(run, name, options.share, Path(folder)) for name in SUITES}
-        bugs = planted(options.share)
+        bugs = planted()
         suites = {name: future.result() for name, future in futures.items()}
     seconds = round(time.monotonic() - began, 1)
     green = bugs["green"] and all(suite["green"] for suite in suites.values()) and seconds <= LIMIT_SECONDS

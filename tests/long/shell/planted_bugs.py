@@ -170,11 +170,10 @@ BUGS = {
     "checks only the calls of the home's budget": Bug("host", patches=((HomeBudget, "shortfall", hosts.calls_only),)),
     "ignores the home's budget": Bug("host", patches=((HomeBudget, "shortfall", lambda *_: ""),)),
 }
-"""The planted bugs by what they do. Every test run searches for the first of each class."""
-
-FIRST = [
-    name for place, name in enumerate(BUGS) if BUGS[name].kind not in {bug.kind for bug in [*BUGS.values()][:place]}
-]
+"""The planted bugs by what they do."""
+FAST = range(EVERY)
+"""The seeds that `make test` plays, the last of them a home. The search begins with them."""
+AGAIN = "`python -m tests.soak --only planted` searches anew and writes benchmarks/results/soak.json; then `make docs`"
 
 
 def table(seeds, names=BUGS):
