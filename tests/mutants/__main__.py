@@ -2,7 +2,7 @@
 
 `--seed` and `--count` choose the mutants, `--out` names the JSON file: a list of samples, one for each seed and tier.
 `--tier fast` runs the tests of `make test`, `--tier check` (the default) also those of `tests/long`, with the examples
-of `make check`. Each
+of `make check`. `--tier long` plants only the survivors of the fast sample again, and runs what `check` runs. Each
 mutant is one changed place (`sites.py`) in a copy of a commit. The test files that import its module run first, then
 the suites of its area. A mutant is caught by a test that fails with it and passes without it, or by a suite that takes
 more than `LIMIT_SECONDS` with it and less than half of that without it. One that only a test finds which fails anyway
@@ -40,6 +40,8 @@ LIMIT_SECONDS = 900
 PARALLEL = 2
 """Mutants at a time, on two cores."""
 VIEWS, STORED = "tests/histories/test_views.py", "tests/journal/test_frozen_names.py"
+LONG = "tests/long/"
+SIMULATION = f"{LONG}simulation"
 AREAS = {
     "acquisition": (
         "tests/acquisition",
@@ -50,31 +52,36 @@ AREAS = {
     ),
     "config": ("tests/config", "tests/planning", "tests/guards", "tests/plugins", STORED),
     "demands": (VIEWS, "tests/demands", "tests/guards"),
-    "documents": ("tests/documents", "tests/acquisition"),
-    "execution": ("tests/histories/test_execution_histories.py", VIEWS, "tests/execution", STORED),
+    "documents": ("tests/documents", "tests/acquisition", "tests/long/documents"),
+    "execution": (
+        "tests/histories/test_execution_histories.py",
+        VIEWS,
+        "tests/execution",
+        STORED,
+        "tests/long/execution",
+    ),
     "templates": ("tests/templates",),
     "files": ("tests/config", "tests/tools"),
     "guards": ("tests/guards", "tests/plans", "tests/histories"),
     "handlers": ("tests/handlers", "tests/supervision", "tests/tools"),
     "pddl": ("tests/pddl", "tests/cli"),
-    "planning": ("tests/histories", "tests/planning", STORED, "tests/long/simulation"),
+    "planning": ("tests/histories", "tests/planning", STORED, SIMULATION),
     "plans": ("tests/plans", "tests/guards", "tests/execution", VIEWS),
-    "policy": ("tests/policy", "tests/histories"),
+    "policy": ("tests/policy", "tests/histories", SIMULATION),
     "prompting": ("tests/prompting", "tests/histories"),
     "quantities": ("tests/quantities", "tests/acquisition"),
-    "run": ("tests/histories", "tests/run", "tests/planning", "tests/execution", STORED),
-    "search": ("tests/search", "tests/histories", "tests/planning"),
-    "simulated": ("tests/simulated", "tests/experiments"),
-    "tools": ("tests/tools", "tests/execution"),
+    "run": ("tests/histories", "tests/run", "tests/planning", "tests/execution", STORED, SIMULATION),
+    "search": ("tests/search", "tests/histories", "tests/planning", SIMULATION),
+    "simulated": ("tests/simulated", "tests/experiments", "tests/long/experiments"),
+    "tools": ("tests/tools", "tests/execution", "tests/long/tools"),
     "values": ("tests/histories", "tests/run", "tests/guards", "tests/planning", "tests/tools", STORED),
 }
-"""The suites of each room of `actors/`, the quickest first; those in `tests/long` run in the tier `check` only."""
+"""The suites of each room of `actors/`, the quickest first; the tier `fast` leaves out those in `tests/long`."""
 SLOW = {"cli", "conformance", "crash", "dispatch", "host", "postgres", "power", "real", "web", "wire"}
 """Suites that start processes: a module is judged without their test files."""
 COUNTED = ("caught", "survived", "equivalent", "unclear")
 """The results of mutants; only the first two are in the share."""
-LONG = "tests/long/"
-TIERS = {"fast": "test", "check": "check"}
+TIERS = {"fast": "test", "check": "check", "long": "check"}
 """The Hypothesis profile of each tier."""
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
@@ -138,7 +145,7 @@ class Tree:
         if own:
             yield own
         for suite in AREAS[room]:
-            if suite not in own and (self.tier == "check" or not suite.startswith(LONG)):
+            if suite not in own and (self.tier != "fast" or not suite.startswith(LONG)):
                 yield [suite, *(f"--ignore={each}" for each in own)]
 
     def _run(self, *words):
@@ -201,6 +208,11 @@ def key(row):
     return row["file"], row["text"], row["before"], row["after"]
 
 
+def planted(row):
+    """Return which mutant a row of a sample is about."""
+    return row["file"], row["line"], row["before"], row["after"]
+
+
 def main():
     """Plant the mutants, print the table, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -210,11 +222,16 @@ def main():
     parser.add_argument("--out", type=Path, default=RESULTS / "mutants.json")
     options = parser.parse_args()
     sample = Sample(options.out, options.seed, options.tier)
+    survivors = None
+    if options.tier == "long":
+        fast = Sample(options.out, options.seed, "fast").value
+        sample.value["commit"] = fast["commit"]
+        survivors = {planted(row) for row in fast["rows"] if row["result"] == "survived"}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(PARALLEL) as pool:
         free = SimpleQueue()
         for number in range(PARALLEL):
             free.put(Tree(Path(folder) / str(number), sample.value["commit"], options.tier))
-        known = {(row["file"], row["line"], row["before"], row["after"]) for row in sample.value["rows"]}
+        known = {planted(row) for row in sample.value["rows"]}
 
         def tried(place):
             room, file, site = place
@@ -232,8 +249,9 @@ def main():
                 sample.add(row, time.monotonic() - begun)
 
         places = chosen(Path(folder) / "0", options.seed)
-        new = (each for each in places if (each[1], each[2].line, each[2].before, each[2].after) not in known)
-        list(pool.map(tried, new))
+        listed = {(file, site.line, site.before, site.after): (room, file, site) for room, file, site in places}
+        wanted = listed if survivors is None else [each for each in listed if each in survivors]
+        list(pool.map(tried, (listed[each] for each in wanted if each not in known)))
     rows = [row for row in sample.value["rows"] if row["result"] in COUNTED[:2]]
     lines = []
     for room in sorted({row["room"] for row in rows}):
