@@ -123,6 +123,11 @@ class _Http1(H11Protocol):
             await self._send_error_response(505)
             raise _OtherProtocol
 
+    async def _maybe_recycle(self) -> None:
+        # It tells the app that the client is gone. An app that cancels itself then would leave the connection open.
+        with trio.CancelScope(shield=True):
+            await super()._maybe_recycle()
+
 
 class _Server(TCPServer):
     """Serves one connection, until it is closed."""
