@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from actors.planning.events import EVENTS, GenerationRequested, RunStarted
 from actors.planning.machine import PlanningMachine
-from actors.run.messages import Generated, Judged
+from actors.run.calls import Generated, Judged
 from benchmarks.worker_replan import ACCEPTED, PROBLEM, pinned
 from runtime.core.events import Codec
 from runtime.core.ledger import Limits, Usage

@@ -49,7 +49,7 @@ from actors.prompting.book import PromptEntry  # noqa: E402
 from actors.run.limits import LIMITS, flag  # noqa: E402
 from actors.run.outage import follows  # noqa: E402
 from actors.run.questions import MOVES, Status  # noqa: E402
-from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # noqa: E402
+from actors.search.graph import happy_calls, linear_calls, worst_case_calls  # noqa: E402
 from actors.values.findings import Code, ReasonTag  # noqa: E402
 from actors.values.model_settings import ModelSettings  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402

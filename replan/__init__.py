@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from actors.planning.result import Result
     from actors.planning.story import AttemptTree, TreeAttempt
     from actors.plans.plan import Plan, Step
-    from actors.plans.proved_plan import ProvedPlan
+    from actors.plans.plan_text import ProvedPlan
     from actors.run.open_question import OpenQuestion
     from actors.run.result import RunResult
     from actors.values.artifacts import Artifact, Context
@@ -126,7 +126,7 @@ _HOMES = {
     "OpenQuestion": "actors.run.open_question",
     "Plan": "actors.plans.plan",
     "Proof": "actors.demands.table",
-    "ProvedPlan": "actors.plans.proved_plan",
+    "ProvedPlan": "actors.plans.plan_text",
     "ReplanError": "runtime.core.errors",
     "Result": "actors.planning.result",
     "Run": "replan.api.handle",

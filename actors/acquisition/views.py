@@ -19,9 +19,7 @@ from actors.acquisition.result import AcquisitionResult, outcome_lines, result_o
 from actors.acquisition.state import State
 from actors.acquisition.table import graph_for
 from actors.run import records
-from actors.run.rebuilt_prompt import rebuilt_prompt
-from actors.run.traced import Marked, Traced, Tracing
-from actors.run.views import AskedFor, RunDocument, ShownPassage, Tree, Views
+from actors.run.views import AskedFor, Marked, RunDocument, ShownPassage, Traced, Tracing, Tree, Views, rebuilt_prompt
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from actors.values.format import format_count
 from actors.values.lines import LineTree, line

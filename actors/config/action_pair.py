@@ -13,7 +13,7 @@ from actors.config.model_spec import NAME_MAX
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error
 from actors.guards.composite import Composite, Guard, Name
-from actors.search.strategies.notation import NUMBER_MAX, NUMBERS, UnknownSearch, read_search
+from actors.search.notation import NUMBER_MAX, NUMBERS, UnknownSearch, read_search
 from actors.values.model_settings import ModelSettings
 
 COUNT_MAX = 100_000

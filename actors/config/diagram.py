@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from actors.config.workflow import Workflow
 from actors.guards.composite import Composite
-from actors.search.strategies.notation import SINGLE_BRANCH, read_search
+from actors.search.notation import SINGLE_BRANCH, read_search
 from actors.values.flow import Flow, FlowEdge, FlowNode
 
 

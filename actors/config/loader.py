@@ -22,8 +22,7 @@ from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
-from actors.policy.cause import CLASSIFIER
-from actors.policy.table import Policy
+from actors.policy.table import CLASSIFIER, Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.prompts_file import load_prompts
 from runtime.core.errors import UsageProblem

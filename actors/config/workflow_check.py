@@ -21,7 +21,7 @@ from actors.files.document import KeyPath, ParsedFile
 from actors.guards import review
 from actors.policy.belief import STEPS_MAX
 from actors.policy.table import Policy
-from actors.search.strategies.notation import read_search
+from actors.search.notation import read_search
 from runtime.core.errors import UsageProblem
 
 DEPTH_MAX = 4

@@ -28,8 +28,8 @@ from actors.plans.constraints import Constraints, constraints_of, with_constrain
 from actors.plans.reader import read_plan
 from actors.plans.semantics import Configuration, ready_steps
 from actors.policy.table import BacktrackLevel
+from actors.run.evolve import without_work
 from actors.run.questions import ClarificationAnswered, ClarificationRequested
-from actors.run.withdrawal import without_work
 from actors.values.findings import Finding
 from actors.values.requirements import requirements_in
 from runtime.core.copies import changed

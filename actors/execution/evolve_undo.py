@@ -10,9 +10,9 @@ from actors.execution.state import Attempt, State
 from actors.execution.undo import CallEffect, EffectEnd, Undoing, acts, to_undo, with_effect
 from actors.execution.undo_questions import ENDS
 from actors.plans.plan import NOTHING
+from actors.run.evolve import without_work
 from actors.run.questions import ClarificationAnswered, ClarificationRequested
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
-from actors.run.withdrawal import without_work
 from actors.tools.uses import ModelUse, canonical
 from runtime.core.copies import changed, without
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from actors.execution.goals import Goal
 from actors.execution.state import Attempt, AttemptPhase
-from actors.plans.formatting import printable
 from actors.run.tools import ToolFinished
 from actors.values.findings import Code, Finding, ReasonTag
+from actors.values.format import printable
 from actors.values.question_form import Inquiry
 
 MESSAGE_MAX = 2_000

@@ -9,13 +9,13 @@ from actors.demands.reader import read_demands
 from actors.guards.port import Guard, unread_verdict
 from actors.plans.constraints import FORBIDS, KEPT_KINDS
 from actors.plans.coverage import fold_name
-from actors.plans.formatting import printable
 from actors.plans.plan import UNDO_WORDS, Plan, Step
 from actors.plans.reader import read_draft
 from actors.tools.snapshot_texts import touched_paths
 from actors.tools.uses import PersonUse, ToolSet, ToolUse
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict, limit_findings
+from actors.values.format import printable
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
 from runtime.core.total_readers import total
 

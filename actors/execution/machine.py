@@ -22,11 +22,10 @@ from actors.execution.ids import proof_node
 from actors.execution.replan_rules import replan_brief
 from actors.execution.state import ExecutionState, State
 from actors.handlers.briefs import JudgementBrief
-from actors.run.calls import CallRequested, ReplyFields
+from actors.run.calls import CallRequested, Judged, ReplyFields
 from actors.run.ending import RunFinished, end_exhausted_run
 from actors.run.inbox import MailRefused, body_of
 from actors.run.machine import MODEL, CallPrompt, RunMachine
-from actors.run.messages import Judged
 from actors.run.rules import AFTER_FAULT, EXPIRE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.state import NotStarted, RunState
 from actors.values.artifacts import Artifact, Context

@@ -7,7 +7,7 @@ from typing import Any
 from actors.demands.table import table_lines
 from actors.execution.config import ExecutionConfig, ReadyPlan, ready_plan
 from actors.execution.result import conclusion_of, demands_of
-from actors.plans.contingency import contingent_steps
+from actors.plans.graph import contingent_steps
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO, Step
 from actors.plans.plan_text import GO_BACK, failure_text, field_line, one_of, plan_title, step_title
 from actors.plans.semantics import after_success, may_overlap, ready_steps

@@ -17,14 +17,13 @@ from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
 from actors.execution.state import AttemptPhase, Revision, State
 from actors.execution.undo import ShownEffect, effect_text, effect_views
 from actors.plans.constraints import with_constraints
-from actors.plans.contingency import contingent_steps
-from actors.plans.formatting import printable
+from actors.plans.graph import contingent_steps
 from actors.plans.plan import RESERVED_OUTCOMES, Plan, Step
 from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.tools.uses import ToolUse
 from actors.values.findings import Finding
-from actors.values.format import format_count
+from actors.values.format import format_count, printable
 from actors.values.requirements import Requirement, requirement_to_json
 
 RunPhase = Literal["planning", "executing", "validating", "replanning", "asking", "undoing"]

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping
 from actors.execution.goals import GoalStatus
 from actors.execution.result import ExecutionResult, ShownGoal, ShownRevision, ShownStep, StepStatus
 from actors.execution.undo import effect_text
-from actors.plans.formatting import printable
 from actors.plans.plan_text import field_line
 from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, usage_line
 from actors.values.flow import Checklist, ChecklistItem, NodeState
-from actors.values.format import format_count
+from actors.values.format import format_count, printable
 from actors.values.lines import BLANK, Line, Style, StyledSpan, indent_line, line
 
 _MARKS: dict[StepStatus, tuple[str, Style]] = {

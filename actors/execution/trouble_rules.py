@@ -13,7 +13,6 @@ from actors.execution.state import SettledFailure, State, Trouble
 from actors.execution.workspace_rules import last_snapshot
 from actors.guards import review
 from actors.plans.constraints import requirements_json
-from actors.plans.formatting import printable
 from actors.plans.plan import UNDO
 from actors.plans.semantics import Configuration, goal_holds, is_ready
 from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Policy, Row
@@ -21,6 +20,7 @@ from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import ClarificationRequested, new_id
 from actors.run.tools import ToolRequested
 from actors.values.findings import Code, Finding
+from actors.values.format import printable
 
 
 class TroubleChoice(NamedTuple):

@@ -31,11 +31,21 @@ from actors.execution.undo import ShownEffect, effect_text
 from actors.plans.plan_flow import plan_flow
 from actors.policy.table import BacktrackLevel
 from actors.run import records
-from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.records import node_of_event
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested, ToolStarted
-from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
-from actors.run.views import AskedFor, RunDocument, Tree, Views
+from actors.run.views import (
+    AskedFor,
+    CheckBegan,
+    CheckEnded,
+    Marked,
+    RunDocument,
+    Scalar,
+    Traced,
+    Tracing,
+    Tree,
+    Views,
+    rebuilt_prompt,
+)
 from actors.tools.agent_work import AgentWork, list_paths
 from actors.values.findings import Finding
 from actors.values.flow import Flow

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from actors.files.suggestions import near
-from actors.plans.schema import REQUIREMENT
+from actors.plans.reader import REQUIREMENT
 from actors.values.artifacts import Artifact
 from actors.values.findings import Code, Finding, Verdict, limit_findings
 from actors.values.format import shorten

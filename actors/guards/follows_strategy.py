@@ -13,10 +13,10 @@ from actors.guards.comparison import (
 )
 from actors.guards.fields import check_settings, quote_text
 from actors.guards.port import Guard
-from actors.plans.formatting import printable, quote_names
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.format import printable, quote_names
 from actors.values.strategies import KeyStep, key_steps_in
 
 NAME = "follows_strategy"

@@ -11,10 +11,10 @@ from actors.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
 from actors.pddl.grounding import ground_action, holds
 from actors.pddl.repairs import Repair, repairs_for, state_after
 from actors.pddl.translation import GUARD, Translation, translate
-from actors.plans.formatting import quote_names
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.format import quote_names
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import ReplyCode
 

@@ -20,13 +20,13 @@ from actors.guards.plan_settings import (
 )
 from actors.guards.port import Guard, GuardDefinition
 from actors.plans.exploration import BrokenInvariant, DeadEnd, Exploration, explore_plan
-from actors.plans.formatting import ITEMS_MAX, printable, quote_names
 from actors.plans.graph import StepOrder
 from actors.plans.plan import Invariant, Plan
 from actors.plans.semantics import FAIL, OK, replay
 from actors.plans.undo_coverage import irreversible_before_undo, undo_coverage
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.format import ITEMS_MAX, printable, quote_names
 
 DEAD_ENDS_MAX = 5
 """The most dead ends that are reported, one for each step that causes one."""

@@ -14,15 +14,14 @@ from actors.files.suggestions import closest
 from actors.guards.plan_minimal import NEAR_LENGTH_MAX, NEAR_MAX, SCORE_MAX, Structure, check_structure
 from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdict, read_settings, sort_findings
 from actors.guards.port import Guard, GuardDefinition
-from actors.plans.contingency import contingent_steps, reachable_by_failure
 from actors.plans.exploration import Exploration, explore_plan
-from actors.plans.formatting import ITEMS_MAX, id_list, printable, quote_names
-from actors.plans.graph import StepOrder
+from actors.plans.graph import StepOrder, contingent_steps, reachable_by_failure
 from actors.plans.nominal import NominalRun, UncertaintyCause, Unmet, orphans
 from actors.plans.plan import Plan, Step
-from actors.plans.work import OutOfWork
+from actors.plans.reductions import OutOfWork
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import FINDINGS_MAX, Code, Finding, Verdict
+from actors.values.format import ITEMS_MAX, id_list, printable, quote_names
 
 _CODES = {
     UncertaintyCause.NOT_PRODUCED: Code.PRECONDITION_UNSATISFIED,

@@ -9,12 +9,12 @@ from typing import Any
 from actors.files.suggestions import closest
 from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdict, read_settings
 from actors.guards.port import Guard, GuardDefinition
-from actors.plans.formatting import describe_value, id_list, printable, quote_names
 from actors.plans.graph import StepOrder, cycles, order_of
 from actors.plans.plan import RESERVED_IDS, RESERVED_OUTCOMES, Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.format import describe_value, id_list, printable, quote_names
 from actors.values.open_questions import find_misunderstandings, questions_of
 from runtime.models.replies import Unreadable
 

@@ -15,11 +15,11 @@ from actors.guards.fields import ITEMS_MAX, check_settings, quote_text
 from actors.guards.port import Guard
 from actors.guards.requirements_agree import disagreements
 from actors.plans.coverage import GOALS_MAX, CheckedRequirement, RequirementStanding, check_requirements
-from actors.plans.formatting import id_list, printable, quote_names
 from actors.plans.plan import Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
+from actors.values.format import id_list, printable, quote_names
 from actors.values.requirements import Requirement, RequirementKind, requirements_in
 
 NAME = "requirements_covered"

@@ -15,8 +15,7 @@ from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentSettings, Age
 from actors.run.agent_machine import AgentMachine
 from actors.run.kind import Kind, Resources, Setup
 from actors.run.machine import MODEL
-from actors.run.rebuilt_prompt import rebuilt_prompt
-from actors.run.views import Views
+from actors.run.views import Views, rebuilt_prompt
 from actors.run.waits import CLOCK
 from actors.values.format import title_of
 from runtime.core.errors import UsageProblem

@@ -11,8 +11,8 @@ from actors.config.step_guards import PlugInFailed
 from actors.guards.port import AnyGuard
 from actors.handlers.briefs import GenerationBrief, JudgementBrief
 from actors.handlers.generators import Generator
+from actors.run.calls import Faulted, Generated, Judged
 from actors.run.kind import Probe
-from actors.run.messages import Faulted, Generated, Judged
 from actors.run.waits import PROVIDER, WaitRequested
 from actors.values.findings import Verdict, limit_verdict
 from runtime.core.clock import Clock

@@ -6,8 +6,8 @@ from typing import Any
 
 from actors.pddl.domain import PlanAction
 from actors.pddl.expressions import PddlFile, Word, format_expression, read_expressions
-from actors.plans.formatting import describe_value
 from actors.values.findings import Code, Finding
+from actors.values.format import describe_value
 
 ACTIONS_MAX = 5_000
 """The most actions of a plan."""

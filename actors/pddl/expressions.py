@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
-from actors.plans.formatting import printable
+from actors.values.format import printable
 from runtime.core.errors import UsageProblem
 
 BYTES_MAX = 4 * 1024 * 1024

@@ -22,10 +22,11 @@ from actors.planning.events import (
     RunFinished,
     RunStarted,
     VerdictReached,
+    branch_of,
 )
-from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State, with_branch
 from actors.run.calls import CallFailed, Settled
+from actors.run.evolve import without_work
 from actors.run.fork_event import Forked
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
@@ -39,12 +40,11 @@ from actors.run.questions import (
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
-from actors.run.withdrawal import without_work
 from actors.search.progress import BranchProgress, Phase, Slot, cleared_steps, mark, new_round, redo, start
 from runtime.core.copies import changed, without
 
 if TYPE_CHECKING:
-    from actors.search.strategies.tree import BranchView
+    from actors.search.tree import BranchView
 
 
 def branch_about(state: State, event: PlanningEvent) -> Branch:

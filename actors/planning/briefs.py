@@ -9,7 +9,7 @@ from actors.planning.config import RunConfig
 from actors.planning.events import ClassificationRequested, GenerationRequested, JudgementRequested, PlanningCall
 from actors.planning.prompt_context import context_for, failure_context, render_failure_prompt, render_prompt
 from actors.planning.state import Branch, PlanningState, State
-from actors.policy.cause import CLASSIFIER
+from actors.policy.table import CLASSIFIER
 from actors.run.ids import child_run
 from actors.run.questions import ClarificationRequested
 from actors.run.waits import WaitRequested

@@ -9,18 +9,29 @@ from typing import Any
 import orjson
 import trio
 
+from actors.config.step_guards import guard_for, is_slow
+from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, PDDL_PLANS, TOOL_PLANS, ActionPair
 from actors.guards.port import AnyGuard
+from actors.handlers.generators import Generator, ModelGenerator
+from actors.handlers.handlers import generate, judge, wait
+from actors.handlers.pddl_plans import PddlPlanGenerator
+from actors.handlers.registry import Registry
+from actors.handlers.tool_plans import ToolPlanGenerator
 from actors.planning.briefs import ChildBrief
+from actors.planning.config import RunConfig
 from actors.planning.events import PlanningOutcome, RunStarted
 from actors.planning.replanning import UNSUCCESSFUL
 from actors.planning.state import State
-from actors.run.kind import ChildRun, DriveChild
-from actors.run.messages import Faulted, Generated
+from actors.policy.table import CLASSIFIER
+from actors.run.calls import Faulted, Generated
+from actors.run.kind import ChildRun, DriveChild, Resources, no_limit
+from actors.run.waits import CLOCK
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.format import title_of
 from runtime.core.clock import Clock
-from runtime.drive.envelope import Envelope
+from runtime.drive.actor import Actor
+from runtime.drive.envelope import Envelope, Handler
 from runtime.models.port import Reply
 from runtime.models.replies import Parsed
 
@@ -125,3 +136,50 @@ def _judge(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict | A
     message = f"the run of this step found nothing: {end if isinstance(end, str) else json.dumps(end)}"
     finding = Finding(code=Code.CHILD_UNSUCCESSFUL, message=message[:2000])
     return Verdict(guard="child_run", passed=False, score=0.0, findings=(finding,))
+
+
+WAITS_MAX = 1024
+"""Waits side by side: one per back-off, and the deadline."""
+
+
+def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:
+    """Return the actors of a planning run: for each step and each guard, for the clock and for the classifier.
+
+    The registry must have all that the workflow names (`Registry.missing`): no model is called in place of a plug-in.
+    """
+    workflow, clock = config.workflow, resources.clock
+    registry: Registry = resources.registry
+    model, slot = ModelGenerator(resources.model), resources.slot
+    actors: list[Actor[Any, Any]] = [Actor(CLOCK, partial(wait, clock, resources.probe), concurrency=WAITS_MAX)]
+    if workflow.classifications_max:
+        concurrency = len(workflow.action_pairs)
+        actors.append(Actor(CLASSIFIER, partial(generate, model, clock, slot), concurrency=concurrency))
+    for step, pair in workflow.action_pairs.items():
+        guard = guard_for(workflow, step, registry.guards)
+        if pair.child is not None:
+            generation: Handler[Any, Any] = ChildGenerator(resources.drive_child, clock).generate
+            guard = child_guard(guard)
+        else:
+            generator = _generator(pair, model, registry)
+            generation = partial(generate, generator, clock, slot if generator is model else no_limit)
+        # A slow guard always runs in a thread, another one only for a large artifact; in simulations, none does.
+        in_thread = None if resources.threads and not is_slow(workflow, step, registry.guards) else resources.threads
+        judgement = partial(judge, guard, clock, in_thread, workflow.guard_timeout_seconds)
+        actors.append(Actor(f"step:{step}", generation, concurrency=pair.concurrency))
+        actors.append(Actor(f"guard:{step}", judgement, concurrency=pair.concurrency))
+    return actors
+
+
+def _generator(pair: ActionPair, model: ModelGenerator, registry: Registry) -> Generator:
+    """Return a step's generator. Raises `UsageProblem` on bad settings."""
+    if pair.generator in MODEL_GENERATORS:
+        return model
+    if pair.generator == PDDL_PLANS:
+        return PddlPlanGenerator()
+    if pair.generator == TOOL_PLANS:
+        return ToolPlanGenerator(pair.generator_config)
+    if pair.generator in FREE_GENERATORS and registry.templates is not None:
+        from actors.handlers.templates import TemplateSelectorGenerator  # noqa: PLC0415 - few workflows need the rules
+
+        return TemplateSelectorGenerator(registry.templates, pair.generator_config)
+    return registry.generators[pair.generator]

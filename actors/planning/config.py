@@ -14,22 +14,20 @@ from actors.config.model_spec import is_deterministic
 from actors.config.workflow import Workflow, entry_for
 from actors.guards import review
 from actors.policy.belief import BeliefModel
-from actors.policy.cause import CLASSIFIER
 from actors.policy.decision import Escalation
-from actors.policy.table import Policy
+from actors.policy.table import CLASSIFIER, Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import PromptTemplate
 from actors.run.settings import SettingsChanged, timeout_after
-from actors.search.cost import happy_calls, worst_case_calls
-from actors.search.graph import Graph, StepBudget
-from actors.search.moves import Search
-from actors.search.strategies.notation import SINGLE_BRANCH, read_search
+from actors.search.graph import Graph, StepBudget, happy_calls, worst_case_calls
+from actors.search.notation import SINGLE_BRANCH, read_search
+from actors.search.progress import Search
 from actors.values.model_settings import ModelSettings
 from runtime.core.events import Value, text_hash
 from runtime.core.ledger import Price
 
 if TYPE_CHECKING:
-    from actors.search.strategies.tree import SearchStrategy
+    from actors.search.tree import SearchStrategy
 
 
 STOP_BELOW = 0.025
@@ -193,7 +191,7 @@ class RunConfig(Value):
     @cached_property
     def strategy(self) -> "SearchStrategy":
         """The strategy that opens and prunes branches, from the workflow's `search`."""
-        from actors.search.strategies.selection import strategy_of  # noqa: PLC0415 -- reading a run needs none
+        from actors.search.strategies import strategy_of  # noqa: PLC0415 -- reading a run needs none
 
         return strategy_of(read_search(self.workflow.search), self.graph)
 

@@ -1,7 +1,12 @@
 """The facts of a planning run: one closed union, in the past tense; those that ask for work end in `Requested`.
 
-Times are UTC seconds since 1970, durations seconds. Ids are explained in `actors.planning.ids`; what an id says already
-is a property here, and is not stored again. What every kind of agent has is in `actors.run`.
+Times are UTC seconds since 1970, durations seconds. A property has what an id says, which is not stored again. What
+every kind of agent has is in `actors.run`.
+
+A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`; its artifact has its id. In a branch other than the first
+`.bBRANCH` follows. A generation request has the node's id, plus `.tTRY` from the second try on. The classification of a
+rejection has `/c` after the node's id, and its tries likewise. A judgement request has `judge:` before it. A step's id
+has neither a slash nor a dot in it, so every name can be read back.
 """
 
 from enum import StrEnum
@@ -9,22 +14,47 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from actors.planning.ids import classification_id, judgement_id, visit_and_attempt
 from actors.policy.belief_choice import Weighing
-from actors.policy.cause import Cause
 from actors.policy.decision import Decision
-from actors.policy.table import REPLANS, BacktrackLevel
+from actors.policy.table import REPLANS, BacktrackLevel, Cause
 from actors.run import ending
 from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.evolve import RunEvent
-from actors.run.ids import step_of
+from actors.run.ids import SECOND_CALL, step_of
 from actors.run.waits import Started, TimedEvent
-from actors.search.strategies.tree import PruneCause
+from actors.search.tree import PruneCause
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import AskedForm
 from runtime.core.events import Event, Seconds, StorableText
+
+
+def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
+    """Return the name of an attempt."""
+    node = f"{step}/v{visit}.a{attempt}"
+    return f"{node}.b{branch}" if branch else node
+
+
+def visit_and_attempt(node: str) -> tuple[int, int]:
+    """Return a node's visit and attempt."""
+    visit, _, attempt = node.partition("/v")[2].partition(".a")
+    return int(visit), int(attempt.partition(".")[0])
+
+
+def branch_of(name: str) -> int:
+    """Return the branch that a node, or any request about one, belongs to."""
+    return int(name.partition(".b")[2].partition(".")[0].partition("/")[0] or 0)
+
+
+def classification_id(node: str) -> str:
+    """Return the name of the call that classifies why a node was rejected."""
+    return f"{node}{SECOND_CALL}"
+
+
+def judgement_id(node: str) -> str:
+    """Return the name of the request for a verdict on a node."""
+    return f"judge:{node}"
 
 
 class Decided(Event):

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import assert_never
 
 from actors.guards import review
-from actors.planning.agreement import came_again
 from actors.planning.branches import (
     branch_about,
     drop_work,
@@ -33,14 +32,15 @@ from actors.planning.events import (
     RunFinished,
     RunStarted,
     VerdictReached,
+    visit_and_attempt,
 )
 from actors.planning.given_plans import make_content
-from actors.planning.ids import visit_and_attempt
+from actors.planning.meaning import came_again
 from actors.planning.planning_questions import of_verdict
 from actors.planning.prompt_context import explain, rejection_codes
 from actors.planning.state import Branch, Node, PendingReplan, PlannedQuestion, State, with_branch
+from actors.policy.belief import Past
 from actors.policy.decision import Decision, remember_failure
-from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, Settled, calls_charged
 from actors.run.evolve import CommonEvent

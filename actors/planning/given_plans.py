@@ -10,8 +10,13 @@ from typing import Any
 
 from actors.planning.events import NeededAnswer, PlanningOutcome, RunFinished
 from actors.planning.state import State
-from actors.plans.mending import findings_of_replaced_keys, mend_plan, set_given_facts, unbound_findings
-from actors.plans.result_findings import unread_findings
+from actors.plans.mending import (
+    findings_of_replaced_keys,
+    mend_plan,
+    set_given_facts,
+    unbound_findings,
+    unread_findings,
+)
 from actors.run.questions import ClarificationRequested
 from actors.values.artifacts import format_json, lacks_end
 from actors.values.findings import Code, Finding, Verdict

@@ -8,7 +8,7 @@ from actors.planning.events import EVENTS, FailureClassified, PlanningEvent, Run
 from actors.planning.machine import PlanningMachine
 from actors.planning.state import State
 from actors.planning.views import VIEWS, log_fields
-from actors.policy.cause import CLASSIFIER
+from actors.policy.table import CLASSIFIER
 from actors.run.calls import Replied
 from actors.run.ids import child_run, step_of
 from actors.run.kind import Kind, Resources
@@ -26,7 +26,7 @@ CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 
 
 def _actors(state: State, resources: Resources) -> "list[Actor[Any, Any]]":
-    from actors.planning.actors import actors_for  # noqa: PLC0415 -- reading a run needs none
+    from actors.planning.children import actors_for  # noqa: PLC0415 -- reading a run needs none
 
     return actors_for(state.config, resources)
 
@@ -78,7 +78,7 @@ def _drift(started: PlanningEvent, _: State, resources: Resources) -> str:
 
 
 def _fork_config(state: State, workflow: str | None, policy: str | None, setup: "Setup") -> "ForkConfig":
-    from actors.planning.fork_config import fork_config  # noqa: PLC0415 -- as above
+    from actors.planning.prepare import fork_config  # noqa: PLC0415 -- as above
 
     return fork_config(state, workflow, policy, setup)
 

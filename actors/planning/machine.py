@@ -20,12 +20,11 @@ from actors.planning.events import (
 from actors.planning.evolve import apply_event, start_state
 from actors.planning.planning_questions import question_of
 from actors.planning.state import PlanningState, State
-from actors.policy.cause import CLASSIFIER
+from actors.policy.table import CLASSIFIER
 from actors.run import ending
-from actors.run.calls import ReplyFields
+from actors.run.calls import Judged, ReplyFields
 from actors.run.ids import SECOND_CALL, call_of, step_of
 from actors.run.machine import CallPrompt, RunMachine
-from actors.run.messages import Judged
 from actors.run.open_question import Shown
 from actors.run.rules import Rule
 from actors.run.state import RunState
@@ -41,7 +40,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """What may follow from a state."""
-        from actors.planning.advance import rules_with  # noqa: PLC0415 -- only a driver needs it
+        from actors.planning.rules import rules_with  # noqa: PLC0415 -- only a driver needs it
 
         return rules_with(self.reissue)
 
@@ -52,9 +51,9 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
     @cached_property
     def _decide(self) -> Callable[[State], PlanningEvent | None]:
         # Imported once: an import statement at each of the four decisions of a step takes 1 % of the step's time.
-        from actors.planning.advance import decide  # noqa: PLC0415 -- only a driver needs it
+        from actors.planning.rules import next_event  # noqa: PLC0415 -- only a driver needs it
 
-        return partial(decide, tuple((rule.scope, rule.function) for rule in self.rules))
+        return partial(next_event, tuple((rule.scope, rule.function) for rule in self.rules))
 
     def begin(self, event: RunStarted) -> State:
         """Return the state after the first event."""
@@ -78,13 +77,13 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     def replied(self, state: State, request: PlanningCall, fields: ReplyFields) -> PlanningEvent:
         """Return the event of an artifact, or of a failure's class."""
-        from actors.planning.accept import accept_reply  # noqa: PLC0415 -- only a driver needs it
+        from actors.planning.requests import accept_reply  # noqa: PLC0415 -- only a driver needs it
 
         return accept_reply(state, request, fields)
 
     def judged(self, state: State, message: Judged) -> VerdictReached | None:
         """Return the event of a verdict."""
-        from actors.planning.accept import accept_verdict  # noqa: PLC0415 -- only a driver needs it
+        from actors.planning.requests import accept_verdict  # noqa: PLC0415 -- only a driver needs it
 
         return accept_verdict(state, message)
 

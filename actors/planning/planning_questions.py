@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from actors.guards import review as reviews
 from actors.planning.state import State
-from actors.policy.history import Past
+from actors.policy.belief import Past
 from actors.run.open_question import OpenQuestion, question_json
 from actors.run.questions import Question
 from actors.values.answers import TEXT, is_answer_schema

@@ -13,10 +13,8 @@ from typing import Any
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.planning.config import RunConfig
 from actors.policy.decision import wanted_targets
-from actors.search.cost import worst_case_calls
-from actors.search.graph import Graph
-from actors.search.moves import Search
-from actors.search.progress import cleared_steps
+from actors.search.graph import Graph, worst_case_calls
+from actors.search.progress import Search, cleared_steps
 
 WANTED, ACCEPTED, REJECTED, LEFT = "wanted", "accepted", "rejected", "visits left"
 

@@ -14,9 +14,9 @@ from typing import Any
 from actors.guards.recon import normalise_artifact
 from actors.planning.early_ends import is_cut
 from actors.planning.state import Branch, Node, State
-from actors.policy.cause import CLASSIFIER
+from actors.policy.table import CLASSIFIER
 from actors.prompting.render import Rendered, render
-from actors.search.moves import Search
+from actors.search.progress import Search
 from actors.values.artifacts import Artifact, Clarified, Context, Feedback
 from actors.values.findings import Verdict
 from actors.values.given import Given

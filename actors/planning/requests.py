@@ -3,15 +3,24 @@
 from typing import assert_never
 
 from actors.planning.config import RunConfig
-from actors.planning.events import ClassificationRequested, GenerationRequested, PlanningCall
-from actors.planning.ids import classification_id
+from actors.planning.events import (
+    ArtifactProduced,
+    ClassificationRequested,
+    FailureClassified,
+    GenerationRequested,
+    PlanningCall,
+    VerdictReached,
+    classification_id,
+)
+from actors.planning.given_plans import make_content, with_remarks
 from actors.planning.prompt_context import render_failure_prompt, render_prompt
 from actors.planning.state import Branch, State
-from actors.policy.cause import CLASSIFIER
+from actors.policy.table import CLASSIFIER, read_cause
 from actors.prompting.book import schema_bytes
-from actors.run.calls import FRAMING_TOKENS, child_share
+from actors.run.calls import FRAMING_TOKENS, Judged, ReplyFields, child_share
 from actors.run.ids import step_of
 from actors.run.machine import CallPrompt, try_fields
+from actors.values.findings import limit_verdict
 from runtime.core.ledger import ZERO
 
 
@@ -82,3 +91,32 @@ def prompt_bytes(config: RunConfig, request: GenerationRequested) -> int:
     """Return the bytes of the prompt of a step that calls the model itself, from what its request reserves."""
     step = config.steps[request.step]
     return request.tokens_max - step.output_tokens_max - schema_bytes(step.role) - FRAMING_TOKENS
+
+
+def accept_reply(state: State, request: PlanningCall, fields: ReplyFields) -> ArtifactProduced | FailureClassified:
+    """Return the event of a reply: an artifact, or the class of a failure."""
+    if isinstance(request, GenerationRequested):
+        earlier = _earlier(state, request.node, request.step, fields["content"], fields["finish_reason"])
+        return ArtifactProduced(**fields, repeats=earlier)
+    return FailureClassified(**fields, cause=read_cause(fields["content"]))
+
+
+def _earlier(state: State, node: str, step: str, content: str, finish_reason: str) -> str | None:
+    """Return the id of the first attempt at the step, in the node's branch, with the same content; None for none."""
+    same = state.made.get((step, make_content(state, step, content, finish_reason).content), ())
+    return next((name for name in state.branch_of(node).attempts[step] if name in same), None) if same else None
+
+
+def accept_verdict(state: State, message: Judged) -> VerdictReached | None:
+    """Return the event of a verdict; None for one that nothing waits for."""
+    request = state.judgements.get(message.request_id)
+    if request is None:
+        return None
+    verdict = with_remarks(state, request.node, message.verdict)
+    return VerdictReached(
+        node=request.node,
+        at=message.at,
+        mono=message.mono,
+        elapsed=message.elapsed,
+        verdict=limit_verdict(verdict),
+    )

@@ -16,7 +16,7 @@ from actors.planning.events import NeededAnswer
 from actors.planning.planning_questions import question_of
 from actors.planning.state import Node, State
 from actors.planning.story import AttemptTree, TreeAttempt, tree_of
-from actors.plans.proved_plan import ProvedPlan, read_proved_plan
+from actors.plans.plan_text import ProvedPlan, read_proved_plan
 from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding

@@ -1,36 +1,49 @@
 """The rules of a planning run, each a decision that may follow from a state; `advance` has them in one table. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from actors.planning import early_ends
-from actors.planning.agreement import came_again
-from actors.planning.early_ends import in_same_visit, is_held, reject_cut
+from actors.guards import review
+from actors.planning import early_ends, planning_questions
+from actors.planning.early_ends import in_same_visit, is_held, park_for_cut, reject_cut
 from actors.planning.events import (
     ONLY_FORWARD,
     ClassificationRequested,
     Decided,
     JudgementRequested,
     PlanningCall,
+    PlanningEvent,
     PlanningOutcome,
     Revised,
     RunFinished,
     VerdictReached,
+    branch_of,
+    classification_id,
+    node_id,
 )
-from actors.planning.ids import branch_of, classification_id, node_id
+from actors.planning.given_plans import ask_or_end
+from actors.planning.meaning import came_again
+from actors.planning.planning_questions import blocks
 from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
-from actors.planning.strategy_view import choose_branch, end_with_win, tree_of
-from actors.policy.decision import Failure, Situation, decide, is_worth_classifying, summary
+from actors.planning.strategy_view import change_of, choose_branch, end_with_best, end_with_win, tree_of
+from actors.policy.decision import Failure, Situation, after_change, decide, is_worth_classifying, summary
 from actors.policy.table import BacktrackLevel
-from actors.run import ending
+from actors.run import ending, questions
 from actors.run.ending import end_exhausted_run
 from actors.run.ids import rest_id, step_of
+from actors.run.questions import (
+    ClarificationRequested,
+    ClarificationWithdrawn,
+    Question,
+    Status,
+)
+from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, Rule, Scope
 from actors.run.waits import WaitRequested
-from actors.search.moves import Search
-from actors.search.progress import GOAL, Phase, cleared_steps, first, next_attempt
-from actors.search.strategies.tree import BranchView, SearchTree
-from actors.values.findings import Code
+from actors.search.progress import GOAL, Phase, Search, cleared_steps, first, next_attempt
+from actors.search.tree import BranchView, SearchTree
+from actors.values.findings import Code, Verdict
 from runtime.core.ledger import Limit
 
 _FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12, looking up a member of an enum is slow.
@@ -272,3 +285,143 @@ def _affordable(state: State, branch: Branch, steps: Iterable[str]) -> PlanningC
 def _end_at_limit(short: Limit | None, state: State) -> ending.RunFinished | None:
     """End the run where no request can be paid, and nothing is open that may let it go on."""
     return None if short is None or state.working else end_exhausted_run(short)
+
+
+def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | None:
+    """Ask the next question that was decided on, or end the run with it where the run asks nobody."""
+    if not branch.to_ask:
+        return None
+    planned = branch.to_ask[0]
+    question = ClarificationRequested(
+        question_id=questions.new_id(state.run.questions),
+        node=planned.node,
+        **planned.asked.form,
+        why=f"{planned.step}: {planned.rule}",
+        blocks=blocks(state, planned.step),
+    )
+    return ask_or_end(state, question)
+
+
+def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
+    """Withdraw a question whose step is no longer where it was when it asked."""
+    if not state.run.questions:
+        return None
+    for name, request in state.run.open_questions.items():
+        if branch_of(request.node) != branch.number:
+            continue
+        phase, newest = branch.progress[request.step].phase, state.newest(branch, request.step)
+        waits = phase is Phase.ASKED and newest is not None and newest.node == request.node
+        if branch.pruned or not (request.node in state.reviews if request.review else waits):
+            return ClarificationWithdrawn(question_id=name)
+    return None
+
+
+def replan(state: State) -> Revised | None:
+    """Go back as far as the policy says after a changed requirement, in a new round."""
+    if not state.to_replan:
+        return None
+    config = state.config
+    level, targets = after_change(config.graph, config.roles, config.policy)
+    return Revised(
+        revision=state.revision + 1,
+        level=level,
+        targets=targets,
+        cleared=cleared_steps(config.graph, targets),
+        new_round=True,
+        branch=None if len(state.branches) > 1 else 0,
+    )
+
+
+def look(state: State) -> ClarificationRequested | RunFinished | VerdictReached | None:
+    """Have a person judge what no other guard rejects, and take their verdict."""
+    if not state.reviews:
+        return None
+    for node, others in state.reviews.items():
+        step, question = step_of(node), _review_of(state, node)
+        if question is None and (rejection := reject_cut(state, node)) is not None:
+            return rejection
+        if question is None and step not in state.silenced:
+            request = ClarificationRequested(
+                question_id=questions.new_id(state.run.questions),
+                node=node,
+                **planning_questions.review(step, blocks(state, step)).form,
+                why=f"{step}: {review.NAME}",
+                blocks=blocks(state, step),
+                review=True,
+            )
+            return ask_or_end(state, request)
+        if question is None or not question.open:
+            guard = state.config.workflow.effective_guard(step)
+            verdict = review.combine_with_review(guard, others, _person_verdict(question))
+            return VerdictReached(node=node, at=state.run.now, elapsed=0.0, verdict=verdict)
+    return None
+
+
+def _person_verdict(question: Question | None) -> Verdict:
+    if question is not None and question.status is Status.ANSWERED:
+        return review.verdict_of(question.answer)
+    status = "not asked for, since an earlier one was not given" if question is None else question.status
+    return review.verdict_without_answer(f"the review was {status}")
+
+
+def _review_of(state: State, node: str) -> Question | None:
+    for question in state.run.questions.values():
+        if question.request.review and question.request.node == node:
+            return question
+    return None
+
+
+_COMMON, _RUN, _BRANCH = Scope.COMMON, Scope.RUN, Scope.BRANCH  # Before Python 3.12, looking up a member is slow.
+
+
+def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
+    """Return every rule, in the order that counts."""
+    return (
+        Rule("judge", Scope.RUN, judge),
+        Rule("begin a round", Scope.BRANCH, begin_round),
+        Rule("open or prune", Scope.SEARCH, change_of),
+        Rule("go back", Scope.BRANCH, revise),
+        Rule("change the requirements", Scope.RUN, replan),
+        Rule("withdraw a question", Scope.BRANCH, withdraw),
+        Rule("ask", Scope.BRANCH, ask),
+        EXPIRE,
+        Rule("have it reviewed", Scope.RUN, look),
+        Rule("decide about a failure", Scope.BRANCH, settle_failure),
+        Rule("end", Scope.SEARCH, end),
+        AFTER_FAULT,
+        KEEP_DEADLINE,
+        REMIND,
+        Rule("reissue", Scope.RUN, reissue),
+        Rule("rest", Scope.RUN, rest),
+        Rule("request", Scope.SEARCH, request),
+        Rule("park for cut replies", Scope.BRANCH, park_for_cut),
+    )
+
+
+def next_event(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEvent | None:
+    """Return the event of the first rule that returns one; None where no rule does."""
+    run, branches, strategy = state.run, state.branches, state.config.strategy
+    event = tree = None
+    for scope, function in table:
+        if scope is _RUN:
+            event = function(state)
+        elif scope is _BRANCH:
+            for branch in branches:
+                event = function(state, branch)
+                if event is not None:
+                    break
+        elif scope is _COMMON:
+            event = function(run)
+        else:
+            if tree is None and strategy.compares:
+                tree = tree_of(state, strategy)
+            event = function(state, tree)
+        if event is not None:
+            return _finish_run(event, tree) if isinstance(event, ending.RunFinished) else event
+    return None
+
+
+def _finish_run(event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
+    """Return the run's end; where the search compares branches, with the one whose result is the best."""
+    end = RunFinished.of(event)
+    return end if tree is None else end_with_best(tree, end)

@@ -13,10 +13,10 @@ from actors.planning.events import (
     JudgementRequested,
     PlanningCall,
     RunFinished,
+    branch_of,
 )
-from actors.planning.ids import branch_of
+from actors.policy.belief import Past
 from actors.policy.decision import Decision
-from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
 from actors.run.state import NotStarted, RunState
 from actors.search.progress import BranchProgress
@@ -29,7 +29,7 @@ from runtime.core.copies import changed
 from runtime.core.ledger import ZERO, Amount
 
 if TYPE_CHECKING:
-    from actors.search.strategies.tree import BranchView
+    from actors.search.tree import BranchView
 
 NodeStatus = Literal["pending", "accepted", "rejected", "superseded"]
 
@@ -39,7 +39,7 @@ class Node:
     """A search node: one attempt at one step (S35)."""
 
     node: str
-    """Its id (`actors.planning.ids`), which its artifact has too."""
+    """Its id (`actors.planning.events`), which its artifact has too."""
     step: str
     """The id of the step that is tried."""
     visit: int

@@ -3,12 +3,11 @@
 from dataclasses import replace
 from typing import assert_never
 
-from actors.planning.events import BranchOpened, BranchPruned, PlanningOutcome, RunFinished
-from actors.planning.ids import branch_of
+from actors.planning.events import BranchOpened, BranchPruned, PlanningOutcome, RunFinished, branch_of
 from actors.planning.state import Branch, Node, State
 from actors.search.graph import Graph
 from actors.search.progress import GOAL, BranchProgress, Phase, can_retry, cleared_steps
-from actors.search.strategies.tree import BranchView, Open, Prune, SearchStrategy, SearchTree
+from actors.search.tree import BranchView, Open, Prune, SearchStrategy, SearchTree
 
 
 def tree_of(state: State, strategy: SearchStrategy) -> SearchTree:

@@ -17,16 +17,27 @@ from actors.planning.events import (
     Revised,
     RunStarted,
     VerdictReached,
+    branch_of,
 )
-from actors.planning.ids import branch_of
 from actors.planning.machine import PlanningMachine
 from actors.planning.state import State
 from actors.policy.table import REPLANS
 from actors.run import records
 from actors.run.ids import step_of
-from actors.run.rebuilt_prompt import rebuilt_prompt
-from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
-from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
+from actors.run.views import (
+    AskedFor,
+    CheckBegan,
+    CheckEnded,
+    Marked,
+    RunDocument,
+    Scalar,
+    Traced,
+    Tracing,
+    Tree,
+    Views,
+    budget_line,
+    rebuilt_prompt,
+)
 from actors.values.findings import Finding, finding_line
 from actors.values.flow import Flow
 from actors.values.format import format_count

@@ -6,9 +6,9 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from actors.files.suggestions import closest
-from actors.plans.formatting import quote_names
 from actors.plans.plan import RESERVED_IDS, NamedOutcome, Plan, Step
 from actors.plans.step_search import Candidate, Choices, SearchFailed, Tokens, Way, find_choices
+from actors.values.format import quote_names
 from runtime.core.errors import UsageProblem
 
 GOAL = "goal"

@@ -1,8 +1,7 @@
 """Explores every trace of successes and failures of a plan: how traces end, whether they loop, who may be called.
 
-Configurations are visited breadth first, so the reported traces are short. Two exact reductions keep their number
-small: `actors.plans.state_reduction` merges configurations with equal futures, and `actors.plans.stubborn_sets` leaves
-out interleavings of independent steps.
+Configurations are visited breadth first, so the reported traces are short. `actors.plans.reductions` keeps their number
+small without changing a result.
 """
 
 from collections.abc import Collection, Iterator
@@ -12,6 +11,7 @@ from typing import Literal
 
 from actors.plans.graph import StepOrder, bits, mask_of
 from actors.plans.plan import Plan
+from actors.plans.reductions import PROGRAM_BITS_MAX, OutOfWork, Reduced, Reducer, StubbornSets, WorkLeft
 from actors.plans.semantics import (
     FAIL,
     Configuration,
@@ -24,9 +24,6 @@ from actors.plans.semantics import (
     is_ready,
     trace_item,
 )
-from actors.plans.state_reduction import Reduced, Reducer
-from actors.plans.stubborn_sets import StubbornSets
-from actors.plans.work import PROGRAM_BITS_MAX, OutOfWork, WorkLeft
 
 Edge = tuple[int, int, str]
 """The number of a visited configuration (source or target, depending on the list), the step's index, its outcome."""
@@ -67,7 +64,7 @@ class Exploration:
     explored: int = 0
     """The number of configurations that were visited."""
     work: int = 0
-    """The units of work that were spent (`actors.plans.work`)."""
+    """The units of work that were spent (`actors.plans.reductions`)."""
     complete: bool = False
     """Whether all were visited; False if the exploration stopped at its limit or had found what it was to find."""
     ran: frozenset[str] = frozenset()

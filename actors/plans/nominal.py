@@ -19,7 +19,7 @@ from functools import cached_property
 
 from actors.plans.graph import StepOrder, bits, mask_of
 from actors.plans.plan import Plan, Step
-from actors.plans.work import OutOfWork
+from actors.plans.reductions import OutOfWork
 
 
 class UncertaintyCause(Enum):

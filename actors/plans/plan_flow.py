@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from actors.plans.contingency import contingent_steps
-from actors.plans.graph import order_of
+from actors.plans.graph import contingent_steps, order_of
 from actors.plans.plan import CONTINUE, ESCALATE, UNDO, Plan, Step
 from actors.plans.reader import read_plan
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from actors.plans.graph import StepOrder, bits
 from actors.plans.plan import IRREVERSIBLE, UNDO, Plan
+from actors.plans.reductions import OutOfWork, WorkLeft
 from actors.plans.semantics import (
     FAIL,
     Configuration,
@@ -21,7 +22,6 @@ from actors.plans.semantics import (
     is_ready,
     trace_item,
 )
-from actors.plans.work import OutOfWork, WorkLeft
 
 Called = tuple[Configuration, int]
 """A configuration, and the bit set of the steps without an `undo` that were called before it."""

@@ -7,8 +7,7 @@ from typing import Literal
 from actors.policy.belief import Belief, BeliefModel, Odds
 from actors.policy.table import Person
 from actors.search.graph import Graph
-from actors.search.moves import Move, Redo, Retry
-from actors.search.progress import BranchProgress, Phase, can_redo, can_retry, cleared_steps
+from actors.search.progress import BranchProgress, Move, Phase, Redo, Retry, can_redo, can_retry, cleared_steps
 from runtime.core.events import Value
 
 TIE = 1e-9

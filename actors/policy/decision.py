@@ -1,6 +1,6 @@
 """`decide`: the decision after a failure, from the rule table and the budgets. Total, pure (docs/reference/policy.md).
 
-It works in three steps: the table proposes a level and targets (`_propose`); `actors.search.moves` chooses the move
+It works in three steps: the table proposes a level and targets (`_propose`); `actors.search.progress` chooses the move
 that the budgets allow; if the move escalates and the step has used up its escalations (`e_max`), a person is asked
 what is to be done. Nobody is asked to settle a finding that is for models: the search goes on by itself, or ends.
 """
@@ -9,14 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from actors.policy.belief import BeliefModel
+from actors.policy.belief import NOTHING, BeliefModel, Came, Past, places_up, signature
 from actors.policy.belief_choice import Bounds, Weighing, record_weighing, steps_known_right, weigh
-from actors.policy.cause import Cause, row_for
-from actors.policy.history import NOTHING, Came, Past, places_up, signature
-from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, BeliefTable, Policy, Row
+from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, BeliefTable, Cause, Policy, Row, row_for
 from actors.search.graph import Graph
-from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck_move
-from actors.search.progress import BranchProgress, can_retry, cleared_steps
+from actors.search.progress import (
+    BranchProgress,
+    Move,
+    Redo,
+    Retry,
+    Search,
+    Stuck,
+    can_retry,
+    choose,
+    cleared_steps,
+    forward_only,
+    one_up,
+    stay,
+    stuck_move,
+)
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
 

@@ -3,14 +3,15 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
 from actors.files.suggestions import closest, nearest
 from actors.files.validation_errors import Config, config_error
 from actors.values.findings import Code, Finding, ReasonTag
-from runtime.models.replies import ReplyCode
+from runtime.core.total_readers import total
+from runtime.models.replies import Parsed, ReplyCode, read_reply
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
@@ -279,3 +280,52 @@ def unknown_names(policy: Policy, roles: Collection[str] = ROLES) -> Iterator[Un
         if words[0] == "role" and words[1] not in roles:
             near = closest(words[1], roles, cutoff=_NEAR)
             yield UnknownName(("rows", index, "target"), row.id, f"role {words[1]!r}", near)
+
+
+CLASSIFIER = "failure_classifier"
+"""The name of the classifier's prompt entry, and of the purpose of its calls."""
+
+
+class Cause(StrEnum):
+    """Why an artifact was rejected: a reason tag (S109), or one of two codes that only a classifier gives."""
+
+    REQUIREMENT_VIOLATION = "requirement_violation"
+    TOOL_FAILURE = "tool_failure"
+    MISSING_EVIDENCE = "missing_evidence"
+    WORKFLOW_MISMATCH = "workflow_mismatch"
+    GOAL_DEPENDENCY_FAILURE = "goal_dependency_failure"
+    OWN_MISTAKE = "own_mistake"  # the artifacts that the step builds on are correct
+    UNCLEAR = "unclear"  # the policy decides without a cause
+
+
+CAUSE_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"cause": {"type": "string", "enum": [str(cause) for cause in Cause]}},
+    "required": ["cause"],
+    "additionalProperties": False,
+}
+"""The JSON Schema of a classifier's reply."""
+
+
+@total("the cause", lambda _: None)
+def read_cause(text: str) -> Cause | None:
+    """Return the cause in a reply that is an object with `cause` as its only key; None for any other text."""
+    reply = read_reply(text)
+    value = reply.value if isinstance(reply, Parsed) else None
+    if not isinstance(value, dict) or value.keys() != {"cause"} or not isinstance(value["cause"], str):
+        return None
+    return Cause(value["cause"]) if value["cause"] in set(Cause) else None
+
+
+def row_for(cause: Cause, policy: Policy) -> Row | None:
+    """Return the row that a cause selects: the first row with that tag, and for `OWN_MISTAKE` the last row.
+
+    None for `UNCLEAR` or if no row has the tag: the policy decides without a cause.
+    """
+    match cause:
+        case Cause.UNCLEAR:
+            return None
+        case Cause.OWN_MISTAKE:
+            return policy.rows[-1]
+        case _:
+            return next((row for row in policy.rows if ReasonTag(cause) in row.tags), None)

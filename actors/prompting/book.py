@@ -14,8 +14,8 @@ from pydantic import AfterValidator, Field, StringConstraints
 from actors.files.validation_errors import Config, config_error
 from actors.guards.fields import ANALYSIS_SCHEMA, CRITIQUE_SCHEMA, RECON_SCHEMA, STRATEGY_SCHEMA
 from actors.pddl.action_list import ACTIONS_SCHEMA
-from actors.plans.schema import plan_schema
-from actors.policy.cause import CAUSE_SCHEMA, CLASSIFIER
+from actors.plans.reader import plan_schema
+from actors.policy.table import CAUSE_SCHEMA, CLASSIFIER
 from runtime.core.events import Value
 
 TEXT_MAX = 100_000

@@ -8,19 +8,18 @@ unknown.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 from actors.run.ids import call_of, node_of, step_of, try_id
-from actors.run.waits import TimedEvent
+from actors.run.tools import ToolMessage
+from actors.run.waits import Started, TimedEvent
 from actors.values.artifacts import LENGTH, Artifact, lacks_end
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.copies import changed, without
 from runtime.core.events import Event, Seconds, storable
 from runtime.core.ledger import ZERO, Amount, Ledger, Price, Usage, cost_of_call
-from runtime.models.port import NO_COMPLETION, Fault, FaultKind
-
-if TYPE_CHECKING:
-    from actors.run.messages import Faulted, Generated
+from runtime.core.messages import Control, Message
+from runtime.models.port import NO_COMPLETION, Fault, FaultKind, Reply
 
 UNPAID = frozenset({503, 529})
 """The statuses of a server that has not begun to work on a request, beside those of refused requests."""
@@ -434,3 +433,57 @@ def text_under_limit(verdict: Verdict | None, output_tokens_max: int) -> str:
         f"The reply was cut off at the limit of {limit:,} tokens, so its end is missing. "
         f"The limit is {output_tokens_max:,} tokens now. Write it anew and complete."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Generated(Message):
+    """A call brought a reply."""
+
+    request_id: str
+    """The id of the request that it answers."""
+    at: float
+    """When, in UTC seconds since 1970."""
+    elapsed: float
+    """How long it took, in seconds."""
+    reply: Reply
+    """The text, the usage that was reported, and the name of the model or generator."""
+    cost: Amount | None = None
+    """The usage, where the reply does not report it."""
+    out_of_time: bool = False
+    """Whether a child run brought nothing because its deadline has passed, which its parent gave it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Faulted(Message):
+    """A try of a call brought no reply, or the provider that is waited for was asked and is down."""
+
+    request_id: str
+    """The id of the request that was tried."""
+    at: float
+    """When, in UTC seconds since 1970."""
+    elapsed: float
+    """How long it took, in seconds; 0 where it was not sent."""
+    fault: Fault
+    """The fault that the model's client reports."""
+    cost: Amount | None = None
+    """The usage of a child run until it gave its provider up, in runs of earlier releases."""
+    until: float | None = None
+    """When a child run tries again that waits for its provider: it has not ended, and its call stays open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(Message):
+    """A guard has judged an artifact."""
+
+    request_id: str
+    """The id of the request that it answers."""
+    at: float
+    """When, in UTC seconds since 1970."""
+    elapsed: float
+    """How long it took, in seconds."""
+    verdict: Verdict
+    """The verdict, within the limits of `actors.values.findings`."""
+
+
+RunMessage = Started | Generated | Faulted | Judged | ToolMessage | Control
+"""A message to the machine of a run. `Started` is one of the kind's own class: the message is the first event."""

@@ -1,8 +1,9 @@
 """`evolve` of the common part of a run: its state after each of the events that every kind of agent has. Pure."""
 
+from collections.abc import Collection
 from typing import assert_never
 
-from actors.run import calls, fork_rules, inbox, parking, questions, settings, tool_reservations, tools, waits
+from actors.run import calls, fork_rules, inbox, parking, questions, settings, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.fork_event import Forked
@@ -122,7 +123,7 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
         case RunFinished():
             calls_now, ledger = calls.end_calls(run.calls, run.ledger, final=event.final)
             begun = tools.begun_calls(run.tools)
-            ledger = tool_reservations.release_all(ledger, run.tools, begun)
+            ledger = tools.release_all(ledger, run.tools, begun)
             run = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger, tools=begun)
             if not event.final:
                 return run
@@ -140,7 +141,7 @@ def _ended_early(run: RunState[C]) -> bool:
 
 
 def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:
-    ledger = tool_reservations.charge_event(run.ledger, run.tools, event)
+    ledger = tools.charge_event(run.ledger, run.tools, event)
     open_tools = tools.apply_event(run.tools, event, run.epoch)
     if isinstance(event, ToolRequested):
         open_tools = fork_rules.hold_back_call(open_tools, event, run.fork)
@@ -181,3 +182,20 @@ def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: b
     if working and seconds > 0.0 and run.finished is None:
         return changed(run, now=now, wall=event.at, mono=mono, ledger=run.ledger.add_work(seconds))
     return changed(run, now=now, wall=event.at, mono=mono)
+
+
+def without_work(run: RunState[C], nodes: Collection[str]) -> RunState[C]:
+    """Return the common part of a run without the open work for some nodes; reservations are charged as unknown.
+
+    A call of a tool that is not repeatable stays open, and runs to its end.
+    """
+    open_calls, ledger = calls.withdraw_calls(run.calls, run.ledger, nodes)
+    left = tools.withdraw_calls(run.tools, nodes)
+    ledger = tools.release_all(ledger, run.tools, left)
+    return changed(
+        run,
+        calls=open_calls,
+        ledger=ledger,
+        tools=left,
+        waits=waits.withdraw_waits(run.waits, nodes),
+    )

@@ -16,9 +16,13 @@ from actors.run.calls import (
     CallFailed,
     CallReissued,
     CallRequested,
+    Faulted,
+    Generated,
+    Judged,
     OpenCall,
     Received,
     ReplyFields,
+    RunMessage,
     Settled,
     accept_reply,
     call_cost,
@@ -27,7 +31,6 @@ from actors.run.ending import Outcome, RunFinished, end_exhausted_run
 from actors.run.evolve import TIMED, CommonEvent, evolve_run, record_time
 from actors.run.fork_rules import OF_ORIGIN
 from actors.run.inbox import InboxEvent
-from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
 from actors.run.parking import RunParked, RunResumed

@@ -18,7 +18,7 @@ from runtime.core.events import storable
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind
 
 if TYPE_CHECKING:
-    from actors.run.messages import Faulted
+    from actors.run.calls import Faulted
 
 TRIES_MAX = 5
 """Transport tries of one call in a row, before the provider is asked whether it is up (docs/explanation/budgets.md)."""

@@ -8,10 +8,10 @@ from typing import Any, Generic
 
 from actors.run.agent import Agent, AgentEvent, AgentSettings, AgentStarted, AgentState, D, Prompt
 from actors.run.agent_machine import AgentMachine
+from actors.run.calls import Generated, RunMessage
 from actors.run.ending import RunFinished
 from actors.run.inbox import KINDS
 from actors.run.machine import MODEL
-from actors.run.messages import Generated, RunMessage
 from actors.run.questions import USER, ClarificationRequested
 from actors.run.state import NotStarted
 from actors.run.tools import Begun, Ended, ToolOutcome, ToolRequested

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from actors.run import outage, questions, reminders, tool_reservations, tools, waits
+from actors.run import outage, questions, reminders, tools, waits
 from actors.run.calls import C
 from actors.run.ending import RunFinished, end_exhausted_run
 from actors.run.parking import RunParked
@@ -66,7 +66,7 @@ def take_over_tools(
     if isinstance(decision, ToolReissued) and decision.again.micro_usd_max:
         if waits.HOME_BUDGET in run.waits:
             return None
-        left = tool_reservations.release_call(run.ledger, run.tools, decision.replaces)
+        left = tools.release_call(run.ledger, run.tools, decision.replaces)
         short = left.shortfall(decision.again.reserve, run.now)
         return end_exhausted_run(short) if short else decision
     return decision

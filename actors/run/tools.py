@@ -26,7 +26,7 @@ from actors.run.questions import NOT_RUN, SUCCEEDED, ClarificationRequested, Que
 from actors.run.waits import TimedEvent
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds, Value, storable
-from runtime.core.ledger import Amount
+from runtime.core.ledger import Amount, Ledger
 from runtime.core.machine import Work
 from runtime.core.messages import Message
 
@@ -431,3 +431,36 @@ def work_of(tools: Tools, epoch: int) -> dict[str, Work]:
             request = tool.request
             work[request_id] = Work(request_id, f"tool:{request.tool}", request, repeatable=request.repeatable)
     return work
+
+
+def charge_event(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
+    """Return the ledger after an event about a call; `tools` are the calls that were open before it.
+
+    A call that reports no cost is charged with its reservation as unknown; one that was not begun costs nothing.
+    """
+    match event:
+        case ToolRequested() if event.micro_usd_max:
+            return ledger.reserve(event.request_id, event.reserve)
+        case ToolReissued() if event.again.micro_usd_max:
+            return release_call(ledger, tools, event.replaces).reserve(event.again.request_id, event.again.reserve)
+        case ToolFinished() if event.cost is not None and event.cost.micro_usd is not None:
+            return ledger.settle(event.request_id, Amount(micro_usd=event.cost.micro_usd))
+        case ToolFinished():
+            return release_call(ledger, tools, event.request_id)
+        case _:
+            return ledger
+
+
+def release_call(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
+    """Return the ledger without the reservation of a call; it is charged as unknown if the call was begun."""
+    if request_id not in ledger.reserved:
+        return ledger
+    tool = tools.get(request_id)
+    return ledger.refund(request_id) if tool is None or tool.started is None else ledger.forfeit(request_id)
+
+
+def release_all(ledger: Ledger, tools: Tools, left: Tools) -> Ledger:
+    """Return the ledger without the reservations of the calls in `tools` that are not in `left`."""
+    for name in tools.keys() - left.keys():
+        ledger = release_call(ledger, tools, name)
+    return ledger

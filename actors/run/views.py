@@ -3,23 +3,106 @@
 The faces (command line, web, MCP) render the data; none of them knows a kind.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from actors.files.suggestions import nearest
 from actors.run import records
 from actors.run.advice import advice
+from actors.run.calls import CallReissued, CallRequested
+from actors.run.ids import child_run
+from actors.run.machine import RunMachine
 from actors.run.result import RunResult, RunView, common_lines, result_fields
-from actors.run.traced import Tracing
 from actors.values.findings import Finding
 from actors.values.flow import Checklist, Flow
 from actors.values.format import format_count, money
 from actors.values.lines import BLANK, Line, LineTree, line
+from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import MICRO
+from runtime.core.machine import fold
+
+E = TypeVar("E")
+
+Scalar = str | int | float | bool | tuple[str, ...]
+"""A value of a field: identifiers, numbers and codes, never a text of a model or a user."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckBegan:
+    """A guard was asked for a verdict."""
+
+    request_id: str
+    """The id of the request."""
+    node: str
+    """The node whose work is checked."""
+    guard: str
+    """The name of the guard."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckEnded:
+    """A guard has answered."""
+
+    request_id: str
+    """The id of the request that it answers."""
+    node: str
+    """The node whose work was checked."""
+    guard: str
+    """The name of the guard; of a composite the member that rejected."""
+    passed: bool
+    """Whether the work is accepted."""
+    score: float
+    """The verdict's score, from 0 to 1."""
+    codes: tuple[str, ...] = ()
+    """The codes of the errors that it found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Something that happened at one moment, such as a decision."""
+
+    name: str
+    """Its name, such as `decide partial_replan`."""
+    node: str = ""
+    """The node that it is about; empty for the whole run."""
+    fields: Mapping[str, Scalar] = field(default_factory=dict)
+    """What else is known, by the name of its field."""
+    rule: str = ""
+    """The rule that a decision followed; empty for anything else."""
+    level: str = ""
+    """How far back a decision goes; empty for anything else."""
+
+
+Traced = CheckBegan | CheckEnded | Marked
+
+
+def _no_attempt(_: str) -> str:
+    return ""
+
+
+def _nothing(_: object) -> tuple[Traced, ...]:
+    return ()
+
+
+def _no_ended_attempts(_: object, __: Sequence[str]) -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Tracing(Generic[E]):
+    """What a kind says about its events. The defaults serve a kind that has only calls, tools, questions and waits."""
+
+    attempt: Callable[[str], str] = _no_attempt
+    """Returns the attempt that a node of a call, a tool or a check belongs to; empty for none."""
+    facts: Callable[[E], Sequence[Traced]] = _nothing
+    """Returns the checks and decisions that an event is."""
+    ended: Callable[[E, Sequence[str]], Collection[str]] = _no_ended_attempts
+    """Returns the attempts that an event ends, of those that are open."""
+
 
 S = TypeVar("S")
-E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +175,7 @@ def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bo
     return Tree(LineTree(line(title, "bold"), rows), to_json=to_json)
 
 
-def _nothing(_: Any, __: Any) -> Flow | None:
+def _no_flow(_: Any, __: Any) -> Flow | None:
     return None
 
 
@@ -192,7 +275,7 @@ class Views(Generic[S, E]):
     """
     tree_title: str = "Actions"
     """What the tree shows, as a heading."""
-    flow: Callable[[S, Any], Flow | None] = _nothing
+    flow: Callable[[S, Any], Flow | None] = _no_flow
     """What the run makes or goes through as a graph, from its state and its result; None where there is none yet."""
     flow_title: str = "Graph"
     """What the graph shows, as a heading."""
@@ -227,3 +310,51 @@ class Views(Generic[S, E]):
 
 
 __all__ = ["AskedFor", "Near", "RunDocument", "SentPrompt", "Tree", "Views", "budget_line"]
+
+
+def calls_of(records: Sequence[Record[Any]]) -> list[tuple[int, CallRequested]]:
+    """Return the requests for calls of models, each with the index of its record."""
+    calls = []
+    for position, record in enumerate(records):
+        event = record.event.again if isinstance(record.event, CallReissued) else record.event
+        if isinstance(event, CallRequested):
+            calls.append((position, event))
+    return calls
+
+
+def rebuilt_prompt(
+    machine: RunMachine[Any, Any], records: Sequence[Record[Any]], name: str, near: Near[Any] | None = None
+) -> SentPrompt:
+    """Return the messages of a call: of the last try of a node, or of one request, such as `g_plan/v1.a1.t2`.
+
+    `near` gives a state after the first records, from which the run is folded. Raises `UsageProblem` for a call that
+    was not made, with the nearest one, and for one that asks no model.
+    """
+    calls = calls_of(records)
+    matches = [(place, call) for place, call in calls if name in (call.call, call.request_id)]
+    if not matches:
+        hint = nearest(name, [call.request_id for _, call in calls], kind="calls") or "no model was asked"
+        raise UsageProblem(f"no call {name!r} in this run", place="--prompt", hint=hint)
+    place, request = matches[-1]
+    begin, before = (0, machine.initial()) if near is None else near(place)
+    before = fold(machine, (record.event for record in records[begin:place]), before)
+    after = machine.evolve(before, records[place].event)
+    # What a request asks is rendered before it is recorded; a message that the same transaction took is in the second.
+    texts = [prompt.text for state in (before, after) if (prompt := machine.prompt(state, request)) is not None]
+    if not texts:
+        if machine.is_child(after, request):
+            cause = f"the call {request.request_id!r} is answered by a run of its own, which asks models"
+            hint = f"name a call of the run {child_run(records[0].run, request.node)}"
+            raise UsageProblem(cause, place="--prompt", hint=hint)
+        cause = f"the step {request.step!r} asks no model"
+        raise UsageProblem(cause, place="--prompt", hint="name another step's node")
+    rebuilt = next((text for text in texts if text.ref == request.prompt_hash), None)
+    best = rebuilt or texts[0]
+    messages = (("system", best.system), ("user", best.user))
+    return SentPrompt(
+        request_id=request.request_id,
+        prompt_hash=request.prompt_hash,
+        verified=rebuilt is not None,
+        messages=tuple((role, text) for role, text in messages if text),
+        cut=best.cut,
+    )

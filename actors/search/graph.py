@@ -174,3 +174,50 @@ class Graph:
 
     def _ordered(self, steps: Collection[str]) -> tuple[str, ...]:
         return tuple(step for step in self.steps if step in steps)
+
+
+def happy_calls(graph: Graph) -> int:
+    """Return the calls of a run in which every first attempt passes: the best case."""
+    return sum(budget.happy for budget in graph.budgets.values() if not budget.deterministic)
+
+
+def linear_calls(graph: Graph) -> int:
+    """Return the most calls of a linear run, which never backtracks and so visits each step once."""
+    return sum(budget.rmax * budget.calls for budget in graph.budgets.values() if not budget.deterministic)
+
+
+def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
+    """Return the most calls that one branch can make in one round, without transport retries and reissued requests.
+
+    If the search can backtrack at all, the result includes all `classifications_max` calls of the classifier. This is
+    an upper bound, because a short search may have fewer failures that are worth classifying. A step that is a child
+    run counts with the budget of that run.
+    """
+    total = classifications_max if _can_backtrack(graph) else 0
+    for step, budget in graph.budgets.items():
+        if not budget.deterministic:
+            visits = _parent_sets(graph, step) if step in graph.leaves else 1 + budget.backtrack_budget
+            total += budget.calls * budget.rmax * visits
+    return total
+
+
+def _can_backtrack(graph: Graph) -> bool:
+    """Return whether the search can backtrack to some step."""
+    return any(
+        budget.backtrack_budget and not budget.deterministic and step not in graph.leaves
+        for step, budget in graph.budgets.items()
+    )
+
+
+def _parent_sets(graph: Graph, leaf: str) -> int:
+    """Return the most distinct sets of parent artifacts that a leaf can be given."""
+    above = set(graph.above[leaf])
+    inner = [step for step in graph.steps if step not in graph.leaves and not graph.budgets[step].deterministic]
+    ancestors = [step for step in inner if step in above]
+    lowest = [step for step in ancestors if not any(step in graph.above[other] for other in ancestors)]
+    companions = [step for step in inner if step not in above and set(graph.requires[step]) <= above]
+    sets = 1
+    for step in lowest:
+        limited_by = (step, *(other for other in companions if step in graph.above[other]))
+        sets += min(graph.budgets[other].backtrack_budget for other in limited_by)
+    return sets

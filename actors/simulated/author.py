@@ -15,7 +15,7 @@ import trio
 
 from actors.config.model_spec import SimulatedSpec
 from actors.guards.fields import PROBLEM_TYPES
-from actors.policy.cause import CLASSIFIER, Cause
+from actors.policy.table import CLASSIFIER, Cause
 from actors.run.ids import call_of
 from actors.simulated.acquisition import AUTHORS as ACQUISITION
 from actors.simulated.acquisition import acquisition_reply

@@ -8,7 +8,7 @@ import trio
 
 from actors.guards import plan_medium
 from actors.guards.plan_settings import GUARD_CATALOG
-from actors.policy.cause import CLASSIFIER, Cause
+from actors.policy.table import CLASSIFIER, Cause
 from actors.templates.plan import BASIS, plan_of
 from actors.templates.request import FILES_MAX, TemplateRequest, read_request, shorten_line
 from actors.templates.template_files import PlanTemplate

@@ -15,7 +15,7 @@ from tasks import read_choice, read_pair, task
 from actors.planning.events import GenerationRequested, JudgementRequested, RunStarted
 from actors.planning.machine import PlanningMachine
 from actors.planning.prompt_context import context_for
-from actors.run.messages import Generated, Judged
+from actors.run.calls import Generated, Judged
 from actors.run.waits import WaitRequested
 from replan.experiments.simulation import START, simulate
 from runtime.core.ledger import Usage

@@ -8,7 +8,7 @@ from actors.execution.forbidden import guard_requirements
 from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import Settings
 from actors.plans.plan import Plan, plan_to_json
-from actors.plans.proved_plan import ProvedPlan
+from actors.plans.plan_text import ProvedPlan
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from runtime.core.errors import UsageProblem

@@ -13,7 +13,7 @@ from actors.execution.result import ExecutionResult
 from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.plans.plan import Plan, plan_to_json
-from actors.plans.proved_plan import ProvedPlan
+from actors.plans.plan_text import ProvedPlan
 from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
 from replan.api.driving import beside_the_loop, drive_run

@@ -19,8 +19,8 @@ from actors.execution.state import ExecutionState, State
 from actors.planning.config import RunConfig
 from actors.planning.prepare import PlanningInput, prepare_planning
 from actors.planning.replanning import UNSUCCESSFUL
+from actors.run.calls import Generated, Judged, RunMessage
 from actors.run.kind import Setup
-from actors.run.messages import Generated, Judged, RunMessage
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED, USER, ClarificationRequested
 from actors.run.tools import Ended, ToolRequested
 from actors.run.waits import CLOCK

@@ -17,7 +17,7 @@ from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepa
 from actors.policy.table import Policy
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits
-from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
+from actors.search.notation import NUMBERS, UnknownSearch, read_search
 from actors.simulated.profile import AuthorProfile, load_profile
 from actors.simulated.verdict_filter import VerdictFilter
 from actors.simulated.world import World

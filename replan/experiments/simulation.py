@@ -34,7 +34,7 @@ from actors.planning.prompt_context import context_for
 from actors.planning.requests import prompt_bytes
 from actors.planning.state import PlanningState, State
 from actors.prompting.render import Rendered
-from actors.run.messages import Faulted, Generated, Judged, RunMessage
+from actors.run.calls import Faulted, Generated, Judged, RunMessage
 from actors.run.questions import ClarificationRequested
 from actors.run.tools import Begun, ToolRequested
 from actors.run.waits import WaitRequested

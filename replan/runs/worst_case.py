@@ -9,7 +9,7 @@ from typing import Any
 from actors.config.workflow import entry_for
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunRequest
-from actors.policy.cause import CLASSIFIER
+from actors.policy.table import CLASSIFIER
 from actors.prompting.book import schema_bytes
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
@@ -18,8 +18,8 @@ from actors.prompting.render import (
     SPECIFICATION_BYTES_MAX,
 )
 from actors.run.calls import FRAMING_TOKENS
-from actors.search.cost import happy_calls, worst_case_calls
-from actors.search.moves import Search
+from actors.search.graph import happy_calls, worst_case_calls
+from actors.search.progress import Search
 from actors.values.format import format_count, money
 from runtime.core.ledger import MICRO
 

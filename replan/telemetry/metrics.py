@@ -15,7 +15,7 @@ from actors.run.calls import CallFailed, Replied, Settled
 from actors.run.ending import RunFinished
 from actors.run.kind import Kind
 from actors.run.tools import ToolFinished
-from actors.run.traced import Marked
+from actors.run.views import Marked
 from replan.telemetry import conventions as names
 from replan.telemetry.collector import metrics_session, quiet_sdk, resource
 from replan.telemetry.conventions import model_label

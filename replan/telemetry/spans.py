@@ -25,7 +25,7 @@ from actors.run.questions import (
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.settings import SettingsChanged
 from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
-from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar
+from actors.run.views import CheckBegan, CheckEnded, Marked, Scalar
 from actors.run.waits import DEADLINE, Started, WaitEnded, WaitRequested
 from replan.telemetry import conventions as names
 from replan.telemetry.conventions import model_label, provider_label

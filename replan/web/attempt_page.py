@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.run.ids import node_of, step_of
-from actors.run.rebuilt_prompt import calls_of
+from actors.run.views import calls_of
 from actors.run.words import in_words
 from replan.runs.orders import DEFAULT
 from replan.runs.workspaces import EXECUTION

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import trio
 
 from actors.demands.table import DemandTable
-from actors.run.rebuilt_prompt import calls_of
-from actors.run.views import Tree
+from actors.run.views import Tree, calls_of
 from actors.values.flow import Checklist, Flow
 from actors.values.lines import Line
 from replan.runs.cached import AT_ONCE_MAX

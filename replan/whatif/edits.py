@@ -19,9 +19,9 @@ from actors.planning.events import RunStarted, VerdictReached
 from actors.planning.prepare import pin
 from actors.planning.workflow_drift import restore_workflow
 from actors.policy.table import Policy
+from actors.run.calls import Judged
 from actors.run.ids import is_child
-from actors.run.messages import Judged
-from actors.search.strategies.notation import read_search
+from actors.search.notation import read_search
 from actors.values.findings import Verdict, limit_verdict
 from replan.whatif.differences import EditedRules
 from runtime.core.errors import UsageProblem

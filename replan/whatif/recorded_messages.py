@@ -9,9 +9,8 @@ from typing import Any
 from actors.planning.events import VerdictReached
 from actors.planning.given_plans import with_remarks
 from actors.planning.state import State as PlanningState
-from actors.run.calls import CallFailed, Replied, Settled
+from actors.run.calls import CallFailed, Faulted, Generated, Judged, Replied, Settled
 from actors.run.ending import RunFinished
-from actors.run.messages import Faulted, Generated, Judged
 from actors.run.parking import RunParked, RunResumed
 from actors.run.tools import Begun, Checked, Ended, ToolFinished, ToolProcessEnded, ToolStarted
 from actors.run.waits import HOME_BUDGET, PROVIDER, Started, TimedEvent, WaitEnded, WaitRequested

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from actors.acquisition.machine import AcquisitionMachine
 from actors.acquisition.prepare import AcquisitionInput, prepare_acquisition
+from actors.run.calls import Faulted, Generated
 from actors.run.kind import Setup
 from actors.run.machine import MODEL
-from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
 from actors.run.tools import Begun, Checked, Ended, ToolOutcome
 from replan.setup.installation import data_root

@@ -12,7 +12,7 @@ from actors.config.workflow import GuardLevel
 from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.planning.events import PlanningOutcome
-from actors.search.strategies.notation import read_search
+from actors.search.notation import read_search
 from actors.values.findings import Code
 from replan.cli.commands.explain import terms
 from replan.cli.completing import SEARCHES

@@ -9,7 +9,7 @@ import yaml
 from actors.config.loader import ALIASES, load_workflow, read_workflow, shipped_workflows
 from actors.config.workflow import Composite, entry_for, validate_names
 from actors.planning.config import RunConfig, graph_of
-from actors.search.cost import happy_calls, worst_case_calls
+from actors.search.graph import happy_calls, worst_case_calls
 from runtime.core.errors import UsageProblem
 from tests.support.worlds import default_policy
 

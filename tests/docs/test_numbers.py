@@ -11,7 +11,7 @@ from actors.handlers.handlers import INLINE_BYTES_MAX
 from actors.planning.prompt_context import PREVIEW_MAX
 from actors.plans.nominal import DELETERS_MAX
 from actors.plans.plan import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT
-from actors.plans.work import PROGRAM_BITS_MAX, WORK_CONFIGURATIONS_MIN, WORK_PER_CONFIGURATION
+from actors.plans.reductions import PROGRAM_BITS_MAX, WORK_CONFIGURATIONS_MIN, WORK_PER_CONFIGURATION
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
     DEPENDENCY_BYTES_MAX,

@@ -13,9 +13,9 @@ from actors.execution.replan_rules import guard_of, prove
 from actors.planning.config import RunConfig
 from actors.planning.prepare import PlanningInput, prepare_planning
 from actors.prompting.prompts_file import load_prompts
+from actors.run.calls import Generated, Judged
 from actors.run.kind import Setup
 from actors.run.machine import MODEL
-from actors.run.messages import Generated, Judged
 from actors.run.questions import USER
 from actors.run.tools import Begun, Ended, ToolOutcome
 from actors.run.waits import CLOCK

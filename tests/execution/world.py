@@ -6,7 +6,7 @@ import random
 from actors.execution.events import PlanRevised, StepSettled, TroubleDecided
 from actors.execution.replan_rules import guard_of, prove
 from actors.plans.semantics import ready_steps
-from actors.run.messages import Judged
+from actors.run.calls import Judged
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.tools import Begun, Checked, Ended, ToolOutcome
 from actors.tools.output_parsing import ValueSource

@@ -3,8 +3,8 @@
 from actors.acquisition.actors import actors_for as of_acquisition
 from actors.execution.actors import open_actors as of_execution
 from actors.handlers.registry import Registry
-from actors.planning.actors import actors_for as of_planning
-from actors.policy.cause import CLASSIFIER
+from actors.planning.children import actors_for as of_planning
+from actors.policy.table import CLASSIFIER
 from actors.run.kind import Resources
 from runtime.core.clock import TrioClock
 from tests.acquisition.states import state

@@ -11,11 +11,11 @@ from actors.guards.composite import composite
 from actors.handlers.generators import FunctionGenerator
 from actors.handlers.handlers import wait
 from actors.handlers.registry import Registry
-from actors.planning.actors import actors_for
+from actors.planning.children import actors_for
 from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
+from actors.run.calls import Faulted
 from actors.run.kind import Resources
-from actors.run.messages import Faulted
 from actors.run.waits import CLOCK, PROVIDER, WaitRequested
 from actors.values.findings import Finding, Verdict
 from runtime.core.clock import TrioClock

@@ -10,7 +10,7 @@ from actors.guards.built_in import BUILT_IN
 from actors.guards.fields import PROBLEM_TYPES
 from actors.handlers.registry import Registry
 from actors.handlers.templates import FALLBACK, TemplateSelectorGenerator
-from actors.planning.actors import actors_for
+from actors.planning.children import actors_for
 from actors.run.kind import Resources
 from actors.values.artifacts import Artifact, Context
 from replan import MEMORY, solve

@@ -29,9 +29,9 @@ Time passes by one second with each message.
 import json
 import shlex
 
+from actors.run.calls import Faulted, Generated, Judged
 from actors.run.fork_event import Forked
 from actors.run.ids import node_of
-from actors.run.messages import Faulted, Generated, Judged
 from actors.run.reminder_events import ReminderRule, ReminderStep
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.findings import Finding, Verdict

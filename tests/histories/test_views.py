@@ -13,8 +13,8 @@ from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING
 from actors.run.calls import Replied
-from actors.run.rebuilt_prompt import calls_of
 from actors.run.result import RunView
+from actors.run.views import calls_of
 from replan.service.bodies import ResultBody
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record

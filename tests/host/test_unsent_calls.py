@@ -154,7 +154,7 @@ def _use_slow_model(monkeypatch):
 
     monkeypatch.setattr("replan.runs.engine.provider_of", lambda name, environment: "here")
     monkeypatch.setattr("replan.runs.engine.open_model", lambda name, **_: nullcontext(SlowModel()))
-    monkeypatch.setattr("actors.planning.actors._generator", lambda pair, asking, registry: asking)
+    monkeypatch.setattr("actors.planning.children._generator", lambda pair, asking, registry: asking)
 
 
 async def _not_renewed(_):

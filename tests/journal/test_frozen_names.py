@@ -21,22 +21,30 @@ from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Wo
 from actors.guards.built_in import BUILT_IN
 from actors.guards.composite import Composite
 from actors.planning.config import RunConfig, StepModel
-from actors.planning.events import EVENTS, NeededAnswer, PlanningOutcome
-from actors.planning.ids import classification_id, judgement_id, node_id
+from actors.planning.events import EVENTS, NeededAnswer, PlanningOutcome, classification_id, judgement_id, node_id
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.planning.replanning import UNSUCCESSFUL
 from actors.policy.belief_choice import MistakePlace, Option, Weighing
-from actors.policy.cause import CLASSIFIER, Cause
-from actors.policy.table import Agreement, AuthorKind, BacktrackLevel, BeliefTable, Person, Policy, Row
+from actors.policy.table import (
+    CLASSIFIER,
+    Agreement,
+    AuthorKind,
+    BacktrackLevel,
+    BeliefTable,
+    Cause,
+    Person,
+    Policy,
+    Row,
+)
 from actors.prompting.book import PromptBook, PromptEntry, Sections, ShorterTexts
 from actors.run.fork_event import MadeCall
 from actors.run.ids import child_run, expiry_id, reminder_id, try_id
 from actors.run.reminder_events import ReminderRule, Reminders, ReminderStep
 from actors.run.tools import ToolCost
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
-from actors.search.strategies.notation import NUMBERS
-from actors.search.strategies.tree import PruneCause
+from actors.search.notation import NUMBERS
+from actors.search.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.given import Given, GivenAnswer, PddlTexts, ReadableResult
 from actors.values.model_settings import ModelSettings

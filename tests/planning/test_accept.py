@@ -6,7 +6,7 @@ import pytest
 
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
-from actors.run.messages import Faulted, Generated
+from actors.run.calls import Faulted, Generated
 from actors.run.parking import REASONS_MAX
 from actors.run.state import NotStarted
 from runtime.core.errors import MachineRunsAway

@@ -16,8 +16,10 @@ from actors.planning.events import (
     GenerationRequested,
     RequestReissued,
     RunStarted,
+    classification_id,
+    node_id,
+    visit_and_attempt,
 )
-from actors.planning.ids import classification_id, node_id, visit_and_attempt
 from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
 from actors.prompting.book import schema_bytes

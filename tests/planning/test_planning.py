@@ -5,9 +5,9 @@ from itertools import count
 import pytest
 
 from actors.handlers.briefs import GenerationBrief, JudgementBrief
-from actors.run.messages import Faulted, Generated, Judged
+from actors.run.calls import Faulted, Generated, Judged
 from actors.run.state import NotStarted
-from actors.search.cost import worst_case_calls
+from actors.search.graph import worst_case_calls
 from actors.values.artifacts import LARGE
 from runtime.core.ledger import Limits
 from runtime.core.messages import Overdrawn, Parking, Resumed, Woken

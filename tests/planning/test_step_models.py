@@ -3,8 +3,8 @@
 import pytest
 
 from actors.planning.config import StepModel, always_the_same
+from actors.run.calls import Generated
 from actors.run.machine import NotStarted
-from actors.run.messages import Generated
 from actors.run.settings import SettingsChanged
 from actors.values.model_settings import ModelSettings
 from runtime.core.ledger import Limits, Price, Usage

@@ -4,9 +4,8 @@ import random
 
 from hypothesis import given
 
-from actors.plans.contingency import contingent_steps
 from actors.plans.exploration import explore
-from actors.plans.graph import order_of
+from actors.plans.graph import contingent_steps, order_of
 from actors.plans.nominal import NominalRun
 from actors.plans.semantics import compile_plan, replay
 from tests.plans.reference import Walk, possibly_false

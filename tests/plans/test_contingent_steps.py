@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from actors.plans.contingency import contingent_steps
+from actors.plans.graph import contingent_steps
 from actors.plans.reader import read_plan
 from actors.values.findings import Code
 from tests.plans.build import errors, judge, plan, step, warnings

@@ -7,10 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from actors.plans.mending import set_given_facts
-from actors.plans.reader import read_plan
-from actors.plans.result_findings import unread_findings
-from actors.plans.schema import plan_schema
+from actors.plans.mending import set_given_facts, unread_findings
+from actors.plans.reader import plan_schema, read_plan
 from actors.tools.loader import load_tools
 from actors.values.given import Given
 from tests.plans.build import judge

@@ -5,8 +5,7 @@ import pytest
 
 from actors.plans.mending import mend_plan
 from actors.plans.plan import plan_to_json
-from actors.plans.reader import read_plan
-from actors.plans.schema import plan_schema
+from actors.plans.reader import plan_schema, read_plan
 from actors.plans.semantics import replay
 from tests.plans.build import judge
 

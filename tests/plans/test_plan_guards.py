@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.plans.formatting import printable
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
+from actors.values.format import printable
 from runtime.models.replies import Parsed
 from tests.plans.build import GUARDS, judge, plan, step
 from tests.plans.strategies import plans, plans_with_outcomes, policies

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 import replan
 from actors.plans.plan import Plan
-from actors.plans.plan_text import plan_markdown, plan_summary
-from actors.plans.proved_plan import read_proved_plan
+from actors.plans.plan_text import plan_markdown, plan_summary, read_proved_plan
 from tests.cli.samples import LOST, PLAN
 
 JSON = st.recursive(

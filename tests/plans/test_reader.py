@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.plans.plan import Invariant, NamedOutcome, Plan, Step, plan_to_json
-from actors.plans.reader import read_plan
-from actors.plans.schema import plan_schema
+from actors.plans.reader import plan_schema, read_plan
 from actors.values.findings import Code
 from actors.values.requirements import Requirement
 from tests.plans.build import plan, step

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.plans.result_findings import unread_findings
+from actors.plans.mending import unread_findings
 from actors.values.findings import Code
 from actors.values.given import Given, ReadableResult
 from tests.plans.test_outcomes import step

@@ -3,7 +3,7 @@
 import pytest
 
 from actors.guards import plan_medium, plan_minimal
-from actors.plans import nominal, work
+from actors.plans import nominal, reductions
 from actors.plans.exploration import explore_plan
 from actors.plans.graph import order_of
 from actors.plans.reader import read_plan
@@ -29,8 +29,8 @@ def explored(value, limit):
 @pytest.fixture
 def small_limit(monkeypatch):
     """The least allowed work is that of a hundred configurations."""
-    monkeypatch.setattr(work, "WORK_CONFIGURATIONS_MIN", 100)
-    return 100 * work.WORK_PER_CONFIGURATION
+    monkeypatch.setattr(reductions, "WORK_CONFIGURATIONS_MIN", 100)
+    return 100 * reductions.WORK_PER_CONFIGURATION
 
 
 @pytest.mark.parametrize("repeatable", [True, False])
@@ -74,7 +74,7 @@ def test_ordinary_plans_stay_far_below_the_limit():
         steps.append(step(f"b{n:03}", f"f{n}", f"t{n + 1}", delete_effects=f"f{n}"))
     result = explored(plan(*steps, start="t0", goal="t300"), 100_000)
     assert result.complete
-    assert result.work < work.WORK_CONFIGURATIONS_MIN * work.WORK_PER_CONFIGURATION / 10
+    assert result.work < reductions.WORK_CONFIGURATIONS_MIN * reductions.WORK_PER_CONFIGURATION / 10
 
 
 def test_the_search_for_repaired_deletions_is_limited(monkeypatch):

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
+from actors.policy.belief import Past, signature
 from actors.policy.decision import Escalation, Failure, Situation
-from actors.policy.history import Past, signature
 from actors.search.graph import Graph, StepBudget
-from actors.search.moves import Search
-from actors.search.progress import Phase, Slot
+from actors.search.progress import Phase, Search, Slot
 from actors.values.findings import Finding, Verdict
 from tests.support.worlds import default_policy
 

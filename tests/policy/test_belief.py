@@ -7,14 +7,12 @@ from math import prod
 
 import pytest
 
-from actors.policy.belief import BeliefModel
+from actors.policy.belief import BeliefModel, Came, Past
 from actors.policy.belief_choice import Bounds, weigh
 from actors.policy.decision import decide, remember_failure
-from actors.policy.history import Came, Past
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
-from actors.search.moves import Redo
-from actors.search.progress import Phase, Slot, cleared_steps
+from actors.search.progress import Phase, Redo, Slot, cleared_steps
 from actors.values.answers import TEXT
 from actors.values.findings import Finding
 from tests.policy.situations import SEEDS, failure, progress, situation

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from actors.policy.belief import Past
 from actors.policy.decision import decide, remember_failure
-from actors.policy.history import Past
 from tests.policy.situations import SEEDS, failure, situation
 from tests.policy.test_belief import BELIEF, TABLE, after, decided, model
 

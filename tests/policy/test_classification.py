@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from actors.policy.cause import Cause, read_cause, row_for
 from actors.policy.decision import Escalation, decide, is_worth_classifying
-from actors.search.moves import Search
+from actors.policy.table import Cause, read_cause, row_for
+from actors.search.progress import Search
 from actors.values.findings import Code, ReasonTag
 from tests.policy.situations import failure, past, situation
 from tests.support.worlds import default_policy

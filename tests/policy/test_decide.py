@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from actors.policy.belief import Past, signature
 from actors.policy.decision import NOT_UNDERSTOOD, Escalation, Failure, decide, summary
-from actors.policy.history import Past, signature
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
-from actors.search.moves import Search
-from actors.search.progress import Phase, Slot, can_redo, can_retry
+from actors.search.progress import Phase, Search, Slot, can_redo, can_retry
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from runtime.models.replies import ReplyCode
 from tests.policy.situations import SEEDS, failure, past, situation

@@ -9,7 +9,7 @@ import pytest
 from actors.config.loader import load_policy, load_workflow
 from actors.guards.built_in import BUILT_IN
 from actors.planning.config import RunConfig
-from actors.plans.schema import plan_schema
+from actors.plans.reader import plan_schema
 from actors.prompting.book import PromptEntry
 from actors.values.artifacts import Artifact, Context
 from actors.values.model_settings import ModelSettings

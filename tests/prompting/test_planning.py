@@ -24,8 +24,8 @@ from actors.guards.fields import (
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.pddl.action_list import actions_in
 from actors.plans.plan import RESERVED_IDS, UNDO
-from actors.plans.schema import plan_schema
-from actors.policy.cause import CLASSIFIER, Cause, read_cause
+from actors.plans.reader import plan_schema
+from actors.policy.table import CLASSIFIER, Cause, read_cause
 from actors.prompting.prompts_file import load_prompts
 from actors.prompting.render import PromptTemplate, render
 from actors.values.artifacts import Artifact, Context

@@ -18,7 +18,7 @@ from actors.config.step_guards import PlugInFailed, guard_for
 from actors.execution.replan_rules import given_facts
 from actors.guards.built_in import BUILT_IN
 from actors.planning.machine import PlanningMachine
-from actors.run.messages import Generated, Judged
+from actors.run.calls import Generated, Judged
 from actors.run.state import NotStarted
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import limit_verdict

@@ -5,7 +5,7 @@ import pytest
 from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING
-from actors.run.messages import Faulted, Generated, Judged
+from actors.run.calls import Faulted, Generated, Judged
 from actors.run.tools import Begun, Checked, Ended, ToolOutcome
 from actors.values.findings import Verdict
 from runtime.core.machine import Refused

@@ -14,8 +14,8 @@ from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
 from actors.run.agent import AgentSettings, AgentStarted
 from actors.run.agent_machine import AgentMachine
+from actors.run.calls import Faulted, Generated, Judged
 from actors.run.evolve import record_time
-from actors.run.messages import Faulted, Generated, Judged
 from actors.run.parking import RunParked, RunResumed
 from actors.run.state import RunState
 from actors.run.tools import Begun, Ended, ToolOutcome

@@ -8,8 +8,8 @@ import pytest
 
 from actors.run.agent import AGENT_EVENTS, AgentSettings, AgentStarted
 from actors.run.agent_machine import AgentMachine
+from actors.run.calls import Faulted, Generated
 from actors.run.machine import MODEL
-from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
 from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolOutcome
 from actors.run.waits import CLOCK

@@ -9,12 +9,11 @@ from hypothesis import strategies as some
 
 from actors.run import calls, inbox, outage, parking, questions, waits
 from actors.run.agent import AgentCallReissued, AgentCallRequested, CallAnswered
-from actors.run.calls import CallFailed
+from actors.run.calls import CallFailed, Faulted, Generated
 from actors.run.ending import RunFinished
 from actors.run.evolve import evolve_run, record_time
 from actors.run.ids import backoff_id, call_of, expiry_id, node_of, step_of, try_id
 from actors.run.machine import accept_control
-from actors.run.messages import Faulted, Generated
 from actors.run.parking import REASONS_MAX, RunParked, RunResumed
 from actors.run.questions import ClarificationAnswered, ClarificationWithdrawn, Status, outcome_question
 from actors.run.state import RunState

@@ -8,8 +8,7 @@ a move.
 from dataclasses import replace
 from itertools import combinations
 
-from actors.search.moves import Redo, Retry, choose
-from actors.search.progress import BranchProgress, Phase, accept, begin, mark, redo, start
+from actors.search.progress import BranchProgress, Phase, Redo, Retry, accept, begin, choose, mark, redo, start
 
 
 class Enumeration:

@@ -8,10 +8,9 @@ import json
 import random
 from functools import cache
 
-from actors.planning.events import GenerationRequested, JudgementRequested
-from actors.planning.ids import branch_of
+from actors.planning.events import GenerationRequested, JudgementRequested, branch_of
 from actors.planning.strategy_view import view_of
-from actors.run.messages import Generated
+from actors.run.calls import Generated
 from actors.search.progress import Phase
 from runtime.core.ledger import Limits, Usage
 from runtime.core.machine import fold

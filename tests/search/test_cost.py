@@ -5,8 +5,7 @@ from itertools import product
 
 import pytest
 
-from actors.search.cost import happy_calls, worst_case_calls
-from actors.search.graph import StepBudget
+from actors.search.graph import StepBudget, happy_calls, worst_case_calls
 from tests.search.enumeration import Enumeration
 from tests.search.shapes import BUDGETS, graph, shapes
 

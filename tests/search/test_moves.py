@@ -1,18 +1,23 @@
 """The operators and the moves: what is allowed, what backtracking unsets, and in which order targets are tried."""
 
 from actors.search.graph import Graph, StepBudget
-from actors.search.moves import Redo, Retry, Stuck, choose, one_up, stay
 from actors.search.progress import (
     GOAL,
     Phase,
+    Redo,
+    Retry,
+    Stuck,
     accept,
     begin,
     can_redo,
+    choose,
     cleared_steps,
     mark,
     new_round,
+    one_up,
     redo,
     start,
+    stay,
 )
 from tests.search.shapes import graph
 

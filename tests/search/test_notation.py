@@ -3,7 +3,7 @@
 import pytest
 
 from actors.config.workflow import Workflow
-from actors.search.strategies.notation import NUMBERS, SINGLE_BRANCH, UnknownSearch, read_search
+from actors.search.notation import NUMBERS, SINGLE_BRANCH, UnknownSearch, read_search
 from runtime.core.errors import UsageProblem
 from tests.support.worlds import SEEDS, pinned
 

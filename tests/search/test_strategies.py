@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from actors.search.strategies.notation import NUMBERS, SINGLE_BRANCH, read_search
+from actors.search.notation import NUMBERS, SINGLE_BRANCH, read_search
 from tests.search.play import Alternatives, Play, in_order
 
 WORLDS = int(os.environ.get("REPLAN_SEARCH_WORLDS", "50"))

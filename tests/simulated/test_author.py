@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from actors.guards.built_in import BUILT_IN
-from actors.policy.cause import CLASSIFIER
+from actors.policy.table import CLASSIFIER
 from actors.simulated.author import AUTHORS, answer, person_answer
 from actors.simulated.plans import DEFECT_STEPS, simulate_plan
 from actors.simulated.profile import LEVELS, PLAN, UNSOLVABLE, Defect, load_profile

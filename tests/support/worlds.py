@@ -14,10 +14,9 @@ from actors.planning.config import RunConfig
 from actors.planning.events import ClassificationRequested, GenerationRequested, JudgementRequested, PlanningEvent
 from actors.planning.machine import PlanningMachine
 from actors.planning.state import PlanningState, State
-from actors.policy.cause import CLASSIFIER
-from actors.policy.table import Policy
+from actors.policy.table import CLASSIFIER, Policy
 from actors.prompting.book import PromptBook, PromptEntry, Sections
-from actors.run.messages import Faulted, Generated, Judged, RunMessage
+from actors.run.calls import Faulted, Generated, Judged, RunMessage
 from actors.run.state import NotStarted
 from actors.values.findings import Finding, Verdict
 from replan.setup.installation import data_root

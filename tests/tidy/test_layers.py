@@ -50,10 +50,8 @@ PURE = (
 ADAPTERS = {
     "actors/run/kind.py": "joins a machine with its actors in one value",
     "actors/planning/kind.py": "the same for planning",
-    "actors/planning/actors.py": "the actors of a planning run",
-    "actors/planning/children.py": "the actor of a step that is a run of its own",
+    "actors/planning/children.py": "the actors of a planning run",
     "actors/planning/prepare.py": "reads the workflow's files before a run begins",
-    "actors/planning/fork_config.py": "reads those of a fork",
     "actors/planning/workflow_drift.py": "reads them again, to compare",
     "actors/acquisition/actors.py": "the actors of an acquisition run",
     "actors/acquisition/report_xlsx.py": "has a library write a workbook into memory",

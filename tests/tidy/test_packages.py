@@ -102,7 +102,7 @@ def test_a_planted_import_is_found_and_its_cycle_is_named():
 
 
 class _PlantedForTypes(_Planted):
-    line = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from actors.search.moves import choose"
+    line = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from actors.search.progress import choose"
 
 
 def test_a_planted_import_for_types_only_is_found():
@@ -111,7 +111,7 @@ def test_a_planted_import_for_types_only_is_found():
     sources = [_PlantedForTypes(module.name) if module.name == name else module for module in SOURCES]
     graph = module_imports(sources)
     message = explain(graph, find_cycle(graph))
-    assert f"actors.search.graph -> actors.search.moves ({name}:3)" in message
+    assert f"actors.search.graph -> actors.search.progress ({name}:3)" in message
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -6,7 +6,7 @@ import pytest
 
 from actors.config.loader import read_workflow
 from actors.planning.config import graph_of
-from actors.search.cost import worst_case_calls
+from actors.search.graph import worst_case_calls
 from replan.cli.exits import Exit
 from replan.setup.installation import data_root
 from tests.support.answers import Answer, by_step, request_parts

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from actors.planning.events import ArtifactProduced, JudgementRequested, RequestReissued, Revised
 from actors.planning.machine import PlanningMachine
-from actors.run.calls import Settled
+from actors.run.calls import Generated, Settled
 from actors.run.inbox import MailRefused
-from actors.run.messages import Generated
 from actors.run.parking import RunResumed
 from actors.run.questions import ClarificationAnswered, ClarificationRequested
 from actors.run.waits import WaitRequested

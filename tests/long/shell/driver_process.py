@@ -10,7 +10,7 @@ import trio
 
 from actors.guards.built_in import BUILT_IN
 from actors.handlers.registry import Registry
-from actors.planning.actors import actors_for
+from actors.planning.children import actors_for
 from actors.run.ids import call_of
 from actors.run.kind import Resources
 from runtime.core.crash_points import LABELS

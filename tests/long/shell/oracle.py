@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from actors.planning.ids import branch_of
+from actors.planning.events import branch_of
 from actors.run.ids import step_of
 from runtime.core.ledger import Amount
 

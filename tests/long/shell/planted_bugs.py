@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from unittest.mock import patch
 
-from actors.planning import actors as handler_actors
+from actors.planning import children as handler_actors
 from actors.planning.machine import PlanningMachine
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.ledger import Ledger

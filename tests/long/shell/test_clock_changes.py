@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from actors.handlers.registry import Registry
-from actors.planning.actors import actors_for
+from actors.planning.children import actors_for
 from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.run.kind import Resources

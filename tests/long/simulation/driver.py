@@ -12,8 +12,8 @@ from actors.planning.events import EVENTS, ClassificationRequested, GenerationRe
 from actors.planning.machine import PlanningMachine
 from actors.planning.prompt_context import render_failure_prompt, render_prompt
 from actors.planning.state import PlanningState
+from actors.run.calls import Faulted, Generated, Judged
 from actors.run.ids import call_of
-from actors.run.messages import Faulted, Generated, Judged
 from actors.run.questions import ClarificationRequested, Status
 from actors.run.state import NotStarted
 from actors.values.answers import TEXT, answer_form

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from actors.planning.events import GenerationRequested, PlanningOutcome
 from actors.planning.prompt_context import render_prompt
 from actors.policy.table import BacktrackLevel
-from actors.search.cost import worst_case_calls
-from actors.search.moves import Search
+from actors.search.graph import worst_case_calls
+from actors.search.progress import Search
 from actors.values.findings import Code
 from runtime.core.ledger import Amount
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from actors.policy.cause import Cause
+from actors.policy.table import Cause
 from actors.values.answers import YES_NO, choice
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from runtime.core.ledger import Limits, Price, Usage

@@ -13,9 +13,9 @@ import pytest
 from actors.acquisition.kind import CODEC
 from actors.acquisition.machine import AcquisitionMachine
 from actors.acquisition.prepare import PreparedAcquisition
+from actors.run.calls import Faulted, Generated
 from actors.run.fork_event import Forked
 from actors.run.ids import call_of
-from actors.run.messages import Faulted, Generated
 from actors.run.tools import Begun, Ended
 from runtime.core.ledger import ZERO
 from runtime.core.messages import Mailed, Resumed, Woken

@@ -12,10 +12,10 @@ import pytest
 from actors.execution.ids import tool_node
 from actors.execution.machine import ExecutionMachine
 from actors.run import fork_rules
+from actors.run.calls import Generated
 from actors.run.fork_event import Forked
 from actors.run.fork_rules import calls_before_fork
 from actors.run.ids import call_of
-from actors.run.messages import Generated
 from actors.run.questions import NOT_RUN
 from actors.run.tools import Begun, Ended
 from runtime.core.copies import changed

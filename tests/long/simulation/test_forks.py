@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from actors.run.calls import Faulted, Generated
 from actors.run.fork_event import Forked
 from actors.run.fork_rules import OF_ORIGIN
 from actors.run.ids import call_of
-from actors.run.messages import Faulted, Generated
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import settle
 from runtime.core.messages import Resumed, Woken

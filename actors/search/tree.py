@@ -2,14 +2,14 @@
 
 A *branch* is an independent search over the steps, with its own slots, visits, stagnation and feedback. A strategy
 opens branches, prunes branches, and decides which of them may make the next attempt. Inside a branch, the policy and
-`actors.search.moves` decide, as in a run with only one branch.
+`actors.search.progress` decide, as in a run with only one branch.
 """
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from actors.search.moves import Search
+from actors.search.progress import Search
 
 
 class PruneCause(StrEnum):
