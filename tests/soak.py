@@ -32,7 +32,7 @@ KILLS = "tests/long/crash/test_kill.py"
 FLEET = ["tests/long/dispatch/test_fleet.py", "tests/long/dispatch/test_placing.py"]
 OWN_SUITES = ("crash", "power", "shell")
 """The long suites that have counts of their own below."""
-LINKS = ["tests/long/crash/test_kill_links.py", "tests/long/webhooks/test_answer_interleavings.py"]
+LINKS = ["tests/long/crash/test_kill_links.py", "tests/long/webhooks/test_storm.py"]
 LABORATORY = ("lab", "exact_values", "independent_world")
 SUITES = {
     "server": (["tests/long/web/test_server_soak.py"], {"REPLAN_SERVER_SECONDS": 7_200}),

@@ -1,9 +1,9 @@
-"""Which of several values counts, and how far they reach: rules, years, bounds, confidence."""
+"""Which of several values counts, how far they reach, and where a quote stands in a passage."""
 
 import pytest
 
 from actors.acquisition.calculation import known_numbers
-from actors.acquisition.observation import read_observation
+from actors.acquisition.observation import PLACES_MAX, quote_places, read_observation
 from actors.acquisition.planner_state import FoundPassage, Writes, apply
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import schema_of
@@ -135,3 +135,8 @@ def test_a_stop_condition_ends_the_run_as_soon_as_its_fields_have_values():
     spec = profile(stop_when=[{"check": f"{PEOPLE} >= 10", "why": "enough"}])
     assert hop(state("prepare_schema", FULL, spec=spec))[1] == "finish"
     assert hop(state("prepare_schema", {**FULL, PEOPLE: number(9)}, spec=spec))[0].outcome == "ready"
+
+
+@pytest.mark.parametrize("count", [0, 1, PLACES_MAX, PLACES_MAX + 5])
+def test_a_quote_is_looked_at_where_it_stands_first_and_at_a_limited_number_of_places(count):
+    assert quote_places("12 EUR " * count, "eur") == tuple((7 * at + 3, 7 * at + 6) for at in range(count))[:PLACES_MAX]

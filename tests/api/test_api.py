@@ -1,9 +1,11 @@
-"""The Python API: imports, results, records, questions, plug-ins and errors."""
+"""The Python API: imports, types, results, records, questions, plug-ins and errors."""
 
+import inspect
 import json
 import math
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -229,3 +231,24 @@ def test_plans_are_checked_without_a_run():
         replan.check(PLAN, level="large")
     with pytest.raises(replan.UsageProblem, match="assurance"):
         replan.check(PLAN, level="expansive", assurance="total")
+
+
+def test_a_program_of_a_user_is_type_checked_with_the_project():
+    """`make lint` accepts what is right in it, and fails where a wrong line is no error."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
+    assert settings["strict"]
+    assert settings["modules"] == ["tests.api.typed_program"]
+    assert (ROOT / "tests" / "api" / "typed_program.py").read_text(encoding="utf-8").count("# type: ignore[") == 8
+
+
+def test_the_signatures_are_explicit():
+    for names in (("start", "asolve", "solve"), ("drive", "aresume", "resume")):
+        first, *others = (inspect.signature(getattr(replan, name)).parameters for name in names)
+        assert all(parameter.kind is not parameter.VAR_KEYWORD for parameter in first.values())
+        assert [list(other.values()) for other in others] == [list(first.values())] * 2
+    assert inspect.signature(replan.solve).return_annotation is replan.Result
+
+
+def test_an_unknown_keyword_is_a_type_error():
+    with pytest.raises(TypeError, match="modle"):
+        replan.solve("Fix it.", modle="template:bug")

@@ -1,4 +1,4 @@
-"""Executing plans from Python: the same in trio, in asyncio and without a loop; what is refused; `do`."""
+"""Plans are executed and schemas filled from Python: the same in trio, in asyncio and without a loop."""
 
 import asyncio
 import json
@@ -167,3 +167,40 @@ def test_a_second_execution_of_a_workspace_is_refused(options):
         replan.execute(PLAN, **options)
     replan.cancel(waiting.run_id, home=options["home"])
     assert replan.execute(PLAN, **options).succeeded
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "examples" / "market"
+GIVEN = {"core.region": "Portugal", "core.currency": "EUR"}
+OPTIONS = {"docs": DOCS, "given": GIVEN, "model": "simulated:exact", "home": replan.MEMORY}
+
+
+def answer(question):
+    assert "expect to win" in question["text"]
+    return "4 %"
+
+
+def test_a_schema_is_filled_and_the_function_that_answers_is_asked():
+    result = replan.acquire("market_size", "EV charging in Portugal", ask=answer, **OPTIONS)
+    assert isinstance(result, replan.AcquisitionResult)
+    assert result.succeeded
+    assert [step.name for step in result.calculation.steps] == ["tam", "sam", "som"]
+
+
+async def test_a_schema_is_filled_in_trio():
+    result = await replan.aacquire("market_size", "EV charging in Portugal", **OPTIONS)
+    assert (result.status, result.missing) == ("waiting", ("segment.win_rate",))
+
+
+def test_a_schema_is_filled_in_asyncio():
+    result = asyncio.run(replan.aacquire("market_size", "EV charging in Portugal", ask=answer, **OPTIONS))
+    assert result.succeeded
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [({"docs": "/nope"}, "docs"), ({"given": {"a.b": "1"}}, "given"), ({"max_calls": 0}, "max_calls")],
+)
+def test_bad_input_names_the_keyword(change, place):
+    with pytest.raises(replan.UsageProblem) as problem:
+        replan.acquire("market_size", "x", **OPTIONS | change)
+    assert problem.value.place == place

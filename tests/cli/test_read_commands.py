@@ -1,21 +1,30 @@
-"""Commands that read runs: the list, the result, the tree, the plan, the diagram, the records."""
+"""Commands that read runs: the list, the result, the tree, the plan, the prompts, the records and their lines."""
 
 import json
 import re
 import shutil
 import time
+from dataclasses import replace
 
 import pytest
+import trio
 from click.testing import CliRunner
 
+from actors.planning.kind import PLANNING
 from actors.values.format import clock, stamp
 from replan.cli.app import app
+from replan.runs.home import open_home
+from runtime.process.identity import identity
+from tests.cli.conftest import run_id
 from tests.cli.samples import (
+    ANALYSIS,
+    ASKING,
     BACKTRACKS,
     DEMAND_KEYS,
     LOST,
     PLAN,
     PROBLEM,
+    RECON,
     RESULT_KEYS,
     delayed_reply,
     distinct,
@@ -206,3 +215,158 @@ def test_progress_has_local_time(monkeypatch):
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+NAMED = re.compile(r"([a-z]\w*)/v\d+\.a\d+(?:\.b(\d+))?")
+"""A node id, alone or within a request id."""
+
+
+async def announce():
+    """Announce this process as a host of the home."""
+    async with open_home() as engine:
+        await engine.journal.announce("a host", identity(), 60.0)
+
+
+@pytest.fixture
+def beam_search(replan, home, problem, scripted):
+    """The records of a beam search with a rejection, and the lines of its log."""
+    model = scripted({"g_plan": ["this is no plan", "nor is this", PLAN, PLAN]})
+    assert replan("run", problem, "-m", model, "-w", "single", "--search", "beam:2").exit_code == 0
+    lines = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
+    records = json.loads(replan("show", run_id(replan), "--events", "--json").stdout)["events"]
+    return records, [row for row in lines if row["logger"] == "replan.journal"]
+
+
+def test_each_record_has_one_line_with_its_number(beam_search):
+    records, lines = beam_search
+    assert [(row["seq"], row["event"]) for row in lines] == [(record["seq"], record["kind"]) for record in records]
+    assert len({row["run_id"] for row in lines}) == 1
+
+
+def test_the_line_of_a_record_with_a_node_has_its_step_and_branch(beam_search):
+    records, lines = beam_search
+    kinds, branches = set(), set()
+    for record, row in zip(records, lines, strict=True):
+        named = NAMED.search(f"{record.get('node', '')} {record.get('request_id', '')}")
+        if named is not None:
+            assert (row["step"], row["branch"]) == (named[1], int(named[2] or 0)), row
+            kinds.add(record["kind"])
+            branches.add(row["branch"])
+    assert kinds >= {
+        "generation_requested", "artifact_produced", "judgement_requested", "verdict_reached", "decided"
+    }  # fmt: skip
+    assert len(branches) > 1
+
+
+def test_the_line_of_a_branch_event_has_its_branch(beam_search):
+    _, lines = beam_search
+    opened = [row["branch"] for row in lines if row["event"] == "branch_opened"]
+    assert opened == list(range(1, len(opened) + 1))
+    assert isinstance(lines[-1]["branch"], int)
+
+
+def test_an_admission_is_logged(replan, home, problem):
+    trio.run(announce)
+    assert replan("run", problem, "-m", "template:bug", "--detach").exit_code == 0
+    (line,) = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
+    assert (line["event"], line["seq"]) == ("run_started", 1)
+
+
+def test_the_line_of_an_answer_has_its_step(replan, home, problem, scripted):
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    assert replan("run", problem, "-m", model, "-w", "option_a", "--no-input").exit_code == 6
+    run = run_id(replan)
+    assert replan("answer", f"{run}/q1", "3.12").exit_code == 0
+    assert replan("resume", run).exit_code == 0
+    lines = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
+    (line,) = [row for row in lines if row["event"] == "clarification_answered"]
+    assert (line["step"], line["node"], line["branch"]) == ("g_analysis", "g_analysis/v1.a1", 0)
+
+
+WORKFLOW = """
+name: look
+action_pairs:
+  look:
+    generator: model
+    guard: analysis_valid
+    prompt: analysis
+  search:
+    generator: model
+    guard: recon_valid
+    prompt: recon
+"""
+
+
+@pytest.fixture
+def analysed(replan, problem, scripted, tmp_path):
+    """The result of such a run."""
+    (tmp_path / "look.yaml").write_text(WORKFLOW)
+    model = scripted({"look": [ANALYSIS], "search": [RECON]})
+    result = replan("run", problem, "-w", tmp_path / "look.yaml", "-m", model)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_the_artifacts_of_the_leaves_are_printed_with_their_guards(analysed):
+    lines = analysed.stdout.splitlines()
+    assert '  "problem_type": "bug_fix",' in lines
+    assert "Accepted by analysis_valid." in lines
+    assert "Accepted by recon_valid." in lines
+    assert "Proved" not in analysed.stdout
+    assert "null" not in lines
+
+
+def test_there_is_no_plan_to_show(analysed, replan):
+    run = run_id(replan)
+    assert_refused(replan("show", run, "--plan"), "workflow look", "makes no plan")
+    assert_refused(replan("show", run, "--mermaid"), "makes no plan")
+    assert json.loads(replan("show", run, "--json").stdout)["plan"] is None
+
+
+@pytest.fixture
+def planned(replan, problem, scripted):
+    """The id of a run with a partial replan and a retry."""
+    replan("run", problem, "-m", scripted(BACKTRACKS), "--no-input")
+    return run_id(replan)
+
+
+def test_every_call_of_a_run_is_rebuilt_with_its_hash(replan, planned):
+    events = json.loads(replan("show", planned, "--events", "--json").stdout)["events"]
+    requests = [event for event in events if event["kind"] == "generation_requested"]
+    assert len(requests) == 8
+    for event in requests:
+        shown = json.loads(replan("show", planned, "--prompt", event["node"], "--json").stdout)
+        assert (shown["prompt_hash"], shown["verified"]) == (event["prompt_hash"], True)
+        assert [message["role"] for message in shown["messages"]] == ["system", "user"]
+        assert PROBLEM.strip() in shown["messages"][1]["content"]
+
+
+def test_the_messages_have_the_feedback_that_the_attempt_got(replan, planned):
+    first = replan("show", planned, "--prompt", "g_plan/v1.a1").stdout
+    assert first.startswith("=== system ===\n")
+    assert "\n=== user ===\n" in first
+    assert "nobody_makes_this" not in first
+    assert "nobody_makes_this" in replan("show", planned, "--prompt", "g_plan/v2.a1").stdout
+
+
+def test_an_unknown_call_is_refused_with_the_nearest_one(replan, planned):
+    assert_refused(
+        replan("show", planned, "--prompt", "g_plan/v1.a9"), "no call 'g_plan/v1.a9'", "did you mean 'g_plan/v1.a1'?"
+    )
+    assert_refused(replan("show", planned, "--prompt", "g_plan/v1.a1", "--tree"), "--tree and --prompt")
+
+
+def test_rebuilt_messages_that_differ_from_the_sent_ones_are_reported(replan, planned):
+    """As after a release that renders prompts differently."""
+    rebuilt = PLANNING.views.prompt
+
+    def other(records, node):
+        return replace(rebuilt(records, node), verified=False)
+
+    object.__setattr__(PLANNING.views, "prompt", other)
+    try:
+        result = replan("show", planned, "--prompt", "g_plan/v1.a1")
+    finally:
+        object.__setattr__(PLANNING.views, "prompt", rebuilt)
+    assert result.exit_code == 1
+    assert "these are not the exact messages of g_plan/v1.a1" in result.stderr

@@ -1,17 +1,19 @@
-"""Each claim of the pages about safety links the tests that would fail if it were untrue.
-
-A claim is an item of a list, a row of a table, or a paragraph that introduces neither. It names its tests by reference
-links, such as `[test][a_name]`; the end of the page says `[a_name]: FILE "the test's function"`.
-"""
+"""Each claim of the security page and each function of the program leads to tests that exist."""
 
 import ast
 import re
 from functools import cache
 
+import click
 import pytest
 from markdown_it import MarkdownIt
 
+import replan
+from replan.cli.app import app
+from replan.mcp.server import offered_tools
+from replan.web.api_routes import addressed_operations
 from tests.docs.blocks import ROOT
+from tests.support.yaml_files import read_yaml
 
 PAGES = {
     "security.md": None,
@@ -96,3 +98,44 @@ def test_each_link_of_a_claim_leads_to_a_test_and_each_test_is_linked(page):
 def test_no_exception_is_left_over():
     texts = [text for page in PAGES for _, text in claims(page)]
     assert [begin for begin in ADVICE if not any(text.startswith(begin) for text in texts)] == []
+
+
+TABLE = read_yaml(ROOT / "docs" / "reference" / "functions.yaml")
+
+
+def commands(group, *names):
+    """Yield the names of all commands below a group."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, *names, name)
+        else:
+            yield " ".join((*names, name))
+
+
+FACES = {
+    "command": lambda: commands(app),
+    "http": lambda: (f"{each.method} {each.path}" for _, each in addressed_operations()),
+    "mcp": lambda: offered_tools(allow_execute=True),
+    "python": lambda: (
+        name for name in replan.__all__ if not isinstance(getattr(replan, name), type) and name.islower()
+    ),
+}
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_each_function_of_the_program_has_a_row_and_each_row_is_one_or_says_why_it_is_gone(face):
+    there = {name for name, entry in TABLE[face].items() if isinstance(entry, str)}
+    gone = {name: entry["gone"] for name, entry in TABLE[face].items() if name not in there}
+    assert there == set(FACES[face]())
+    assert all(gone.values())
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_each_test_of_the_table_exists(face):
+    for name, entry in TABLE[face].items():
+        if isinstance(entry, str):
+            file, _, test = entry.partition("::")
+            tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
+            assert test in {getattr(node, "name", "") for node in tree.body}, f"{name}: {entry}"

@@ -1,4 +1,4 @@
-"""What people see of outcomes in an execution, and what an author of the next plan is told about results and values."""
+"""Outcomes, attempts and fields of steps as people see them: in the outline, the checklist and the graph."""
 
 import pytest
 
@@ -113,3 +113,19 @@ def test_the_next_plan_may_not_use_a_value_that_is_not():
     value = plan(step("x", "start nothing", "goal", generator="do_paint"), initial="start owner nothing")
     assert "the value of 'owner'" in " ".join(tools().unbound(read_plan(value)[0]))
     assert tools().unbound(read_plan(plan(PAINT, initial="is_red owner"))[0], {"owner"}) == ()
+
+
+def shown(**fields):
+    """Return the outline of a plan of one step."""
+    return list(outline_lines(outline_of(Stage(plan(step("a", "start", "goal", **fields))).config)))
+
+
+@pytest.mark.parametrize(("name", "title"), [("a", "1. a"), ("Mend the login", "1. a  Mend the login")])
+def test_a_step_is_headed_by_its_id_and_by_a_name_that_says_more(name, title):
+    assert title in [line.plain for line in shown(name=name)]
+
+
+def test_a_long_field_of_a_step_goes_on_below_its_text():
+    fields = [line for line in shown() if len(line.spans) == 3]
+    assert [line.spans[1].text.strip() for line in fields] == ["runs", "check", "tries"]
+    assert all(line.hang == len(line.spans[0].text + line.spans[1].text) for line in fields)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from actors.execution import prepare
+from actors.execution.config import ReadyPlan
 from actors.execution.prepare import ExecutionInput, prepare_execution
 from actors.run.kind import Setup
 from actors.values.findings import Code, Finding, Verdict
@@ -116,3 +117,8 @@ def test_a_plan_over_the_limit_of_its_bytes_is_refused_and_one_at_it_is_not(tmp_
 def test_a_limit_of_money_needs_a_known_price(tmp_path):
     with pytest.raises(UsageProblem, match="the price of 'template:bug' is not known"):
         prepared(tmp_path, limits=Limits(calls=5, micro_usd=1))
+
+
+def test_plans_with_the_same_text_are_one_key():
+    text = json.dumps(plan(step("a", "start", "goal")))
+    assert len({ReadyPlan(text), ReadyPlan(text), ReadyPlan(f" {text}")}) == 2

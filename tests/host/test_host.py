@@ -5,15 +5,20 @@ from dataclasses import replace
 import pytest
 import trio
 
+from actors.handlers.registry import Registry
 from actors.planning.kind import PLANNING
 from actors.planning.machine import PlanningMachine
+from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
+from replan.runs.session import TAKEN_UP_SECONDS, Follower, RunSession
 from replan.setup.kinds import Kinds
 from runtime.core.clock import TrioClock
 from runtime.core.errors import JournalError
 from runtime.drive.options import Stop
 from runtime.journal.port import Due
+from runtime.models.port import Reply
 from tests.host.fake_home import START, FakeHome, run_request
+from tests.support.worlds import always_hosted
 
 
 async def test_an_admitted_run_is_driven_to_its_end(autojump_clock):
@@ -278,3 +283,77 @@ async def test_a_host_ignores_an_outdated_due_run_that_is_at_rest_again(autojump
             await trio.sleep(5)
         assert (home.events("first"), await engine.journal.read("first")) == (notices, before)
         assert home.store.runs["first"].head.owner is None
+
+
+class Cutting:
+    """A generator whose first replies are cut."""
+
+    def __init__(self, cuts):
+        self.cuts, self.calls = cuts, 0
+
+    async def generate(self, brief):
+        """Return half a reply, or a whole one."""
+        self.calls += 1
+        reason = "length" if self.calls <= self.cuts else "stop"
+        return Reply(text='{"a": 1' + "}" * (reason == "stop"), usage=None, model="toy", finish_reason=reason)
+
+
+async def test_a_host_leaves_a_run_alone_that_was_parked_for_its_replies(autojump_clock):
+    """No call is made for two hours; the reason is shown, and a person's resume goes on with it."""
+    home, author = FakeHome(), Cutting(cuts=2)
+    async with home.engine() as plain:
+        engine = replace(plain, registry=Registry(guards={"toy": lambda _: home.judge}, generators={"made": author}))
+        await engine.admit(run_request("one", "two"), run="a")
+        async with home.hosting(engine):
+            await trio.sleep(7_200)
+        assert author.calls == 2
+        status, why = home.row("a")
+        assert status == "parked"
+        assert why.startswith("one: reply.cut again: ")
+        result = await engine.result("a")
+        assert (result.status, result.cause, result.why) == ("parked", "reply", why)
+        assert (await engine.resume("a")).outcome == "success"
+    assert author.calls == 4
+
+
+async def test_records_of_other_drivers_are_reported_before_the_run_goes_on(autojump_clock):
+    """Otherwise all later records would be reported only at the end."""
+    home, reported = FakeHome(reject=["requirements.missing"], seconds=10.0), []
+    async with home.engine() as engine:
+        session = RunSession(engine, "first", lambda record, _: reported.append((record, trio.current_time())))
+        assert (await session.begin(run_request("a"), Stop())).status == "waiting"
+        stop = Stop()
+        stop.requested.set()
+        await engine.resume("first", DriveOptions(stop))
+        await engine.answer("first/q1", "it is this", via="cli")
+        assert (await session.drive(Stop())).succeeded
+    assert [record.seq for record, _ in reported] == [*range(1, len(reported) + 1)]
+    assert "run_parked" in [record.event.kind for record, _ in reported]
+    request_times = [at for record, at in reported if record.event.kind == "generation_requested"]
+    assert request_times == home.calls
+
+
+async def test_a_follower_of_a_waiting_run_stays_until_the_host_has_read_a_message(autojump_clock, monkeypatch):
+    home, reported = FakeHome(reject=["requirements.missing"]), []
+    monkeypatch.setattr(Engine, "has_host", always_hosted)
+    async with home.engine() as engine:
+        assert (await engine.begin(run_request("a"), run="first")).status == "waiting"
+        await engine.tell("first", "It must be fast.", "requirement")
+        async with home.hosting(engine):
+            result = await Follower(engine, "first", lambda record, _: reported.append(record.event.kind)).follow()
+    assert "requirement_told" in reported
+    assert result.succeeded
+
+
+async def test_a_follower_is_told_when_the_host_does_not_take_the_run_up(autojump_clock, monkeypatch):
+    home, notes, stop = FakeHome(), [], Stop()
+    monkeypatch.setattr(Engine, "has_host", always_hosted)
+    async with home.engine() as engine:
+        await engine.admit(run_request("a"), run="first")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(RunSession(engine, "first", lambda record, state: None, notes.append).go_on, stop)
+            await trio.sleep(TAKEN_UP_SECONDS - 1)
+            assert notes == []
+            await trio.sleep(2)
+            stop.requested.set()
+    assert notes == ["the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it"]

@@ -15,8 +15,10 @@ from actors.planning.prompt_context import (
     render_prompt,
     retry_feedback,
 )
+from actors.planning.views import VIEWS
 from actors.values.artifacts import Context
-from runtime.core.events import Codec
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Codec, Record
 from runtime.core.machine import fold
 from runtime.core.messages import Mailed
 from runtime.models.port import Reply
@@ -208,3 +210,15 @@ def test_what_a_plug_in_does_to_its_settings_is_told_to_nobody_else():
     rude["guard_catalog"].append("anything_goes")
     rude["roles"].clear()
     assert json.dumps(context_for(state, state.latest, "g_plan").settings) == before
+
+
+def test_a_step_that_asks_a_model_shows_its_messages_and_any_other_is_refused():
+    steps = {"a": {}, "b": {"requires": ["a"], "generator": "mine", "deterministic": True}}
+    world = World(pinned(steps), judge=lambda *_: passed())
+    world.run()
+    records = [Record("run", place, 0.0, 1, event, "") for place, event in enumerate(world.events, 1)]
+    shown = VIEWS.prompt(records, "a/v1.a1")
+    assert shown.verified
+    assert [role for role, _ in shown.messages] == ["system", "user"]
+    with pytest.raises(UsageProblem, match="the step 'b' asks no model"):
+        VIEWS.prompt(records, "b/v1.a1")

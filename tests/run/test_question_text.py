@@ -2,12 +2,20 @@
 
 import pytest
 
+from actors.execution.events import TroubleCause
 from actors.run import open_question
 from actors.run.calls import reject_cut_artifact, text_under_limit
-from actors.run.open_question import question_parts
+from actors.run.ids import expiry_id
+from actors.run.open_question import answer_deadline, question_parts
+from actors.run.state import RunState
+from actors.run.waits import WaitRequested
 from actors.values.answers import NUMBER, TEXT
 from actors.values.artifacts import Artifact
-from actors.values.findings import Verdict
+from actors.values.findings import ASKABLE, Code, Verdict
+from actors.values.question_form import make_form
+from runtime.core.ledger import Ledger, Limits
+from tests.support.every_question import every_question
+from tests.support.question_form import breaches
 
 ASKED = {
     "text": "Which one?",
@@ -73,3 +81,51 @@ def test_the_next_attempt_is_told_of_a_limit_that_was_raised_and_of_no_other():
     assert text_under_limit(cut("content_filter"), 2_000) == ""
     assert text_under_limit(None, 2_000) == ""
     assert text_under_limit(Verdict(guard="g", facts={"output_tokens_max": "many"}), 2_000) == ""
+
+
+@pytest.mark.parametrize(
+    ("expiry", "deadline", "until"),
+    [(None, None, None), (50.0, None, 50.0), (None, 70.0, 70.0), (50.0, 70.0, 50.0), (90.0, 70.0, 70.0)],
+)
+def test_the_earlier_of_expiry_and_deadline_counts(expiry, deadline, until):
+    name = expiry_id("q1")
+    waits = {} if expiry is None else {name: WaitRequested(request_id=name, until=expiry, why="q1 expires")}
+    state = RunState(waits=waits, ledger=Ledger(Limits(deadline=deadline)))
+    assert answer_deadline(state, "q1") == until
+
+
+DRAWN = list(every_question())
+
+
+@pytest.mark.parametrize("drawn", DRAWN, ids=[f"{each.part}: {each.when}" for each in DRAWN])
+def test_every_question_of_shipped_parts_has_the_form(drawn):
+    assert breaches(drawn.form) == []
+
+
+def test_the_questions_of_every_trouble_and_of_every_code_that_is_asked_about_are_drawn():
+    when = " ".join(each.when for each in DRAWN)
+    assert [cause for cause in TroubleCause if cause.replace("_", " ") not in when] == []
+    assert set(ASKABLE) == {Code.OPEN_QUESTION, Code.CONFLICT, Code.REQUIREMENT_MISSING, Code.AMBIGUOUS}
+    assert len({each.part for each in DRAWN}) == 6
+
+
+RIGHT = {"about": "It is about the step 'a'.", "otherwise": "the run ends."}
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "what"),
+    [
+        ("Which is it?", {}, ""),
+        ("There are two. Which is it?", {}, "no single sentence"),
+        ("What is to be done about g_plan/v1.a1?", {}, "no single sentence"),
+        ("Why is it plan.cycle?", {}, "no single sentence"),
+        ("What do you answer to the words below?", {}, "nothing is"),
+        ("What do you answer to the words below?", {"shown": "Which one?"}, ""),
+        ("Which is it?", {"about": "It."}, "what it is about"),
+        ("Which is it?", {"otherwise": "."}, "without an answer"),
+    ],
+)
+def test_a_breach_of_the_form_is_named(text, fields, what):
+    found = breaches(make_form(text, **(RIGHT | fields)))
+    assert len(found) == bool(what)
+    assert all(what in each for each in found)

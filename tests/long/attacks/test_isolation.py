@@ -18,7 +18,10 @@ from actors.tools.isolation import NoIsolation, sandbox_words
 from actors.tools.loader import load_tools
 from replan.cli import diagnosis
 from runtime.core.errors import UsageProblem
+from runtime.process import group
+from runtime.process.identity import end_of_group
 from tests.tools.calling import ENVIRONMENT, Bench
+from tests.tools.test_file_calls import NO_TOOLS, USE
 
 WRAP = "wrap: [isolated]"
 WRAPPED = f"`{WRAP}`"
@@ -154,3 +157,45 @@ def test_doctor_names_what_isolates_tools_on_this_machine_or_why_nothing_does():
     except NoIsolation as error:
         expected = f"none, so {WRAPPED} is refused: {error}"
     assert found == expected
+
+
+BOMB = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+ends = time.monotonic() + 25  # Should the test fail, the bomb ends by itself.
+for _ in range(24):
+    if not os.fork():
+        break
+while time.monotonic() < ends:
+    open(f"alive.{os.getpid()}", "w").close()
+    time.sleep(0.02)
+    # Its child goes on: none but the tool's own process lives long, and as many as before are there.
+    if os.getpid() != os.getpgrp() and os.fork():
+        os._exit(0)
+"""
+
+
+async def test_a_tool_whose_processes_replace_each_other_is_ended_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(group, "GRACE_SECONDS", 0.3)
+    bench = Bench(tmp_path)
+    toolset = bench.program(BOMB)
+    done = await bench.call(toolset, seconds=1.0)
+    assert done.outcome is ToolOutcome.TRANSIENT
+    assert end_of_group(bench.begun[0].process) is True
+    made = len(list(bench.workspace.iterdir()))
+    assert made > 100, "the tool was no bomb"
+    await trio.sleep(0.3)
+    assert len(list(bench.workspace.iterdir())) == made, "a process went on"
+
+
+async def test_a_file_outside_of_the_workspace_is_not_changed_through_a_hard_link(tmp_path):
+    bench = Bench(tmp_path)
+    outside, inside = tmp_path / "outside.py", bench.workspace / "src" / "login.py"
+    outside.write_text("kept\n")
+    inside.parent.mkdir()
+    os.link(outside, inside)
+    done = await bench.call(NO_TOOLS, USE.writing("new\n"))
+    assert done.outcome is ToolOutcome.SUCCEEDED
+    assert (outside.read_text(), inside.read_text()) == ("kept\n", "new\n")
+    assert outside.stat().st_nlink == inside.stat().st_nlink == 1

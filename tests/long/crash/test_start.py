@@ -1,6 +1,8 @@
-"""`kill -9` at the start of an admitted run and of a child run: there is no run then, or one that goes on."""
+"""Kills at the start of a run, a log that was removed, and a full disk: nothing is lost, and no call is made again."""
 
+import os
 import signal
+import time
 
 import pytest
 import trio
@@ -13,7 +15,7 @@ from runtime.journal.sqlite.journal import open_sqlite
 from tests.long.crash.cli_case import CODEC, Case
 from tests.long.crash.test_children import CHILD, PARENT, wait_for
 from tests.long.crash.test_kill import HAPPY, SCRIPT
-from tests.support.answers import by_step
+from tests.support.answers import Answer, by_step
 from tests.support.artifacts import plan
 from tests.support.openai_server import serve
 
@@ -61,3 +63,54 @@ def test_a_kill_at_the_start_of_a_child_run_leaves_no_run_without_a_record(label
         code, result = case.replan("resume", run, "--json")
         assert (code, result["outcome"]) == (Exit.OK, "success")
         assert {row.run for row in rows_of(case)} == {run, child_run(run, "g_plan/v1.a1")}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+def test_no_call_is_made_again_when_the_log_is_gone(share, tmp_path, commands):
+    with serve(by_step(SCRIPT)) as server:
+        case = Case(tmp_path, commands, server)
+        kill = {"label": "append.after", "nth": 4}
+        assert case.begin(HAPPY + 3, kill=kill)[0] == -signal.SIGKILL
+        (run,) = case.runs()  # Closing the journal copies the log into it.
+        assert case.replan("resume", run, kill=kill)[0] == -signal.SIGKILL
+        paid = case.requested()
+        log = case.journal.with_name(f"{case.journal.name}-wal")
+        os.truncate(log, int(log.stat().st_size * share))
+
+        for command in (("resume", run), ("show", run), ("cancel", run), ("tell", run, "hurry")):
+            code, _ = case.replan(*command)
+            assert code == Exit.JOURNAL
+            assert "missing: the write-ahead log beside the journal (-wal) was removed or cut" in case.error()
+        assert case.requested() == paid
+
+        code, result = case.begin(HAPPY)
+        assert (code, result["outcome"]) == (Exit.OK, "success")
+        code, report = case.replan("home", "verify", "--json")
+        assert code == Exit.JOURNAL
+        assert [finding["run_id"] for finding in report["findings"]] == [run]
+
+
+PATIENCE = 300.0
+
+
+def test_a_run_on_a_full_disk_waits_for_room_and_loses_nothing(tmp_path, commands):
+    """Received replies are written afterwards, so that no call is repeated or charged as unknown."""
+    slow = {step: [Answer.value(SCRIPT[step][0]).slowly(0.8), *SCRIPT[step][1:]] for step in ("g_analysis", "g_recon")}
+    full = tmp_path / "full"
+    with serve(by_step({**SCRIPT, **slow})) as server:
+        case = Case(tmp_path, commands, server)
+        child = case.start(case.run_command(HAPPY), full=str(full))
+        assert server.wait_for(lambda it: len(it.seen) == 2)
+        full.touch()
+        until = time.monotonic() + PATIENCE
+        while "no room left to write" not in (tmp_path / "err").read_text() and time.monotonic() < until:
+            time.sleep(0.01)
+        requests = case.requested()
+        full.unlink()
+        code = child.rest()
+        assert (tmp_path / "err").read_text().count("no room left to write; the run goes on when there is some") == 1
+        assert len(requests) == 2, "no request is sent before it is committed"
+        result = case.result()
+        assert (code, result.outcome, result.calls, result.plan_json) == (Exit.OK, "success", HAPPY, plan())
+        assert len(case.requested()) == HAPPY
+        case.check_billing()

@@ -1,6 +1,7 @@
 """What only a journal on a server does: its clock, settings, tables, roles, budget, notices and messages."""
 
 import logging
+import math
 import time
 
 import psycopg
@@ -23,6 +24,7 @@ from runtime.core.machine import Summary
 from runtime.journal.port import Deleted, Fact, RunFilter
 from runtime.journal.postgres import connecting, schema
 from runtime.journal.postgres.address import parse_address
+from runtime.journal.postgres.batch import StatementBatch
 from runtime.journal.postgres.connecting import explain
 from runtime.journal.postgres.journal import open_postgres
 from runtime.journal.postgres.transaction import Listening, begin_batch
@@ -338,3 +340,33 @@ async def test_a_connection_that_the_server_ended_for_being_idle_fails_no_change
             assert (await journal.row("a")).last_seq == 1
     finally:
         server.execute("journal", "ALTER DATABASE journal RESET idle_session_timeout")
+
+
+ROWS = [
+    (1, 2.5, True, b"bytes", "text"),
+    (-(2**63), -0.0, False, b"", ""),
+    (2**63 - 1, 1e-300, None, bytes(range(256)), '"quoted" \\ {braces}, NULL, null'),
+    (None, None, True, None, None),
+    (0, 0.1 + 0.2, False, b"\\x00", "é\n\u2028\U0001f600"),
+    (7, math.inf, True, b'"', "NULL"),
+]
+
+
+def test_rows_of_all_types_come_back_as_they_were(server):
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        batch = StatementBatch(connection)
+        types = ("bigint", "float8", "boolean", "bytea", "text")
+        answer = batch.add_for("SELECT * FROM {rows}", ROWS, types)
+        numbers = batch.add_for("SELECT * FROM {rows}", [(1,), (None,), (-2,)], ("integer",))
+        batch.run()
+    assert [tuple(row) for row in answer.rows] == ROWS
+    assert [math.copysign(1, row[1]) for row in answer.rows if row[1] == 0] == [-1.0]
+    assert [number for (number,) in numbers.rows] == [1, None, -2]
+
+
+def test_a_number_that_is_too_large_is_refused(server):
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        batch = StatementBatch(connection)
+        batch.add_for("SELECT * FROM {rows}", [(2**63,)], ("bigint",))
+        with pytest.raises(psycopg.errors.NumericValueOutOfRange):
+            batch.run()
