@@ -40,7 +40,7 @@ from page_parts.markdown import code, read, table  # noqa: E402
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
 from actors.config.loader import load_policy, read_workflow, shipped_workflows  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
-from actors.files.field_docs import describe_models  # noqa: E402
+from actors.files.validation_errors import describe_models  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import PlanningOutcome  # noqa: E402

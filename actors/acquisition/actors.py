@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from actors.acquisition.config import RunConfig
+from actors.acquisition.state import RunConfig
 from actors.documents.tools import SearchPlaces, search_tool
 from actors.handlers.handlers import complete, wait
 from actors.handlers.tools import Tool, tool_actor

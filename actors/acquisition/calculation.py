@@ -13,8 +13,7 @@ from actors.acquisition.schema import Schema, names_in, schema_of
 from actors.acquisition.state import State
 from actors.acquisition.values import bounds_of, of_period
 from actors.quantities import calculator
-from actors.quantities.calculator import Blocked, FormulaCycle, calculation_order
-from actors.quantities.checks import check_holds, parse_check
+from actors.quantities.calculator import Blocked, FormulaCycle, calculation_order, check_holds, parse_check
 from actors.quantities.formula import FormulaUnreadable
 from actors.quantities.measures import BlockCode
 from actors.quantities.quantity import Quantity

@@ -1,7 +1,7 @@
 """The gates that correct and route a decision: `normalize_decision`, `retry_gate` and `maybe_calculate`. Pure."""
 
+from actors.acquisition.answers import BLOCKED, field_question
 from actors.acquisition.calculation import inputs_hash, is_blocked
-from actors.acquisition.field_question import field_question
 from actors.acquisition.graph import Hop
 from actors.acquisition.next_task import (
     next_acquisition_task,
@@ -65,10 +65,6 @@ def _correct_decision(state: State, schema: Schema, decision: PlannerDecision) -
         question = f"{BLOCKED} {one_line(_errors(state.planner.calculation, path))}.\n{asked}"
         decision = decision.model_copy(update={"question": question})
     return decision, reasons
-
-
-BLOCKED = "The calculation is blocked:"
-"""How the question of a decision begins that says what blocks the calculation, in a line of its own."""
 
 
 def _errors(calculation: LatestCalculation, path: str) -> str:

@@ -18,7 +18,7 @@ from actors.acquisition.next_task import (
     searches_left,
 )
 from actors.acquisition.observation import read_observation
-from actors.acquisition.planner_state import PlannerDecision, Reflection, SearchMade, Writes, apply
+from actors.acquisition.planner_state import PlannerDecision, Reflection, SearchMade, Writes, apply, read_output
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.replies import (
     ATTEMPTS,
@@ -31,7 +31,6 @@ from actors.acquisition.replies import (
     replies_for,
 )
 from actors.acquisition.schema import Schema, schema_of
-from actors.acquisition.search_output import read_output
 from actors.acquisition.state import State
 from actors.acquisition.values import FieldValue, Values
 from actors.quantities.calculator import Blocked

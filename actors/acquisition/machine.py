@@ -1,8 +1,10 @@
-"""The machine of acquisition runs: what such a run does otherwise than runs of other kinds. Pure.
+"""The machine of acquisition runs: how their own events change the state. Pure.
 
-Reading a run only folds it, so what decides and asks is imported when a run is driven.
+It never decides and never acts, and never fails on an event that was once emitted. A run is read by applying its
+events, so the modules that decide and ask are imported only when a run is driven.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,19 +12,134 @@ from actors.acquisition.events import (
     AcquisitionCall,
     AcquisitionEvent,
     AcquisitionStarted,
+    DecisionRequested,
+    DecompositionRequested,
+    ObservationRequested,
+    ReflectionRequested,
     ReplyReceived,
     RequestReissued,
+    Routed,
+    ValueTold,
 )
-from actors.acquisition.evolve import apply_event, start_state
-from actors.acquisition.state import State
+from actors.acquisition.graph import END
+from actors.acquisition.planner_state import LatestCalculation, PlannerState, Writes, apply, passages_of
+from actors.acquisition.state import ReplyText, State, Visited, read_config
 from actors.run.calls import ReplyFields
+from actors.run.evolve import CommonEvent
+from actors.run.ids import call_of, step_of
+from actors.run.inbox import RequirementTold
 from actors.run.machine import CallPrompt, RunMachine
+from actors.run.parking import RunResumed
+from actors.run.questions import ClarificationRequested
 from actors.run.rules import Rule
 from actors.run.state import RunState
+from actors.run.tools import ToolFinished
+from runtime.core.copies import changed
 from runtime.core.messages import Mailed
 
 if TYPE_CHECKING:
     from actors.acquisition.rules import Table
+
+
+Common = Callable[[State, RunState[AcquisitionCall], CommonEvent], State]
+"""What `RunMachine.common` is."""
+FIRST = "enter_iteration"
+"""The node at which every run and every round begins."""
+
+
+def apply_event(common: Common, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
+    """Return the state after an event; `run` is the common part after it, `common` serves what every kind has."""
+    match event:
+        case AcquisitionStarted():
+            return state
+        case ValueTold():
+            return _correct_value(changed(state, run=run), event)
+        case Routed():
+            return _apply_routing(state, event)
+        case DecisionRequested() | ObservationRequested() | DecompositionRequested() | ReflectionRequested():
+            return _record_request(changed(state, run=run), event.node, event.try_number)
+        case ReplyReceived():
+            return _record_reply(state, changed(state, run=run), event)
+        case ToolFinished():
+            planner = changed(state.planner, last_observation=passages_of(event))
+            return changed(state, run=run, tool=event, planner=planner)
+        case ClarificationRequested() if not event.node.startswith("tool:"):
+            # What became of a tool's call is asked by the common run; the answer comes as the end of the call.
+            return changed(state, run=run, question=event.question_id)
+        case RequirementTold():
+            return _new_round(changed(state, run=run))
+        case RunResumed() if state.run.finished is not None and run.finished is None and state.node == END:
+            return _enter_node(changed(state, run=run), FIRST)
+        case _:
+            return common(state, run, event)
+
+
+def _correct_value(state: State, event: ValueTold) -> State:
+    """Return the state after a value was told: what was calculated and concluded without it counts no more.
+
+    Searches and questions stand: nobody is asked again for what the run knows.
+    """
+    planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
+    planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
+    run = changed(state.run, reopening=state.run.reopening or state.run.finished is not None)
+    told = changed(state, planner=planner, run=run)
+    # Only a fork is told a value between the last node and the end of the run.
+    return _enter_node(told, FIRST) if state.node == END and state.run.finished is None else told
+
+
+def start_state(event: AcquisitionStarted) -> State:
+    """Return the state after the first event."""
+    state = State(
+        run=RunState.begun(event),
+        config=read_config(event.pinned),
+        goal=event.goal,
+        source=event.source,
+        planner=PlannerState(values={path: (value,) for path, value in event.given.items()}),
+    )
+    return _enter_node(state, FIRST)
+
+
+def _enter_node(state: State, node: str) -> State:
+    """Return the state at a node that the run has come to."""
+    visits = {**state.visits, node: state.visits.get(node, 0) + 1}
+    question = "" if node == "ask_user" else state.question
+    return changed(state, node=node, visits=visits, replies=(), tool=None, question=question)
+
+
+def _apply_routing(state: State, event: Routed) -> State:
+    path = (*state.path, Visited(event.node, event.outcome, event.to, event.reason))
+    after = changed(state, path=path, planner=apply(state.planner, event.writes))
+    return _enter_node(after, event.to)
+
+
+def _record_request(state: State, node: str, try_number: int) -> State:
+    """Return the state after a call was asked for; further attempts and tries are not counted."""
+    if try_number > 1 or not node.endswith(".a1"):
+        return state
+    purpose = step_of(node)
+    return changed(state, calls={**state.calls, purpose: state.calls.get(purpose, 0) + 1})
+
+
+def _record_reply(state: State, after: State, event: ReplyReceived) -> State:
+    request = state.run.calls.open[event.request_id].request
+    path = request.path if isinstance(request, ObservationRequested | DecompositionRequested) else ""
+    reply = ReplyText(call_of(event.request_id), path, event.content, event.ended_early)
+    return changed(after, replies=(*state.replies, reply))
+
+
+def _new_round(state: State) -> State:
+    """Return the state after a requirement: the values stay, and all attempts are given back."""
+    planner = changed(
+        state.planner,
+        iterations=0,
+        status="active",
+        searches=(),
+        asked=(),
+        refused=(),
+        calculation=LatestCalculation(),
+        reflections=(),
+    )
+    return changed(state, planner=planner, round=state.round + 1)
 
 
 class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):

@@ -12,12 +12,11 @@ from actors.acquisition.replies import Unusable, cut_line, read_object, text_of
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import ReplyText, State
 from actors.acquisition.values import FieldValue
-from actors.quantities.currencies import CODES
 from actors.quantities.periods import last_year, period_of
 from actors.quantities.quantity import Refusal, RefusalCode
 from actors.quantities.quoted import Found, Source, find_quoted_value
 from actors.quantities.unit_forms import with_words
-from actors.quantities.units import UnitTable
+from actors.quantities.units import CODES, UnitTable
 from runtime.core.total_readers import total
 
 QUOTE_MAX = 600

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.acquisition.answers import answer_value
-from actors.acquisition.config import RunConfig
 from actors.acquisition.events import PURPOSES, AcquisitionStarted
 from actors.acquisition.planner_state import PlannerState
 from actors.acquisition.profile import Profile
 from actors.acquisition.profile_check import load_profile, unused_fields
 from actors.acquisition.schema import Schema
+from actors.acquisition.state import RunConfig
 from actors.acquisition.values import FieldValue
 from actors.config.model_spec import Scripted, check_settings, parse_model_spec
 from actors.files.suggestions import nearest

@@ -1,8 +1,14 @@
-"""Reads profiles, by a shipped name or a path, and checks each as a whole. An error names the file, key and line."""
+"""Reads profiles, by a shipped name or a path, and checks each as a whole. An error names the file, key and line.
+
+The guard `profile_valid` judges a profile that a model proposes. The proposal must be a valid profile, has a result,
+and each of its fields changes a result. It has no default and no number in a formula but 1: nobody vouches for such
+values.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -11,12 +17,17 @@ from actors.acquisition.gates import require_node
 from actors.acquisition.profile import Calculator, Decomposition, FieldSpec, FormulaCheck, Profile
 from actors.acquisition.schema import SLOT, Schema, names_in
 from actors.config.loader import find_shipped
-from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import usage_problem
+from actors.files.validation_errors import KeyPath, ParsedFile, usage_problem
 from actors.files.yaml_document import read_document
-from actors.quantities.checks import check_dimensions, check_formulas
+from actors.guards.comparison import object_of, verdict_of
+from actors.guards.fields import check_settings
+from actors.guards.port import Guard
+from actors.quantities.calculator import check_dimensions, check_formulas
+from actors.quantities.formula import FormulaUnreadable, parse_formula
 from actors.quantities.units import UnitTable
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Finding, Verdict
 from runtime.core.errors import UsageProblem
 
 Problem = tuple[KeyPath, str, str]
@@ -281,3 +292,69 @@ def load_profile(name_or_path: str, root: Path) -> LoadedProfile:
     if is_shipped and profile.name != path.stem:
         raise UsageProblem(f"the profile's name is {profile.name!r}", place=document.place(("name",)))
     return LoadedProfile(profile, path.stem if is_shipped else str(path.absolute()), document)
+
+
+NAME = "profile_valid"
+INVALID = "profile.invalid"
+"""The code of what makes a profile invalid."""
+NO_RESULT = "profile.no_result"
+"""The code of a profile that calculates nothing."""
+UNUSED = "profile.unused_field"
+"""The code of a field that changes no result."""
+UNVOUCHED = "profile.unvouched_number"
+"""The code of a default, or of a number in a formula."""
+
+
+def make(config: Mapping[str, Any]) -> Guard:
+    """Return the guard; it has no settings."""
+    check_settings(NAME, config, ())
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
+        value, findings = object_of(artifact)
+        if value is None:
+            return verdict_of(NAME, findings)
+        found = list(profile_findings(value))
+        fields = value.get("fields")
+        return verdict_of(NAME, found, checks=len(found) + (len(fields) if isinstance(fields, dict) else 0) + 1)
+
+    return guard
+
+
+def profile_findings(value: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield what is wrong with a proposed profile."""
+    try:
+        profile = Profile.model_validate(value)
+    except ValidationError as error:
+        for item in error.errors(include_url=False, include_context=False, include_input=False):
+            yield Finding(code=INVALID, message=item["msg"], where=".".join(map(str, item["loc"])))
+        return
+    for path, cause, hint in problems(profile):
+        text = f"{cause} ({hint})" if hint else cause
+        yield Finding(code=INVALID, message=text, where=".".join(map(str, path)))
+    if profile.calculator is None:
+        yield Finding(code=NO_RESULT, message="it calculates nothing: give `calculator.results`", where="calculator")
+    for name in unused_fields(profile):
+        yield Finding(code=UNUSED, message="no formula uses it: use it, or leave it out", where=f"fields.{name}")
+    yield from _unvouched_findings(profile)
+
+
+def _unvouched_findings(profile: Profile) -> Iterator[Finding]:
+    formulas = {f"fields.{path}.formula": spec.formula for path, spec in profile.fields.items() if spec.formula}
+    if profile.calculator is not None:
+        formulas |= {
+            f"calculator.results.{name}": result.formula for name, result in profile.calculator.results.items()
+        }
+    for where, formula in formulas.items():
+        for number in _numbers(formula):
+            yield Finding(code=UNVOUCHED, message=f"the number {number:g} is to be a field of its own", where=where)
+    for path, spec in profile.fields.items():
+        if spec.default is not None:
+            text = "a default is a value that nobody vouches for: leave it out"
+            yield Finding(code=UNVOUCHED, message=text, where=f"fields.{path}.default")
+
+
+def _numbers(formula: str) -> tuple[float, ...]:
+    try:
+        return tuple(number for number in parse_formula(formula).numbers if number != 1)
+    except FormulaUnreadable:
+        return ()  # `problems` has named it.

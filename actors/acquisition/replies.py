@@ -13,7 +13,7 @@ from actors.acquisition.planner_state import PlannerDecision, Reflection
 from actors.acquisition.profile import COMPONENTS_MAX, Decomposition, FieldSpec, Profile
 from actors.acquisition.schema import Schema, names_in, schema_of
 from actors.acquisition.state import ReplyText, State
-from actors.quantities.checks import check_formulas
+from actors.quantities.calculator import check_formulas
 from actors.quantities.formula import parse_formula
 from actors.quantities.units import UnitTable
 from actors.run.ids import step_of

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.acquisition.observation import compose_characters, passage_of, quote_places
+from actors.acquisition.planner_state import passages_of
 from actors.acquisition.result import VIA, AcquisitionResult, FilledField, amount, period_text, value_text
-from actors.acquisition.search_output import passages_of
 from actors.acquisition.values import FieldValue
 from actors.run.tools import ToolFinished
 from actors.run.views import ShownPassage

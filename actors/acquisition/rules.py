@@ -1,4 +1,4 @@
-"""The decisions of an acquisition run, each a rule that `advance` tries, and the requests that they make. Pure."""
+"""The decisions of an acquisition run as rules, and the requests that they make, with their prompts. Pure."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -21,20 +21,167 @@ from actors.acquisition.events import (
     Routed,
 )
 from actors.acquisition.graph import END, AcquisitionGraph
-from actors.acquisition.planner_state import apply, names_of_writes
+from actors.acquisition.next_task import query_for, questions_left, searches_left
+from actors.acquisition.observation import read_observation
+from actors.acquisition.planner_state import PASSAGES_MAX, apply, names_of_writes
 from actors.acquisition.profile import Profile
-from actors.acquisition.prompt import material, render_prompt
-from actors.acquisition.replies import ATTEMPTS, NODES, SCHEMAS, field_to_decompose, replies_for, schema_bytes
-from actors.acquisition.schema import schema_of
-from actors.acquisition.search_output import PASSAGES_MAX
-from actors.acquisition.state import State
+from actors.acquisition.replies import (
+    ATTEMPTS,
+    NODES,
+    SCHEMAS,
+    Unusable,
+    field_to_decompose,
+    read_decision,
+    read_decomposition,
+    read_reflection,
+    replies_for,
+    schema_bytes,
+)
+from actors.acquisition.schema import Schema, schema_of
+from actors.acquisition.state import ReplyText, State
+from actors.prompting.render import Rendered, render
 from actors.run.ending import Outcome, RunFinished, end_exhausted_run
 from actors.run.ids import step_of
 from actors.run.machine import CallPrompt, try_fields
 from actors.run.questions import ClarificationRequested, new_id
 from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.tools import ToolRequested
+from actors.values.artifacts import Artifact, Context, Feedback, format_json
 from runtime.core.events import storable
+
+ROLES: Mapping[str, str] = {
+    PLAN: "acquisition_plan",
+    OBSERVE: "acquisition_observe",
+    DECOMPOSE: "acquisition_decompose",
+    REFLECT: "acquisition_reflect",
+}
+"""The role that a model in this process plays, by the purpose of the call."""
+REJECTIONS_SHOWN = 10
+"""Observed values that were not taken and that a prompt shows."""
+
+
+def render_prompt(state: State, purpose: str, path: str) -> Rendered:
+    """Return the prompt of a call about a field; the path is empty for a call about none."""
+    return render(state.config.templates[purpose], _context(state, purpose, path))
+
+
+def material(state: State, purpose: str, path: str) -> dict[str, Any]:
+    """Return what the prompt says as plain data, for models in this process."""
+    return {
+        "role": ROLES[purpose],
+        "specification": state.goal,
+        "requirements": list(state.run.texts_of("requirement")),
+        "notes": list(state.run.texts_of("note")),
+        "retry": [feedback.text for feedback in _feedback(state, purpose, path)],
+        **_parts(state, purpose, path),
+    }
+
+
+def _context(state: State, purpose: str, path: str) -> Context:
+    parts = _parts(state, purpose, path)
+    return Context(
+        specification=state.goal,
+        requirements=state.run.texts_of("requirement"),
+        dependencies={name: _make_artifact(name, part) for name, part in parts.items() if part not in ("", [], {})},
+        retry=_feedback(state, purpose, path),
+        clarifications=state.run.clarifications,
+        notes=state.run.texts_of("note"),
+    )
+
+
+def _make_artifact(name: str, part: Any) -> Artifact:
+    return Artifact(artifact_id=name, step=name, content=part if isinstance(part, str) else format_json(part))
+
+
+def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
+    """Return the parts of a prompt by name, in the order in which it shows them."""
+    schema = schema_of(state)
+    parts: dict[str, Any] = {"profile": schema.profile.about}
+    match purpose:
+        case "observe":
+            parts["field"] = path
+            places = (item for item in schema.profile.bootstrap if schema.fields[item].type == "text")
+            parts["place"] = [schema.text(item) for item in places if schema.text(item)]
+            parts["units"] = dict(schema.profile.units)
+            parts["fields"] = [
+                _wanted_value_view(schema, field)
+                for field in schema.fields
+                if not schema.is_made(field) and field not in schema.profile.bootstrap
+            ]
+            parts["passages"] = [passage.model_dump(mode="json") for passage in state.planner.last_observation]
+        case "decompose":
+            parts["field"] = _wanted_value_view(schema, path)
+            parts["units"] = dict(schema.profile.units)
+            parts["known"] = [
+                _known_value_view(schema, field) for field in schema.fields if schema.value(field) is not None
+            ]
+        case _:
+            parts["fields"] = [_status(state, schema, field) for field in schema.fields]
+            parts["searches"] = [search.model_dump(mode="json") for search in state.planner.searches]
+            parts["calculation"] = state.planner.calculation.model_dump(mode="json", exclude={"inputs_hash"})
+            parts["not_taken"] = [
+                rejection.model_dump(mode="json") for rejection in state.planner.rejections[-REJECTIONS_SHOWN:]
+            ]
+    return parts
+
+
+def _wanted_value_view(schema: Schema, path: str) -> dict[str, Any]:
+    """Return what a model has to know to find a value for a field."""
+    spec = schema.fields[path]
+    shown: dict[str, Any] = {"path": path, "label": spec.label, "type": spec.type}
+    if spec.type == "number":
+        shown["unit"] = schema.unit(path) or ""
+    shown["words"] = list(spec.words)
+    if spec.choices:
+        shown["choices"] = list(spec.choices)
+    return shown
+
+
+def _known_value_view(schema: Schema, path: str) -> dict[str, Any]:
+    value = schema.value(path)
+    assert value is not None, "the field has a value"
+    return {"path": path, "label": schema.fields[path].label, "value": value.value, "unit": value.unit}
+
+
+def _status(state: State, schema: Schema, path: str) -> dict[str, Any]:
+    """Return how far a field is, for a decision or a review."""
+    spec, value = schema.fields[path], schema.value(path)
+    shown = _wanted_value_view(schema, path)
+    shown |= {"source": spec.source, "required": spec.required, "made_of_others": schema.is_made(path)}
+    if value is not None:
+        shown |= {"value": value.value, "unit": value.unit, "from": value.source}
+    elif not schema.is_made(path):
+        shown["suggested_query"] = query_for(state, schema, path)
+        shown["may_search"] = searches_left(state, path)
+        shown["may_ask"] = questions_left(state, path)
+    return shown
+
+
+def _feedback(state: State, purpose: str, path: str) -> tuple[Feedback, ...]:
+    """Return what was wrong with the replies to this call that could not be used."""
+    about = path if purpose == DECOMPOSE else ""
+    found = []
+    for reply in replies_for(state, purpose, about):
+        problem = _problem(state, purpose, path, reply)
+        if problem is not None:
+            found.append(Feedback(reply.call, problem.message))
+    return tuple(found)
+
+
+def _problem(state: State, purpose: str, path: str, reply: ReplyText) -> Unusable | None:
+    schema = schema_of(state)
+    read: object
+    match purpose:
+        case "plan":
+            read = read_decision(reply, schema)
+        case "observe":
+            read = read_observation(reply, state)
+        case "decompose":
+            read = read_decomposition(reply, state.config.profile, path)
+        case _:
+            read = read_reflection(reply, schema, "")
+    return read if isinstance(read, Unusable) else None
+
 
 SEARCH = "search"
 """The name of the search tool, and of the node that calls it."""

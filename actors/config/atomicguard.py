@@ -27,9 +27,8 @@ from typing import Any
 from actors.config.action_pair import ActionPair
 from actors.config.plan_files import PLAN
 from actors.config.workflow import FREE_GENERATORS, Workflow
-from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import near
-from actors.files.validation_errors import keys_of
+from actors.files.validation_errors import KeyPath, ParsedFile, keys_of
 
 _MODEL = "the model is chosen with --model or REPLAN_MODEL"
 _SERVER = "the server is chosen with OPENAI_BASE_URL"

@@ -18,9 +18,8 @@ from pydantic import ValidationError
 from actors.config.atomicguard import is_foreign, translate
 from actors.config.plan_files import with_plan_files
 from actors.config.workflow import Workflow, entry_for
-from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import usage_problem
+from actors.files.validation_errors import ParsedFile, usage_problem
 from actors.files.yaml_document import read_document
 from actors.policy.table import CLASSIFIER, Policy
 from actors.prompting.book import PromptBook

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from actors.files.retired import describe_retired
-from actors.files.suggestions import closest, nearest
+from actors.files.suggestions import closest, describe_retired, nearest
 from runtime.core.errors import UsageProblem
 from runtime.core.names import RUN_ID
 from runtime.models.providers import PROVIDERS, ProviderName

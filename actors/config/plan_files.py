@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from actors.config.workflow import FREE_GENERATORS, Workflow
-from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
+from actors.files.validation_errors import KeyPath, ParsedFile
 from actors.files.yaml_document import read_document
 from actors.plans.reader import read_plan
 from runtime.core.errors import UsageProblem

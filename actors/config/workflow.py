@@ -22,9 +22,8 @@ from actors.config.action_pair import (
     StepId,
     canonical_search,
 )
-from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import near, nearest
-from actors.files.validation_errors import Config, config_error, usage_problem
+from actors.files.validation_errors import Config, KeyPath, ParsedFile, config_error, usage_problem
 from actors.guards.composite import Composite, Name
 from actors.prompting.book import PromptBook, PromptEntry
 from actors.search.graph import Dag

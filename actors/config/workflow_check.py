@@ -17,7 +17,7 @@ from actors.config.loader import (
     with_prompts,
 )
 from actors.config.workflow import unknown_names, validate_names
-from actors.files.document import KeyPath, ParsedFile
+from actors.files.validation_errors import KeyPath, ParsedFile
 from actors.guards import review
 from actors.policy.belief import STEPS_MAX
 from actors.policy.table import Policy

@@ -1,18 +1,144 @@
 """Cuts a text into headings, list items, cells and paragraphs, and these into sentences; code and logs are left out.
 
-A block is a range of characters of the source, so that what is found in it can be pointed at. The time is linear in the
-length of the text: patterns are matched against the bounded beginnings of lines.
+A block is a range of characters of the source. A heading, or the line before a list, tells how the sentences below it
+are read (`role_of`). The time is linear in the length of the text: patterns look only at the beginnings of lines.
 """
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from actors.demands.patterns import Force, force_of, instructs, late
 from actors.demands.verbs import word_set
+from actors.values.requirements import RequirementKind
+
+
+class Role(StrEnum):
+    """How the sentences below a heading are read."""
+
+    ASKED = "asked"  # each sentence is a demand, unless it describes how things are
+    NEUTRAL = "neutral"  # a sentence is a demand by its own words
+    TOLD = "told"  # only a sentence with a strict word is: must, please, do not
+    OBSERVED = "observed"  # only a paragraph with such a word is: steps to reproduce, logs, what happens
+    SILENT = "silent"  # none is: alternatives, questions, examples
+
+
+_MUST = r"(?:must|should|has to|have to|needs? to)"
+_ASKED = (
+    (
+        RequirementKind.SCOPE,
+        (
+            r"(?:explicitly )?(?:(?:what )?not(?: in (?:this|the) \w+| needed)?|(?:out of|not in) scope|non-? ?goals?"
+            r"|won'?t(?: do)?|excluded|exclusions?|not (?:included|part of (?:this|it))|later|out-of-scope)"
+        ),
+    ),
+    (
+        RequirementKind.MUST_AVOID,
+        (
+            r"(?:please )?(?:do not|don'?ts?|must nots?|never|avoid|no-gos?|forbidden|prohibited|not allowed"
+            r"|off.limits)\b.*"
+            rf"|what {_MUST} not .*|things? (?:to avoid|not to .*)"
+        ),
+    ),
+    (
+        RequirementKind.MUST_KEEP,
+        (
+            rf"(?:what )?{_MUST} (?:stay|remain|keep|not change)\b.*|keep|invariants?|(?:backwards? )?compatibility"
+            rf"|unchanged"
+            r"|(?:hard |known |technical |other |some |our |the |project )*(?:constraints?|rules|restrictions"
+            r"|limitations|conditions|guard ?rails|limits)"
+        ),
+    ),
+    (RequirementKind.DEADLINE, r"deadlines?|due(?: dates?)?|dates|schedule|when|milestones|timing|(?:\w+ )?windows?"),
+    (RequirementKind.BUDGET, r"budgets?|costs?|effort|resources"),
+    (
+        RequirementKind.GOAL,
+        (
+            r"(?:functional |non-?functional |technical |security |performance |key |main |user |the "
+            r"|our )*(?:requirements?|goals?|objectives?|acceptance(?: criteria| tests?)?|criteria|definition of done"
+            r"|dod|success criteria|done when|needs|targets?|slos?|deliverables|tasks?|to.?dos?|(?:must|should"
+            r"|nice.to).haves?|musts?|asks?|wish(?:es| ?list)?|requests?|demands|expectations|scope|action items"
+            r"|actions?|next steps|user stor(?:y|ies)|follow.?ups?|principles)"
+            rf"|(?:what|which|how) (?:i|we|you|it|the \w+|users?|they) (?:would like|wants?|needs?|expects?"
+            rf"|{_MUST})\b.*"
+            r"|what (?:i|we|they)(?:'re| are|'m| am) (?:after|looking for|asking for)\b.*|what (?:is|'s) (?:needed"
+            r"|wanted|missing)"
+            rf"|what {_MUST} (?:happen|change|be done|work|be true|hold)\b.*|expected(?: behaviou?r| results?"
+            rf"| outcome)?"
+            r"|desired (?:behaviou?r|state|outcome)|feature request|what to do|to do|request|wanted|needed|required"
+            r"|mandatory"
+            rf"|optional|important|(?:describe the )?solution you'?d like|what|functional|non-?functional"
+            rf"|(?:the )?(?:\w+ )?{_MUST}"
+            r"|please note|(?:to )?keep in mind|(?:i|we) (?:want|need|expect"
+            r"|would like)(?: you)?(?: to)?(?: the following.*)?|(?:the )?(?:proposal|proposed \w+|design|approach|plan"
+            r"|implementation|specification|migration|roll-?out|transition|change|decision|security|testing|monitoring"
+            r"|behaviou?r)"
+        ),
+    ),
+)
+_ROLES = (
+    *((Role.ASKED, kind, late(pattern)) for kind, pattern in _ASKED),
+    (
+        Role.SILENT,
+        None,
+        late(
+            r"(?:what )?(?:i|we)(?:'ve| have)? (?:already )?tried.*|attempts|workarounds?|(?:describe |considered "
+            r"|rejected )?(?:alternatives|options)\b.*|(?:open )?questions?.*|references?|links?|related|see also"
+            r"|prior art|glossary|appendix.*|cc|who|participants|(?:for )?examples?|e\.g\.|drawbacks|pros and cons"
+            r"|(?:type|kind) of (?:change|issue|request|pr)s?|before submitting|checklist"
+        ),
+    ),
+    (
+        Role.OBSERVED,
+        None,
+        late(
+            r"(?:the )?steps?(?: to reproduce)?|how to reproduce.*|to reproduce|repro(?: steps)?|poc|mwe"
+            r"|(?:error )?logs?|output|stack ?traces?|traceback|errors?|config(?:uration)?|code|actual(?: behaviou?r"
+            r"| results?)?|what (?:actually )?happen(?:s|ed).*|observed|current (?:behaviou?r|state|situation)|today"
+            r"|before|now|symptoms?|findings|measurements|root causes?|causes?|facts|(?:incident )?timeline.*|impact"
+            r"|severity|priority|versions?|environment|setup"
+        ),
+    ),
+    (
+        Role.TOLD,
+        None,
+        late(
+            r"(?:the )?(?:background|context|motivation|rationale|introduction|overview|history"
+            r"|problem(?: statement)?|why|description|describe the bug"
+            r"|is your feature request related to a problem.*|summary|abstract|tl;?dr|reasons?|risks?|assumptions"
+            r"|notes?|additional (?:context|information|info)|use cases?)"
+        ),
+    ),
+)
+_EDGE = late(r"^(?:[\W_]|\d{1,2}(?:\.\d{1,2})*[.):]? )+|[\W_]+$")
+_NAME_JOINT = late(r"\s*(?:/|&|:|,| and | or | - | \u2013 )\s*")
+_TAIL = late(r"\s+(?:for|of|in|on|from|to|about|with|at|by) .*")
+_ASIDE = late(r"\s*\([^)]*\)\s*")
+_NAME_LENGTH_MAX = 80
+_NAME_WORDS_MAX = 8
+_PARTS_MAX = 4
+
+
+def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
+    """Return how the sentences below a heading are read, and the kind that it gives to demands there, if any."""
+    plain = _ASIDE.sub(" ", " ".join(heading[:200].split()))
+    name = _EDGE.sub("", plain.replace("\u2019", "'")).lower()
+    short = len(name.split()) <= _NAME_WORDS_MAX
+    parts = [part for part in _NAME_JOINT.split(name) if part][:_PARTS_MAX] if short else []
+    for part in (name, *parts, *(_TAIL.sub("", part) for part in parts[:1])):
+        for role, kind, pattern in _ROLES:
+            if pattern.fullmatch(part):
+                return role, kind
+    return Role.NEUTRAL, None
+
+
+def _is_name(line: str) -> bool:
+    """Tell whether a line without markup is a known heading."""
+    return len(line) <= _NAME_LENGTH_MAX and role_of(line)[0] is not Role.NEUTRAL
+
 
 LINE_LENGTH_MAX = 2000
 """The most characters of a line that patterns look at."""
@@ -87,12 +213,12 @@ class _Line(NamedTuple):
         return self.start + len(self.text)
 
 
-def blocks(text: str, is_name: Callable[[str], bool]) -> Iterator[Block]:
-    """Yield the blocks of a text in their order. A line that stands for itself and that `is_name` knows is a heading.
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the blocks of a text in their order. A line without markup is a heading if it is a known one.
 
     A code block that is not closed extends to the end of the text.
     """
-    cutter = _Cutter(text, is_name)
+    cutter = _Cutter(text)
     for line, following in itertools.pairwise((*_lines(text), _Line(len(text), ""))):
         if _SIGNATURE.match(line.text) and not cutter.fence:
             break
@@ -105,7 +231,6 @@ class _Cutter:
     """Takes the lines of a text, one after the other."""
 
     text: str
-    is_name: Callable[[str], bool]
     block: Block | None = None
     """The block to which the next line may belong."""
     fence: str = ""
@@ -164,13 +289,13 @@ class _Cutter:
             return 0, len(head)
         begins = plain[:1].isupper() or _NUMBERED.match(plain)
         bare = self.block is None and begins and ":" not in plain and plain[-1].isalnum()
-        named = bare and len(plain.split()) <= HEADING_WORDS_MAX and (self.is_name(plain) or _ITEM.match(following))
+        named = bare and len(plain.split()) <= HEADING_WORDS_MAX and (_is_name(plain) or _ITEM.match(following))
         return (0, len(head)) if named else None
 
     def _take_item(self, line: _Line, head: str, item: re.Match[str], following: str) -> Iterator[Block]:
         name = head[item.end() :].strip()
         short = len(name.split()) < HEADING_WORDS_MAX and name[-1:].isalpha() and not _ITEM.match(following)
-        if item["number"] and not item["indent"] and short and self.is_name(name):
+        if item["number"] and not item["indent"] and short and _is_name(name):
             level = item["number"].strip("().").count(".") + 1
             yield Block(BlockForm.HEADING, line.start + item.end(), line.end, depth=level)
         elif not _NOISE.match(head[item.end() :]):

@@ -6,8 +6,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, assert_never
 
-from actors.demands.blocks import Block, BlockForm, Sentence, blocks, clauses, sentence_at, sentences
-from actors.demands.headings import Role, is_name, role_of
+from actors.demands.blocks import (
+    Block,
+    BlockForm,
+    Role,
+    Sentence,
+    blocks,
+    clauses,
+    role_of,
+    sentence_at,
+    sentences,
+)
 from actors.demands.patterns import (
     LABEL,
     Force,
@@ -224,7 +233,7 @@ class _Reader:
 
     def demands(self) -> Iterator[Demand]:
         """Yield the demands in the order of the text."""
-        every = list(blocks(self.text, is_name))
+        every = list(blocks(self.text))
         for number, block in enumerate(every):
             if self.read > SENTENCES_MAX:
                 return

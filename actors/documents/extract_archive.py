@@ -1,7 +1,7 @@
 """Reads the bytes of a document in the confined process, by its format; those within ZIP files and e-mails too. Pure.
 
 Each part of the result has a `name` (empty for the document itself), and either `problem`, or `raw` (the bytes of a
-text file as base64), or `blocks` (`actors.documents.extract_output`).
+text file as base64), or `blocks` (`actors.documents.extract_process`).
 """
 
 import base64

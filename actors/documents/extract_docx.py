@@ -18,8 +18,8 @@ from docx.table import Table
 from docx.text.paragraph import Paragraph
 
 from actors.documents.extract_archive import DocumentRefused, check_archive, dangers
-from actors.documents.raised_digits import RAISED
 from actors.documents.tables import is_header
+from actors.documents.text_document import RAISED
 
 BLOCKS_MAX = 50_000
 """Paragraphs, tables, notes and comments of one document that are read."""

@@ -20,7 +20,7 @@ from pdfplumber.utils.exceptions import PdfminerException
 from actors.documents.extract_archive import DocumentRefused
 from actors.documents.extract_main import SECONDS_ENOUGH
 from actors.documents.extract_pdf_tables import PageContent, find_tables, join_tables, place_of
-from actors.documents.raised_digits import LIGATURES, RAISED
+from actors.documents.text_document import LIGATURES, RAISED
 
 PAGES_MAX = 300
 """Pages of one document that are read."""

@@ -1,20 +1,218 @@
 """Reads a document in a confined process of its own (`extract_main`), within limits of time and of output.
 
 The process gets the open file as its standard input and no environment variables, and it may open nothing. Its output
-is read up to a size limit. The process is killed when it reaches that limit or the time limit.
+is read up to a size limit. The process is killed when it reaches that limit or the time limit. A hostile file may
+control the process that reads it, so the output is validated like any untrusted input.
 """
 
+import base64
+import binascii
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from actors.documents.extract_archive import FORMATS
 from actors.documents.extract_main import DOCUMENT_BYTES_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_MAX, SECONDS_MAX
-from actors.documents.extract_output import Extracted, read_extracted
+from actors.documents.tables import COLUMNS_MAX, Row, place_rows, split_tables
+from actors.documents.text_document import FILE_BYTES_MAX, Document, html_lines, text_document
+from actors.quantities.numerals import decimal_mark, language_of
+
+PLACE_CHARACTERS_MAX = 120
+"""Characters of a place."""
+TEXT_CHARACTERS_MAX = 2 * 1024 * 1024
+"""Characters of one document that are kept."""
+_PARTS_MAX = 1000
+_BLOCKS_MAX = 100_000
+
+_Place = Annotated[str, StringConstraints(max_length=PLACE_CHARACTERS_MAX)]
+_Short = Annotated[str, StringConstraints(max_length=1000)]
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Text(_Value):
+    kind: Literal["text", "plain", "html"]
+    place: _Place
+    text: str
+
+
+class _Row(_Value):
+    cells: tuple[str, ...]
+    places: tuple[_Place, ...]
+    numbers: tuple[int, ...] = ()
+    """The columns of cells that hold a number and no text: the reader has written it with a decimal point."""
+
+
+class _Table(_Value):
+    kind: Literal["table", "sheet"]
+    rows: tuple[_Row, ...]
+    merged: bool
+
+
+_Block = Annotated[_Text | _Table, Field(discriminator="kind")]
+
+
+class _Part(_Value):
+    name: _Short
+    problem: _Short = ""
+    raw: str = ""
+    title: _Short = ""
+    language: Annotated[str, StringConstraints(max_length=40)] = ""
+    blocks: tuple[_Block, ...] = Field(default=(), max_length=_BLOCKS_MAX)
+    notices: tuple[_Short, ...] = Field(default=(), max_length=_PARTS_MAX)
+
+
+class _Output(_Value):
+    parts: tuple[_Part, ...] = Field(default=(), max_length=_PARTS_MAX)
+    problem: _Short = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The documents of one file, and notices about it for people."""
+
+    documents: tuple[Document, ...]
+    """The documents: the file itself, or those within it."""
+    notices: tuple[str, ...]
+    """What is left out, and why, one line each."""
+
+
+def read_extracted(name: str, output: bytes) -> Extracted:
+    """Return the documents of a file from the output of the process that has read it."""
+    try:
+        read = _Output.model_validate_json(output)
+    except ValidationError:
+        return Extracted((), (f"{name}: left out, since its reader has ended without a result",))
+    if read.problem:
+        return Extracted((), (f"{name}: left out: {_one_line(read.problem)}",))
+    documents: list[Document] = []
+    notices: list[str] = []
+    for part in read.parts:
+        whole = f"{name}/{part.name}" if part.name else name
+        notices += [f"{_one_line(whole)}: {_one_line(item)}" for item in (part.problem, *part.notices) if item]
+        if part.raw:
+            document, notice = _raw(whole, part.raw)
+        else:
+            document, notice = (_document(whole, part), "") if part.blocks else (None, "")
+        documents += [document] if document is not None else []
+        notices += [notice] if notice else []
+    return Extracted(tuple(documents), tuple(notices))
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(item if item.isprintable() else " " for item in text).split())[:400]
+
+
+def _raw(name: str, encoded: str) -> tuple[Document | None, str]:
+    try:
+        content = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        content = b"\x00"
+    return text_document(_one_line(name), content[:FILE_BYTES_MAX])
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    text: str
+    places: tuple[tuple[int, str], ...]
+
+
+def _document(name: str, part: _Part) -> Document:
+    lines: list[_Line] = []
+    size = 0
+    comma = _has_commas(part)
+    for block in part.blocks:
+        for line in _lines(block, comma=comma):
+            lines.append(line)
+            size += len(line.text)
+        if size > TEXT_CHARACTERS_MAX:
+            break
+    plain = "\n".join(line.text for line in lines)
+    language = part.language.partition("-")[0].lower() if part.language.isascii() else ""
+    language = language or language_of(plain)
+    heading = next((line.text.strip("# ") for line in lines[:50] if line.text.startswith("#")), "")
+    name = _one_line(name)
+    return Document(
+        name=name,
+        title=(_one_line(part.title) or heading or name)[:200],
+        lines=tuple((number, line.text) for number, line in enumerate(lines, 1)),
+        decimal_mark=decimal_mark(plain, language),
+        language=language,
+        places=tuple(line.places for line in lines),
+    )
+
+
+def _has_commas(part: _Part) -> bool:
+    """Tell whether the texts of a document with sheets have decimal commas: then its numbers get them too."""
+    if not any(block.kind == "sheet" for block in part.blocks):
+        return False
+    texts = [
+        cell
+        for block in part.blocks
+        if isinstance(block, _Table)
+        for row in block.rows
+        for column, cell in enumerate(row.cells)
+        if column not in row.numbers
+    ]
+    plain = "\n".join(texts)
+    return decimal_mark(plain, part.language or language_of(plain)) == "comma"
+
+
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+
+
+def _lines(block: _Text | _Table, *, comma: bool) -> Iterator[_Line]:
+    if isinstance(block, _Table):
+        yield from _table_lines(block, comma=comma)
+    elif block.kind == "text":
+        yield _Line(_normal(block.text), ((0, block.place),))
+        yield _EMPTY
+    else:
+        numbered = html_lines(block.text) if block.kind == "html" else list(enumerate(block.text.splitlines(), 1))
+        for number, text in numbered:
+            yield _Line(_normal(text), ((0, f"{block.place}, line {number}"),) if text.strip() else ())
+        yield _EMPTY
+
+
+_EMPTY = _Line("", ())
+
+
+def _normal(text: str) -> str:
+    """Return a text with composed characters, in which the places of passages are counted."""
+    return unicodedata.normalize("NFC", text)
+
+
+def _table_lines(table: _Table, *, comma: bool) -> Iterator[_Line]:
+    rows: list[Row] = []
+    for number, row in enumerate(table.rows):
+        cells = [" ".join(_normal(cell).split())[:1000] for cell in row.cells[:COLUMNS_MAX]]
+        for column in row.numbers if comma else ():
+            if 0 <= column < len(cells):
+                cells[column] = _POINT.sub(",", cells[column], count=1)
+        rows.append((number, cells))
+    tables = split_tables(rows) if table.kind == "sheet" else [rows]
+    for item in tables:
+        for placed in place_rows(item, merged=table.merged):
+            places = table.rows[placed.line].places
+            marks = tuple((at, places[column]) for at, column in placed.cells if column < len(places))
+            yield _Line(placed.text, marks)
+            if table.kind == "sheet" and len(placed.cells) == 1:  # A note in a sheet is a paragraph of its own.
+                yield _EMPTY
+        yield _EMPTY
+
 
 WALL_SECONDS_MAX = 90.0
 """Seconds for one document by the clock: more than its processor time, for the machine may be busy."""

@@ -1,13 +1,207 @@
-"""Decodes text documents, and finds their lines, title, language and decimal mark. Pure."""
+"""Decodes text documents, and finds their lines, title, language and decimal mark. Pure.
 
+Scripts, styles, comments and struck text of HTML pages are left out, and raised digits stay raised. The standard
+library's parser takes quadratic time for some broken pages, so tags are found here only by their brackets.
+"""
+
+import html
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
-from actors.documents.html_text import html_language, html_lines, html_title
-from actors.documents.tables import markdown_lines, table_lines
-from actors.quantities.decimal_marks import decimal_mark, language_of
-from actors.quantities.numerals import DecimalMark
+from actors.documents.tables import markdown_lines, row_texts, table_lines
+from actors.quantities.numerals import DecimalMark, decimal_mark, language_of
+
+RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
+"""Digits as raised digits, for `str.translate`. A mark of a footnote would else become a digit of the number before it."""
+LIGATURES = str.maketrans(
+    {
+        "\ufb00": "ff",
+        "\ufb01": "fi",
+        "\ufb02": "fl",
+        "\ufb03": "ffi",
+        "\ufb04": "ffl",
+        "\ufb05": "st",
+        "\ufb06": "st",
+    }
+)
+"""Ligatures as the letters that they are made of."""
+
+
+_RAW = frozenset({"script", "style", "template", "noscript", "svg"})
+_BLOCK_ROWS = (
+    "address article aside blockquote body br caption dd details div dl dt fieldset figcaption figure footer form",
+    "h1 h2 h3 h4 h5 h6 head header hr html li main nav ol option p pre section summary table",
+    "tbody tfoot thead title tr ul",
+)
+_BLOCKS = frozenset(name for row in _BLOCK_ROWS for name in row.split())
+_IN_PARAGRAPH = frozenset({"tr", "li", "br"})
+_STRUCK = frozenset({"del", "s", "strike"})
+_CELLS = frozenset({"td", "th"})
+_OF_TABLES = frozenset({"table", "tr", "caption", "thead", "tbody", "tfoot"})
+_CELL = "\x1f"
+_SPAN = re.compile(r"\b(?P<way>col|row)span\s*=\s*[\"']?(?P<number>\d{1,4})")
+_TAG_CHARACTERS = 500
+_HEADINGS = {"h1": "# ", "h2": "## ", "h3": "### ", "h4": "#### ", "h5": "##### ", "h6": "###### "}
+_NAME = re.compile(r"/?[A-Za-z][A-Za-z0-9:-]*")
+_LANGUAGE = re.compile(r"<html\b[^>]{0,500}?\blang\s*=\s*[\"']?([A-Za-z]{2,3}(?:-[A-Za-z]{2,4})?)", re.IGNORECASE)
+_TITLE = re.compile(r"<title\b[^>]{0,200}>([^<]{0,500})", re.IGNORECASE)
+_HEAD_CHARACTERS = 20_000
+
+
+def html_lines(page: str) -> list[tuple[int, str]]:
+    """Return the lines of a page's text, each with the number of the line in which it begins.
+
+    Headings have a `#`; the cells of a table have the names of their columns.
+    """
+    reader = _Lines()
+    for line, kind, text in _pieces(page):
+        if kind == "text":
+            reader.text(line, text)
+        else:
+            reader.tag(line, text.lower())
+    reader.end()
+    return reader.with_tables()
+
+
+class _Lines:
+    """Puts the pieces of a page together to lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[int, str]] = []
+        self._parts: list[str] = []
+        self._begins = 0
+        self._heading = ""
+        self._in_row = False
+        self._tables: list[tuple[int, int, bool]] = []
+        """For each table, the first of its lines, the one behind its last, and whether it has merged cells."""
+        self._rows: dict[int, list[str]] = {}
+        """The cells of those lines that are rows of tables."""
+        self._merged = False
+        self._spanned = False
+        self._open = -1
+        self._inside: Counter[str] = Counter()
+        """How many of the tags are open that change what their text means."""
+
+    def text(self, line: int, text: str) -> None:
+        """Add text to the line."""
+        if any(self._inside[name] for name in _STRUCK):
+            return
+        if self._inside["sup"]:
+            text = text.translate(RAISED)
+        if not self._begins:
+            rest = text.lstrip()
+            if not rest:
+                return
+            self._begins = line + text.count("\n", 0, len(text) - len(rest))
+        self._parts.append(text)
+
+    def tag(self, line: int, tag: str) -> None:
+        """End the line at the tag of a block, and mark cells and headings."""
+        match = _NAME.match(tag)
+        name = match[0] if match else ""
+        bare = name.lstrip("/")
+        if bare in _STRUCK or bare == "sup":
+            self._inside[bare] = max(0, self._inside[bare] + (-1 if name.startswith("/") else 1))
+        if name in _CELLS and self._open >= 0:
+            self._cell(line, tag)
+        elif bare in _BLOCKS and not (self._in_row and bare not in _OF_TABLES):
+            self.end()
+            if bare not in _IN_PARAGRAPH and self.lines and self.lines[-1][1]:
+                self.lines.append((line, ""))
+            self._heading = _HEADINGS.get(name, "")
+            self._table(name)
+        elif self._in_row and self._begins:
+            self._parts.append(" ")
+
+    def _table(self, name: str) -> None:
+        if name in ("table", "/table") and self._open >= 0:
+            self._tables.append((self._open, len(self.lines), self._merged))
+            self._open = -1
+        if name == "table":
+            self._open, self._merged = len(self.lines), False
+        self._in_row = name == "tr"
+
+    def _cell(self, line: int, tag: str) -> None:
+        self._begins = self._begins or line
+        self._in_row = True
+        spans = {match["way"]: int(match["number"]) for match in _SPAN.finditer(tag)}
+        self._merged = self._merged or spans.get("row", 1) > 1 or (spans.get("col", 1) > 1 and _CELL in self._parts)
+        self._merged = self._merged or (_CELL in self._parts and self._spanned)
+        self._spanned = spans.get("col", 1) > 1
+        self._parts.append(_CELL)
+
+    def end(self) -> None:
+        """End the line."""
+        cells = [" ".join(html.unescape(cell).split()) for cell in "".join(self._parts).split(_CELL)]
+        text = " | ".join(cells[1:]) if len(cells) > 1 else cells[0]
+        if any(cells):
+            if self._open >= 0:
+                self._rows[len(self.lines)] = cells[1:] if len(cells) > 1 else cells
+            self.lines.append((self._begins, self._heading + text))
+        self._parts.clear()
+        self._begins = 0
+
+    def with_tables(self) -> list[tuple[int, str]]:
+        """Return the lines, in which the cells of tables have the names of their columns."""
+        found: list[tuple[int, str]] = []
+        place = 0
+        if self._open >= 0:
+            self._tables.append((self._open, len(self.lines), self._merged))
+        for first, behind, merged in self._tables:
+            found += self.lines[place:first]
+            rows = [(self.lines[at][0], self._rows[at]) for at in range(first, behind) if at in self._rows]
+            found += row_texts(rows, merged=merged)
+            place = behind
+        return found + self.lines[place:]
+
+
+def html_language(page: str) -> str:
+    """Return the language that a page declares; empty for none."""
+    found = _LANGUAGE.search(page[:_HEAD_CHARACTERS])
+    return found[1] if found else ""
+
+
+def html_title(page: str) -> str:
+    """Return the title that a page declares; empty for none."""
+    found = _TITLE.search(page[:_HEAD_CHARACTERS])
+    return " ".join(html.unescape(found[1]).split()) if found else ""
+
+
+def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
+    """Yield (line, "text" or "tag", text or what stands in the tag) from left to right."""
+    place, line, lowered = 0, 1, page.lower()
+    while place < len(page):
+        bracket = page.find("<", place)
+        end = len(page) if bracket < 0 else bracket
+        if end > place:
+            yield line, "text", page[place:end]
+            line += page.count("\n", place, end)
+        if bracket < 0:
+            return
+        name = _NAME.match(page, bracket + 1)
+        if page.startswith("<!--", bracket):
+            after = _after(page, "-->", bracket + 4)
+        elif name is None and page[bracket + 1 : bracket + 2] not in {"!", "?"}:
+            yield line, "text", "<"
+            place = bracket + 1
+            continue
+        else:
+            after = _after(page, ">", bracket + 1)
+            if name is not None:
+                yield line, "tag", page[bracket + 1 : min(after, bracket + _TAG_CHARACTERS)]
+            if name is not None and name[0].lower() in _RAW:
+                after = _after(page, ">", _after(lowered, f"</{name[0].lower()}", after))
+        line += page.count("\n", bracket, after)
+        place = after
+
+
+def _after(page: str, mark: str, position: int) -> int:
+    """Return the place behind the next mark; the page's end if there is none, so that nothing is searched twice."""
+    found = page.find(mark, position)
+    return len(page) if found < 0 else found + len(mark)
+
 
 FILE_BYTES_MAX = 2 * 1024 * 1024
 """The bytes that are read of one document; the rest of a longer one is left out."""
@@ -52,7 +246,7 @@ def text_document(name: str, content: bytes, *, cut: bool = False) -> tuple[Docu
 
 
 def _document(name: str, text: str) -> Document:
-    suffix = PurePosixPath(name).suffix.lower()
+    suffix = f".{name.rpartition('.')[2].lower()}"
     language, title = "", ""
     if suffix in HTML:
         lines, language, title = html_lines(text), html_language(text), html_title(text)

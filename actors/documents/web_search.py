@@ -22,7 +22,7 @@ from actors.documents.passages import (
     SearchFault,
     clean_text,
 )
-from actors.quantities.decimal_marks import decimal_mark, language_of
+from actors.quantities.numerals import decimal_mark, language_of
 from runtime.models.providers import is_local
 
 ANSWER_BYTES_MAX = 1024 * 1024

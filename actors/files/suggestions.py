@@ -1,8 +1,65 @@
-"""Hints for misspelt names: the nearest valid name, or the list of all of them."""
+"""Hints for unknown names: a retired name gets what does its job now, a misspelt one the nearest valid name."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
-from actors.files.retired import Written, describe_retired
+Written = Literal["command", "option", "model", "key", "value", "extra"]
+"""Where a name is written: on the command line, after `--model`, in a file of settings, tools or a workflow, or as an
+extra of the package. A `value` is one of the words that a key takes.
+"""
+
+_MESSAGES = "a webhook starts your own automation, which sends the message"
+
+RETIRED: Mapping[Written, Mapping[str, str]] = {
+    "command": {
+        "archive": "`replan home copy TARGET --older-than 30d --delete` moves old runs to another journal",
+        "attest": "`replan home verify` checks the hash chain of the records",
+        "blame": "Replan reads no traces of other agents",
+        "delete": "use `replan home delete`",
+        "experiment": "use `replan lab experiment`",
+        "journal": "use `replan home verify`, `replan home copy` or `replan home upgrade`",
+        "profile": "use `replan lab profile`",
+        "prune": "use `replan home prune`",
+        "restore": "`replan home copy SOURCE TARGET --run RUN` copies a run back",
+        "tune": "`replan lab race` compares settings, and `replan lab profile` measures a model",
+        "whatif": "use `replan lab whatif`",
+    },
+    "option": {
+        "check --pddl": "use `replan lab pddl check DOMAIN PROBLEM PLAN...`",
+        "doctor --verify": "use `replan home verify`",
+        "run --pddl": "use `replan lab pddl run DOMAIN PROBLEM`",
+    },
+    "model": {
+        "rules": "choose a template with `template:NAME`, or name a language model",
+    },
+    "key": {
+        "buttons": _MESSAGES,
+        "email": _MESSAGES,
+        "format": "a webhook posts signed JSON only, and your own automation turns it into a message",
+        "learns_from": "a belief policy has its values in its file, which you may edit",
+        "mail": _MESSAGES,
+        "model_calls_total_by_provider": "`model_calls_max_by_provider` limits the calls of each host",
+        "notify": "a webhook tells your own program that a run waits",
+        "slack": _MESSAGES,
+    },
+    "value": {},
+    "extra": {
+        "attest": "`replan home verify` needs no extra",
+    },
+}
+"""One sentence for each retired name: what does its job now.
+
+An option is written as `COMMAND --OPTION`, such as `run --strict`; a command within a group as `GROUP COMMAND`.
+"""
+
+
+def describe_retired(name: str, written: Written | None = None) -> str:
+    """Return "it is gone: ..." for a retired name, and an empty text for any other; by default, written anywhere."""
+    for place, names in RETIRED.items():
+        if written in {None, place} and name in names:
+            return f"it is gone: {names[name]}"
+    return ""
+
 
 _NAMES_MAX = 20
 """Names that a hint lists when none is near."""

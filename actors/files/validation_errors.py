@@ -1,6 +1,12 @@
-"""The base class of models of files, and the one line for an author whose file does not fit them."""
+"""Parsed files, the base class of their models, and the one line for an author whose file does not fit a model."""
 
+import ast
+import inspect
+import itertools
+import textwrap
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from dataclasses import field as data_field
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
@@ -8,11 +14,43 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import near, nearest
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
 from runtime.core.pydantic_messages import describe, with_value
+
+KeyPath = tuple[str | int, ...]
+"""The path of a value in a document: keys, and positions in lists."""
+
+
+def key_path(path: KeyPath) -> str:
+    """Return a path as text, such as `action_pairs.g_plan.requires[0]`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """A parsed YAML file: its value, and where each key stands in it."""
+
+    source: str
+    """The path of the file, as the user wrote it."""
+    value: Mapping[str, Any]
+    """The mapping at the top level."""
+    lines: Mapping[KeyPath, int] = data_field(default_factory=dict)
+    """The line number of each path; 0 if it has none."""
+
+    def place(self, path: KeyPath = ()) -> str:
+        """Return `FILE:LINE key.path`; for a path that is not in the file, the line of its nearest parent."""
+        known = path
+        while known and known not in self.lines:
+            known = known[:-1]
+        line = self.lines.get(known)
+        return f"{self.source}{f':{line}' if line else ''} {key_path(path)}".strip()
+
+    def problem(self, cause: str, path: KeyPath = (), hint: str = "") -> UsageProblem:
+        """Return an error whose place is the path."""
+        return UsageProblem(cause, place=self.place(path), hint=hint)
+
 
 _WITH_NUMBERS = frozenset({int, float, str, NoneType})
 """The types of a field of numbers: a text may be a number's name, and nothing its default."""
@@ -85,7 +123,7 @@ class Config(Value):
 
     Where a number is expected, true and false are refused: pydantic would take them as 1 and 0.
 
-    The texts under a model's fields are its documentation for editors too: `actors.files.field_docs` makes them the
+    The texts under a model's fields are its documentation for editors too: `describe_models` makes them the
     descriptions of a JSON Schema.
     """
 
@@ -247,3 +285,50 @@ def _hint(detail: ErrorDetails) -> str:
 def _tags(detail: ErrorDetails) -> list[str]:
     """Return the values that the key may have by which a value's type is told."""
     return [tag.strip("' ") for tag in str(detail["ctx"]["expected_tags"]).split(",")]
+
+
+NESTING_MAX = 3
+"""How often all models are made anew: each time, a description reaches one more level of the models around it."""
+
+
+def field_docs(model: type) -> dict[str, str]:
+    """Return the docstring below each field of a class, its own or inherited."""
+    docs: dict[str, str] = {}
+    for owner in reversed(model.__mro__):
+        if owner.__module__.split(".")[0] in ("actors", "replan", "runtime", "tests"):
+            docs |= _own_docs(owner)
+    return docs
+
+
+@cache
+def _own_docs(owner: type) -> dict[str, str]:
+    [tree] = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    assert isinstance(tree, ast.ClassDef)
+    docs = {}
+    for field, doc in itertools.pairwise(tree.body):
+        if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
+            continue
+        if isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant):
+            docs[field.target.id] = inspect.cleandoc(str(doc.value.value))
+    return docs
+
+
+def describe_models() -> None:
+    """Give the fields of all imported models of configuration files their docstrings as descriptions."""
+    models, changed = _all_below(Value), False
+    for model in models:
+        docs = field_docs(model) if issubclass(model, Config) else {}
+        for name, field in model.model_fields.items():
+            if field.description is None and name in docs:
+                field.description, changed = docs[name], True
+    for _ in range(NESTING_MAX if changed else 0):
+        for model in models:
+            model.model_rebuild(force=True)
+
+
+def _all_below(model: type[Value]) -> list[type[Value]]:
+    """Return all subclasses."""
+    models: list[type[Value]] = []
+    for subclass in model.__subclasses__():
+        models += [subclass, *_all_below(subclass)]
+    return models

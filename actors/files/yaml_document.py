@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from actors.files.document import KeyPath, ParsedFile, key_path
+from actors.files.validation_errors import KeyPath, ParsedFile, key_path
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024

@@ -22,7 +22,7 @@ from actors.guards.fields import ITEMS_MAX, check_settings, quote_text
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from actors.values.strategies import EVIDENCE, evidence_in
+from actors.values.requirements import EVIDENCE, evidence_in
 
 NAME = "evidence_present"
 NAMES_MAX = 1_000

@@ -8,7 +8,7 @@ from actors.guards.fields import check_settings, quote_text
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from actors.values.strategies import FOR_TYPE
+from actors.values.requirements import FOR_TYPE
 
 NAME = "fits_problem_type"
 

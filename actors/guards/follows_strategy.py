@@ -17,7 +17,7 @@ from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.format import printable, quote_names
-from actors.values.strategies import KeyStep, key_steps_in
+from actors.values.requirements import KeyStep, key_steps_in
 
 NAME = "follows_strategy"
 

@@ -7,7 +7,7 @@ from actors.guards.fields import PROBLEM_TYPES, STRATEGIES, Fields, check_settin
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
-from actors.values.strategies import EVIDENCE, FOR_TYPE, KEY_STEPS, key_step
+from actors.values.requirements import EVIDENCE, FOR_TYPE, KEY_STEPS, key_step
 
 NAME = "strategy_valid"
 

@@ -11,8 +11,7 @@ from actors.config.plan_files import PLAN, TEMPLATES, read_settings
 from actors.config.workflow import TEMPLATE_SELECTOR
 from actors.handlers.briefs import GenerationBrief
 from actors.handlers.generators import material
-from actors.templates.plan import plan_of
-from actors.templates.request import read_request
+from actors.templates.plan import plan_of, read_request
 from actors.templates.template_files import load_templates
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage

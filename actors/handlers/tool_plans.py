@@ -12,8 +12,7 @@ from actors.config.workflow import TOOL_PLANS
 from actors.handlers.briefs import GenerationBrief
 from actors.plans.declared_plan import plan_for
 from actors.plans.plan import NamedOutcome, Step, plan_to_json
-from actors.values.declared_steps import DeclaredStep
-from actors.values.given import Given
+from actors.values.given import DeclaredStep, Given
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage
 from runtime.models.port import Fault, Reply

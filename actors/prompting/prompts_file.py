@@ -10,8 +10,7 @@ from pathlib import Path
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from actors.files.document import ParsedFile
-from actors.files.validation_errors import usage_problem
+from actors.files.validation_errors import ParsedFile, usage_problem
 from actors.files.yaml_document import read_document
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from runtime.core.errors import UsageProblem

@@ -1,16 +1,20 @@
-"""The calculator: evaluates the formulas of fields in the order of their dependencies, with every step.
+"""The calculator evaluates the formulas of fields, in the order of their dependencies, and checks between formulas.
 
-A result that cannot be had, such as a division by zero, blocks the calculation with its reason; it is never an
-exception. Each formula is evaluated once: the time grows with the length of the formulas.
+A formula without a result, such as a division by zero, blocks the calculation with its reason; it never raises. Each
+formula is evaluated once: the time grows with the length of the formulas.
 """
 
-from collections.abc import Mapping
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
-from actors.quantities.formula import FormulaUnreadable, evaluate, parse_formula
-from actors.quantities.measures import Blockage, BlockCode, Measure, check_same
+from actors.files.suggestions import nearest
+from actors.quantities.formula import Formula, FormulaUnreadable, evaluate, parse_formula
+from actors.quantities.measures import Blockage, BlockCode, Measure, check_same, describe
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity
-from actors.quantities.unit_text import UnitUnreadable
-from actors.quantities.units import UnitTable, tidy
+from actors.quantities.units import UnitTable, UnitUnreadable, tidy
 from runtime.core.events import Value
 
 
@@ -157,3 +161,167 @@ def _result(measured: Measure, unit_text: str, table: UnitTable) -> Quantity:
 def _explain_error(reason: str, inputs: Mapping[str, Quantity]) -> str:
     shown = ", ".join(f"{name} = {value.text}" for name, value in list(inputs.items())[:8])
     return f"{reason} ({shown})" if shown else reason
+
+
+Comparison = Literal["<", "<=", ">", ">=", "=="]
+"""The comparisons."""
+Truth = Literal["yes", "no", "open"]
+"""Whether a check holds: for all values of the ranges, for none, or only for some."""
+
+_COMPARISON = re.compile(r"<=|>=|==|<|>")
+_MIRRORED: Mapping[str, Comparison] = {">": "<", ">=": "<="}
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCheck:
+    """A check that has been understood."""
+
+    left: Formula
+    """The first formula."""
+    comparison: Comparison
+    """The comparison between them."""
+    right: Formula
+    """The second formula."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The paths of the fields in it, each once."""
+        return tuple(dict.fromkeys((*self.left.names, *self.right.names)))
+
+
+def parse_check(text: str) -> ParsedCheck:
+    """Return the check that a text states. Raises `FormulaUnreadable`."""
+    operators = _COMPARISON.findall(text)
+    if len(operators) != 1:
+        raise FormulaUnreadable("a check is two formulas with one of < <= > >= == between them")
+    left, right = _COMPARISON.split(text)
+    comparison: Comparison = operators[0]
+    return ParsedCheck(parse_formula(left.strip()), comparison, parse_formula(right.strip()))
+
+
+def check_dimensions(text: str, units: Mapping[str, str], table: UnitTable) -> str:
+    """Return why a check of fields with these units can never be decided, in one line; empty if it can."""
+    try:
+        check = parse_check(text)
+        values = {name: Measure(1.5, 1.5, table.unit(units[name]).dimensions) for name in check.names}
+        check_same(
+            evaluate(check.left.root, values).dimensions, evaluate(check.right.root, values).dimensions, "compares"
+        )
+    except KeyError as error:
+        return f"{error.args[0]!r} is no field"
+    except Blockage as blockage:
+        decided = blockage.code in {BlockCode.MIXED_CURRENCIES, BlockCode.WRONG_DIMENSION}
+        return str(blockage) if decided else ""
+    except ValueError as error:  # FormulaUnreadable or UnitUnreadable.
+        return str(error)
+    return ""
+
+
+def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> Truth | Blocked:
+    """Return whether a check holds for known values, or why that cannot be told."""
+    try:
+        check = parse_check(text)
+    except FormulaUnreadable as error:
+        return Blocked(path=text, code=BlockCode.BAD_FORMULA, message=str(error))
+    missing = tuple(name for name in check.names if name not in values)
+    if missing:
+        message = f"{', '.join(missing[:5])}: no value yet"
+        return Blocked(path=text, code=BlockCode.MISSING_INPUT, message=message, missing=missing)
+    try:
+        measures = {name: measure_of(values[name], table) for name in check.names}
+        left, right = evaluate(check.left.root, measures), evaluate(check.right.root, measures)
+        check_same(left.dimensions, right.dimensions, "compares")
+    except Blockage as blockage:
+        return Blocked(path=text, code=blockage.code, message=str(blockage))
+    if check.comparison in _MIRRORED:
+        left, right = right, left
+    return _truth(left, _MIRRORED.get(check.comparison, check.comparison), right)
+
+
+def _truth(left: Measure, comparison: Comparison, right: Measure) -> Truth:
+    """Compare ranges; numbers that differ by less than a billionth of their size count as equal."""
+    slack = _TOLERANCE * max(abs(left.low), abs(left.high), abs(right.low), abs(right.high))
+    if comparison == "==":
+        apart = left.low > right.high + slack or right.low > left.high + slack
+        same = left.high - right.low <= slack and right.high - left.low <= slack
+        return "no" if apart else "yes" if same else "open"
+    if comparison == "<":
+        return "yes" if left.high < right.low - slack else "no" if left.low >= right.high - slack else "open"
+    return "yes" if left.high <= right.low + slack else "no" if left.low > right.high + slack else "open"
+
+
+FORMULAS_MAX = 1000
+"""Formulas of one profile."""
+
+_CERTAIN = frozenset({BlockCode.MIXED_CURRENCIES, BlockCode.WRONG_DIMENSION, BlockCode.DIVISION_BY_ZERO})
+"""The reasons that hold for all values."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaProblem:
+    """Why a formula cannot be used."""
+
+    path: str
+    """The field that has the formula."""
+    cause: str
+    """The cause in one line."""
+    hint: str = ""
+    """The next step in one line; may be empty."""
+
+
+def check_formulas(
+    formulas: Mapping[str, str], units: Mapping[str, str], table: UnitTable
+) -> tuple[FormulaProblem, ...]:
+    """Return every problem of the formulas, in their order; none if they can be calculated.
+
+    `units` has the unit of every field of the profile. The problems of a unit itself are not repeated here.
+    """
+    if len(formulas) > FORMULAS_MAX:
+        return (FormulaProblem(next(iter(formulas)), f"more than {FORMULAS_MAX} formulas"),)
+    problems: list[FormulaProblem] = []
+    for path, text in formulas.items():
+        try:
+            formula = parse_formula(text)
+        except FormulaUnreadable as error:
+            problems.append(FormulaProblem(path, f"not a formula: {error}", "such as a.price * a.count"))
+            continue
+        unknown = [name for name in formula.names if name not in units]
+        problems += [
+            FormulaProblem(path, f"{name!r} is no field", nearest(name, units, kind="fields")) for name in unknown
+        ]
+        if not unknown and (problem := _dimension_problem(formula, units.get(path, ""), units, table)):
+            problems.append(FormulaProblem(path, problem))
+    if not any(problem.cause.startswith("not a formula") for problem in problems):
+        try:
+            calculation_order(formulas)
+        except FormulaCycle as cycle:
+            problems.append(FormulaProblem(cycle.path[0], f"fields need each other: {cycle}", "break the cycle"))
+    return tuple(problems)
+
+
+def _dimension_problem(formula: Formula, unit: str, units: Mapping[str, str], table: UnitTable) -> str:
+    """Return what is wrong with the dimensions of a formula; empty if nothing is, or a unit is not known.
+
+    It is evaluated with a different positive number for each field. So a division by zero is one for all values, and
+    reasons that depend on the values do not count.
+    """
+    try:
+        values = {
+            name: Measure(number, number, table.unit(units[name]).dimensions)
+            for number, name in zip(_irrational(), formula.names, strict=False)
+        }
+        wanted = table.unit(unit).dimensions
+        result = evaluate(formula.root, values)
+    except UnitUnreadable:
+        return ""
+    except Blockage as blockage:
+        return str(blockage) if blockage.code in _CERTAIN else ""
+    if result.dimensions != wanted:
+        return f"the formula gives {describe(result.dimensions)}, but the field is {describe(wanted)}"
+    return ""
+
+
+def _irrational() -> Iterator[float]:
+    """Yield numbers above 1 whose sums and differences are never zero in practice."""
+    return (1 + (number * 0.6180339887498949) % 1 for number in itertools.count(1))

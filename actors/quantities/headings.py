@@ -7,10 +7,9 @@ which name belongs to which cell (`actors.documents.tables`).
 import re
 from dataclasses import dataclass
 
-from actors.quantities.currencies import CODES, MINOR, find_currencies
 from actors.quantities.numerals import scale_at
 from actors.quantities.unit_forms import product_at, rates_at
-from actors.quantities.units import UnitTable
+from actors.quantities.units import CODES, MINOR, UnitTable, find_currencies
 
 MERGED = "(merged cells)"
 """Stands before a row of which nobody can tell the names of its cells."""

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from actors.quantities.currencies import CODES
 from actors.quantities.quantity import MAGNITUDE_MAX
-from actors.quantities.unit_text import EXPONENT_MAX
-from actors.quantities.units import Dimensions, Unit
+from actors.quantities.units import CODES, EXPONENT_MAX, Dimensions, Unit
 
 POWER_MAX = 1000
 """The largest exponent of a plain number, such as a number of years of growth."""

@@ -9,8 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from actors.quantities.decimal_marks import decimal_mark
-from actors.quantities.numerals import DecimalMark, fold
+from actors.quantities.numerals import DecimalMark, decimal_mark, fold
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
 from actors.quantities.unit_forms import UnitForm, in_form
 from actors.quantities.unit_words import TIME_UNITS

@@ -8,9 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from actors.quantities.currencies import CODES
-from actors.quantities.unit_text import UnitUnreadable
-from actors.quantities.units import UnitTable, is_written_name
+from actors.quantities.units import CODES, UnitTable, UnitUnreadable, is_written_name
 
 
 class UnitTerm(NamedTuple):

@@ -1,18 +1,180 @@
-"""Units: what a unit's text measures and how large it is, and the conversion of quantities.
+"""Units and currencies: what the text of a unit such as `EUR/(kWh*month)` measures, its size, and conversions.
 
-Physical units are those of pint. A currency is a unit of its own that never converts. A profile declares further units,
-such as `apartment`, which convert into nothing else either.
+Physical units are those of pint. A currency (ISO 4217) is a unit of its own that never converts. Where a calculation
+needs a rate, the rate is a field with a unit such as `USD/EUR`. A profile declares further units, such as `apartment`,
+which convert into nothing else either.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from actors.quantities.currencies import CODES, SIGNS
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
-from actors.quantities.unit_text import EXPONENT_MAX, UnitUnreadable, unit_names
+
+_ROWS = (
+    "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD",
+    "CDF CHF CLF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD",
+    "GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT",
+    "LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR",
+    "NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP",
+    "STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD",
+    "XOF XPF YER ZAR ZMW ZWG",
+)
+CODES = frozenset(code for row in _ROWS for code in row.split())
+"""The codes of the currencies in use."""
+
+_DOLLARS = ("USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD", "TWD")
+
+SIGNS: Mapping[str, tuple[str, ...]] = {
+    "€": ("EUR",),
+    "US$": ("USD",),
+    "A$": ("AUD",),
+    "C$": ("CAD",),
+    "CA$": ("CAD",),
+    "HK$": ("HKD",),
+    "NT$": ("TWD",),
+    "NZ$": ("NZD",),
+    "R$": ("BRL",),
+    "S$": ("SGD",),
+    "$": _DOLLARS,
+    "£": ("GBP", "EGP"),
+    "¥": ("JPY", "CNY"),
+    "元": ("CNY", "TWD"),
+    "円": ("JPY",),
+    "₩": ("KRW",),
+    "₹": ("INR",),
+    "₽": ("RUB",),
+    "₺": ("TRY",),
+    "₴": ("UAH",),
+    "₪": ("ILS",),
+    "₦": ("NGN",),
+    "₫": ("VND",),
+    "₱": ("PHP",),
+    "฿": ("THB",),
+    "₸": ("KZT",),
+    "zł": ("PLN",),
+    "Kč": ("CZK",),
+    "kr": ("SEK", "NOK", "DKK", "ISK"),
+    "euro": ("EUR",),
+    "euros": ("EUR",),
+    "Euro": ("EUR",),
+    "Euros": ("EUR",),
+    **dict.fromkeys(("dollar", "dollars", "Dollar", "dólares"), _DOLLARS),
+}
+"""The currencies that a sign may stand for; the unit of the field decides among several."""
+
+
+_CENTS = ("EUR", *_DOLLARS, "ZAR")
+
+MINOR: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("ct", "cts", "cent", "cents", "Cent", "Cents"), _CENTS),
+    **dict.fromkeys(("Eurocent", "Eurocents", "eurocent", "eurocents", "Euro-Cent", "€ct", "€-ct"), ("EUR",)),
+    **dict.fromkeys(("centime", "centimes"), ("EUR", "CHF")),
+    **dict.fromkeys(("céntimo", "céntimos", "centimo", "centimos"), ("EUR",)),
+    **dict.fromkeys(("p", "pence", "penny"), ("GBP",)),
+    "¢": ("USD", "CAD"),
+    "Rappen": ("CHF",),
+}
+"""The currencies of which a word names the hundredth part; the unit of the field decides among several."""
+
+
+def find_currencies(text: str) -> tuple[str, ...]:
+    """Return the currencies that a sign or a code may stand for; none if it is no currency."""
+    return (text,) if text in CODES else SIGNS.get(text, ())
+
+
+UNIT_CHARACTERS_MAX = 100
+"""Characters of a unit."""
+EXPONENT_MAX = 12
+"""The largest exponent in a unit."""
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<power>\*\*|\^)|(?P<name>(?:[A-Z]{1,2}\$|[€$£¥₩₹₽₺₴₪₦₫₱฿₸元円%‰°]|[^\W\d])\w*)|(?P<number>-?\d+)|(?P<mark>[*/()]))"
+)
+_SPELLINGS = {"²": "**2", "³": "**3", "·": "*", "⋅": "*", "×": "*"}
+
+
+class UnitUnreadable(ValueError):
+    """A text is no unit; the message is the reason."""
+
+
+def unit_names(text: str) -> Mapping[str, int]:
+    """Return the names of a unit's text with their exponents; none for an empty text or `1`.
+
+    Raises:
+        UnitUnreadable: the text is not names joined by `*`, `/`, `per`, `**` and parentheses, or is too long.
+    """
+    if len(text) > UNIT_CHARACTERS_MAX:
+        raise UnitUnreadable(f"a unit of over {UNIT_CHARACTERS_MAX} characters")
+    for sign, spelling in _SPELLINGS.items():
+        text = text.replace(sign, spelling)
+    text = re.sub(r"(?<=\S)\s+per\s+(?=\S)", "/", text.strip())
+    tokens: list[tuple[str, str]] = []
+    place = 0
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            raise UnitUnreadable(f"{text[place:].strip()[:20]!r} has no meaning in a unit")
+        tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
+        place = match.end()
+    reader = _Reader(tokens)
+    names = reader.product() if tokens else Counter[str]()
+    if reader.left:
+        raise UnitUnreadable(f"{reader.left[0][1]!r} is not joined to the rest by * or /")
+    if any(abs(exponent) > EXPONENT_MAX for exponent in names.values()):
+        raise UnitUnreadable(f"an exponent over {EXPONENT_MAX}")
+    return {name: exponent for name, exponent in names.items() if exponent}
+
+
+class _Reader:
+    """A reader of tokens by recursive descent; its depth is bounded by the length of the text."""
+
+    def __init__(self, tokens: list[tuple[str, str]]) -> None:
+        self.left = tokens
+
+    def _take(self) -> tuple[str, str]:
+        if not self.left:
+            raise UnitUnreadable("the unit ends too early")
+        token, *self.left = self.left
+        return token
+
+    def _next_is(self, *marks: str) -> bool:
+        return bool(self.left) and self.left[0][1] in marks
+
+    def product(self) -> Counter[str]:
+        total = self._power()
+        while self._next_is("*", "/"):
+            sign = 1 if self._take()[1] == "*" else -1
+            for name, exponent in self._power().items():
+                total[name] += sign * exponent
+        return total
+
+    def _power(self) -> Counter[str]:
+        base = self._atom()
+        if not self._next_is("**", "^"):
+            return base
+        self._take()
+        kind, text = self._take()
+        if kind != "number" or len(text) > 3:
+            raise UnitUnreadable(f"the exponent {text!r} is not a whole number up to {EXPONENT_MAX}")
+        return Counter({name: exponent * int(text) for name, exponent in base.items()})
+
+    def _atom(self) -> Counter[str]:
+        kind, text = self._take()
+        if kind == "name":
+            return Counter({text: 1})
+        if text == "1":
+            return Counter()
+        if text != "(":
+            raise UnitUnreadable(f"{text!r} stands where a unit is expected")
+        inner = self.product()
+        if self._take()[1] != ")":
+            raise UnitUnreadable("a parenthesis is not closed")
+        return inner
+
 
 DECLARED_MAX = 200
 """Units that one profile may declare."""

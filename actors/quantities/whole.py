@@ -7,13 +7,12 @@ doubtful, and its number is not used.
 import re
 from dataclasses import dataclass
 
-from actors.quantities.currencies import MINOR
 from actors.quantities.headings import heading_before, quote_text
 from actors.quantities.numerals import DecimalMark
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
 from actors.quantities.unit_forms import ADVERBS, product_at, rates_at
 from actors.quantities.unit_words import STOP, time_word, unit_word
-from actors.quantities.units import UnitTable, tidy
+from actors.quantities.units import MINOR, UnitTable, tidy
 from actors.quantities.written import WrittenNumber
 
 _SPACE = "[ \u00a0\u2009\u202f]"

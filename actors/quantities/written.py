@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from actors.quantities.currencies import SIGNS, find_currencies
 from actors.quantities.numerals import NUMERAL, DecimalMark, fold, readings, scale_at
 from actors.quantities.quantity import plain
+from actors.quantities.units import SIGNS, find_currencies
 
 TEXT_MAX = 20_000
 """Characters of a text in which numbers are looked for; the rest is not read."""

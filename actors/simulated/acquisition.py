@@ -1,6 +1,6 @@
 """What the simulated author writes in an acquisition run: decisions, observations, decompositions and reviews. Pure.
 
-It works on the plain data that `actors.acquisition.prompt` makes as the material of a request, and invents no value.
+It works on the plain data that `actors.acquisition.rules` makes as the material of a request, and invents no value.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from actors.config.loader import find_shipped
-from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import Config, config_error, usage_problem
+from actors.files.validation_errors import Config, ParsedFile, config_error, usage_problem
 from actors.files.yaml_document import read_document
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Price

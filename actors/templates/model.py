@@ -9,8 +9,7 @@ import trio
 from actors.guards import plan_medium
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.policy.table import CLASSIFIER, Cause
-from actors.templates.plan import BASIS, plan_of
-from actors.templates.request import FILES_MAX, TemplateRequest, read_request, shorten_line
+from actors.templates.plan import BASIS, FILES_MAX, TemplateRequest, plan_of, read_request, shorten_line
 from actors.templates.template_files import PlanTemplate
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding

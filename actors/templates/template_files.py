@@ -8,8 +8,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from actors.config.model_spec import TEMPLATE_NAMES
-from actors.files.document import KeyPath
-from actors.files.validation_errors import Config, usage_problem
+from actors.files.validation_errors import Config, KeyPath, usage_problem
 from actors.files.yaml_document import read_document
 from actors.values.requirements import RequirementKind
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
+from actors.files.validation_errors import KeyPath, ParsedFile
 from actors.plans.plan import UNDO_WORDS
 from actors.tools.bindings_config import Binding, StepBinding, TokenValue
 from actors.tools.output_parsing import ValueSource
@@ -21,7 +21,7 @@ from actors.tools.tools_file import (
     ToolsFile,
 )
 from actors.tools.uses import AgentTerms, ModelUse, PersonUse, StepUses, ToolUse, Use, canonical, is_agent
-from actors.values.declared_steps import DeclaredOutcome, DeclaredStep
+from actors.values.given import DeclaredOutcome, DeclaredStep
 from runtime.core.ledger import MICRO
 
 

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import usage_problem
+from actors.files.validation_errors import KeyPath, ParsedFile, usage_problem
 from actors.files.yaml_document import read_document
 from actors.tools.binding import bind_uses, unused_names
 from actors.tools.isolation import ISOLATED, NoIsolation, sandbox_words

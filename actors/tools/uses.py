@@ -17,9 +17,8 @@ from actors.plans.plan import UNDO_WORDS, Plan, Step, bound_names
 from actors.plans.reader import read_draft
 from actors.tools.output_parsing import ValueSource, arguments_with, values_in
 from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec, fill_argument, fill_template
-from actors.values.declared_steps import DeclaredStep
 from actors.values.format import money
-from actors.values.given import ReadableResult
+from actors.values.given import DeclaredStep, ReadableResult
 from runtime.core.events import Value
 from runtime.core.ledger import MICRO
 

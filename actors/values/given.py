@@ -1,7 +1,7 @@
-"""What a planning run is given beside the problem: attached files, the state to plan from, and names it may use.
+"""The facts that a planning run is given beside the problem: attached files, a state to plan from, steps of tools.
 
-What a plan's author writes against a given fact is replaced by it before any guard judges the plan. A fact that is None
-is left to the author.
+A given fact replaces what a plan's author writes in its place, before any guard judges the plan. A fact that is None is
+left to the author.
 """
 
 import operator
@@ -173,3 +173,33 @@ def encode_attachments(attachments: tuple[Attachment, ...]) -> str:
 def read_stored(text: str) -> tuple[Attachment, ...]:
     """Return the attachments in a record's text. Raises `pydantic.ValidationError`."""
     return _adapter().validate_json(text) if text else ()
+
+
+class DeclaredOutcome(Value):
+    """One of the ways in which a declared step may succeed."""
+
+    name: str
+    """The name, as the binding reads it from the output."""
+    effects: tuple[str, ...] = ()
+    """Tokens that it adds, beside those of the step."""
+    delete_effects: tuple[str, ...] = ()
+    """Tokens that it deletes, beside those of the step."""
+
+
+class DeclaredStep(Value):
+    """The step of a plan that one generator carries out."""
+
+    generator: str
+    """The name of the generator."""
+    guard: str = ""
+    """The name of the guard that checks it; empty for none."""
+    retry_budget: int = Field(default=3, ge=1)
+    """Attempts, the first included."""
+    preconditions: tuple[str, ...] = ()
+    """Tokens that must hold before it, those included whose values its calls use."""
+    effects: tuple[str, ...] = ()
+    """Tokens that its success adds."""
+    delete_effects: tuple[str, ...] = ()
+    """Tokens that its success deletes, before tokens are added."""
+    outcomes: tuple[DeclaredOutcome, ...] = ()
+    """The ways in which it may succeed; empty if there is only one."""

@@ -20,9 +20,8 @@ from pydantic import (
     model_validator,
 )
 
-from actors.files.document import ParsedFile
 from actors.files.suggestions import near
-from actors.files.validation_errors import Config, config_error, usage_problem
+from actors.files.validation_errors import Config, ParsedFile, config_error, usage_problem
 from runtime.core.errors import UsageProblem
 
 KEY = "model_settings"

@@ -1,6 +1,7 @@
-"""Stated requirements: what a problem's text, a user or an answer demands, as values with ids of their own.
+"""Requirements and strategies, as later steps read them from artifacts.
 
-An id is made only from the quote, so a requirement keeps its id when the facts are extracted again.
+A requirement is something that a problem's text, a user or an answer demands. Its id is made only from the quote, so it
+keeps its id when the facts are extracted again.
 """
 
 import hashlib
@@ -160,3 +161,51 @@ def fallback_goal(texts: Iterable[str]) -> Requirement | None:
             if any(sign.isalpha() for sign in quote):
                 return Requirement(requirement_id(quote), str(RequirementKind.GOAL), quote, quote)
     return None
+
+
+KEY_STEPS = "key_steps"
+"""The field of the key steps: texts, or objects with an `id` and a `text`."""
+EVIDENCE = "evidence"
+"""The optional field of the names that the strategy relies on: files, interfaces and tests that exist already."""
+FOR_TYPE = "for_type"
+"""The optional field of the problem type that the strategy is for."""
+ITEMS_MAX = 1_000
+"""The most key steps, and the most items of evidence, that are read."""
+
+
+class KeyStep(NamedTuple):
+    """One of the main steps of a strategy."""
+
+    id: str
+    """The id by which a plan's steps refer to it, unique within the strategy; empty for a step without an id."""
+    text: str
+    """What is to be done, in words."""
+
+
+def key_step(item: Any) -> KeyStep | None:
+    """Return the key step that an item of the list states; None for a value of another form. Never raises."""
+    if isinstance(item, str):
+        return KeyStep("", item) if item.strip() else None
+    if not isinstance(item, Mapping):
+        return None
+    name, text = item.get("id"), item.get("text")
+    if isinstance(name, str) and isinstance(text, str) and name.strip() and text.strip():
+        return KeyStep(name.strip(), text)
+    return None
+
+
+def key_steps_in(strategy: Any) -> Iterator[KeyStep]:
+    """Yield the key steps of a strategy's JSON object, in order; items of another form are left out. Never raises."""
+    items = strategy.get(KEY_STEPS) if isinstance(strategy, Mapping) else None
+    for item in items[:ITEMS_MAX] if isinstance(items, list) else ():
+        step = key_step(item)
+        if step is not None:
+            yield step
+
+
+def evidence_in(strategy: Any) -> Iterator[str]:
+    """Yield the names that a strategy's JSON object relies on, in order; other values are left out. Never raises."""
+    items = strategy.get(EVIDENCE) if isinstance(strategy, Mapping) else None
+    for item in items[:ITEMS_MAX] if isinstance(items, list) else ():
+        if isinstance(item, str) and item.strip():
+            yield item

@@ -6,7 +6,7 @@ from typing import get_args
 
 from actors.acquisition.events import EVENTS as ACQUISITION
 from actors.execution.events import EVENTS as EXECUTION
-from actors.files.field_docs import field_docs
+from actors.files.validation_errors import field_docs
 from actors.planning.events import EVENTS as PLANNING
 from actors.run.agent import AGENT_EVENTS
 from actors.run.calls import CallReissued, CallRequested, Replied

@@ -205,7 +205,7 @@ def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
 
 def _retired_notice(error: click.UsageError, path: str) -> str:
     """Return what is said about a retired command or option after the names of a command; empty for other errors."""
-    from actors.files.retired import describe_retired
+    from actors.files.suggestions import describe_retired
 
     match error:
         case click.exceptions.NoSuchCommand():

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from actors.execution.prepare import QUESTIONS, REPLANS
-from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import Config, config_error, usage_problem
+from actors.files.validation_errors import Config, ParsedFile, config_error, usage_problem
 from actors.files.yaml_document import read_document
 from actors.simulated.profile import Share
 from actors.simulated.tool_world import Task, ToolOdds

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from actors.config.loader import load_policy
 from actors.config.model_spec import SimulatedSpec, parse_model_spec
-from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
+from actors.files.validation_errors import ParsedFile
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
 from actors.planning.events import PlanningEvent

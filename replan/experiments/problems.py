@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from actors.files.document import ParsedFile
+from actors.files.validation_errors import ParsedFile
 from actors.planning.prepare import check_problem
 from runtime.core.errors import UsageProblem
 

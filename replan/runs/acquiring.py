@@ -8,8 +8,7 @@ from typing import Any
 
 from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition, prepare_acquisition
 from actors.config.model_spec import TemplateSpec
-from actors.documents.folder import list_folder
-from actors.documents.index import open_index
+from actors.documents.index import list_folder, open_index
 from actors.handlers.registry import Registry
 from actors.values.format import format_count
 from replan.runs.models import check_model

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from actors.acquisition.profile import Profile, profile_of
-from actors.acquisition.profile_check import read_profile
-from actors.acquisition.profile_guard import NAME
+from actors.acquisition.profile_check import NAME, read_profile
 from actors.config.model_spec import TemplateSpec
 from actors.documents.index import DocumentIndex, open_index
 from actors.files.yaml_document import parse_document

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from actors.acquisition.profile import Profile as AcquisitionProfile
 from actors.config.workflow import Workflow
-from actors.files.field_docs import describe_models
+from actors.files.validation_errors import describe_models
 from actors.policy.table import Policy
 from actors.prompting.prompts_file import PromptsFile
 from actors.simulated.profile import AuthorProfile

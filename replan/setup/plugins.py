@@ -237,7 +237,7 @@ BUILT_IN_GENERATORS = MODEL_GENERATORS | FREE_GENERATORS
 
 
 def _profile_valid(config: Mapping[str, Any]) -> AnyGuard:
-    from actors.acquisition.profile_guard import make  # noqa: PLC0415 - it loads the units, which most commands do without
+    from actors.acquisition.profile_check import make  # noqa: PLC0415 - it loads the units, which most commands do without
 
     return make(config)
 

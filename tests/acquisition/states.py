@@ -1,6 +1,5 @@
 """States of the planner for tests of single gates: no model and no message is needed to make one (S81)."""
 
-from actors.acquisition.config import RunConfig
 from actors.acquisition.planner_state import (
     CalculationError,
     LatestCalculation,
@@ -9,7 +8,7 @@ from actors.acquisition.planner_state import (
     SearchMade,
 )
 from actors.acquisition.profile import Profile
-from actors.acquisition.state import State
+from actors.acquisition.state import RunConfig, State
 from actors.acquisition.table import graph_for
 from actors.acquisition.values import FieldValue
 from actors.run.state import RunState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.acquisition.field_question import LABEL_MAX, question_of
+from actors.acquisition.answers import LABEL_MAX, question_of
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.profile_check import load_profile, shipped_profiles
 from replan.setup.installation import data_root

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from actors.acquisition.planner_state import FoundPassage
-from actors.acquisition.search_output import read_output
+from actors.acquisition.planner_state import FoundPassage, read_output
 from tests.acquisition.test_runs import begun
 
 ROW = "Country: Portugal | Buildings: 120,500.0 building\nCountry: Spain | Buildings: 900.0"

@@ -5,8 +5,7 @@ from click.testing import CliRunner
 from pydantic import ValidationError
 
 from actors.config.model_spec import parse_model_spec
-from actors.files.retired import RETIRED, Written, describe_retired
-from actors.files.suggestions import nearest
+from actors.files.suggestions import RETIRED, Written, describe_retired, nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import parse_document
 from replan.cli.app import app

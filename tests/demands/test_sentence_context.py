@@ -2,8 +2,7 @@
 
 import pytest
 
-from actors.demands.blocks import BlockForm
-from actors.demands.headings import Role
+from actors.demands.blocks import BlockForm, Role
 from actors.demands.patterns import Force
 from actors.demands.reader import is_asked
 

@@ -19,7 +19,7 @@ from actors.prompting.render import (
     SPECIFICATION_BYTES_MAX,
 )
 from actors.run.outage import BACKOFF_FIRST, LEFT_SECONDS, PATIENCE_SECONDS, TRIES_MAX
-from actors.templates.request import DEMANDS_MAX
+from actors.templates.plan import DEMANDS_MAX
 from actors.tools import listing
 from replan.cli.commands.check import FILE_BYTES_MAX
 from replan.cli.logfile import LOG_BYTES_MAX

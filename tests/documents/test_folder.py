@@ -5,12 +5,11 @@ import time
 
 import pytest
 
-from actors.documents import folder as folder_module
-from actors.documents.folder import FILE_BYTES_MAX, list_folder, read_document
-from actors.documents.html_text import html_lines
-from actors.documents.index import open_index, query_terms
+from actors.documents import index as folder_module
+from actors.documents.index import FILE_BYTES_MAX, list_folder, open_index, query_terms, read_document
 from actors.documents.passages import PASSAGE_CHARACTERS_MAX, passages_of
 from actors.documents.tables import table_lines
+from actors.documents.text_document import html_lines
 
 PAGE = """<html lang="pt-PT"><head><title>Carregadores &amp; edif&iacute;cios</title><style>p{color:red}</style></head>
 <body><h1>Mercado</h1>

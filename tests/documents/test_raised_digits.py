@@ -5,8 +5,8 @@ from fpdf import FPDF
 from fpdf.enums import XPos, YPos
 
 from actors.documents.extract_pdf import read as read_pdf
-from actors.documents.html_text import html_lines
 from actors.documents.tables import table_lines
+from actors.documents.text_document import html_lines
 from tests.long.documents.test_formats import places, read
 from tests.long.documents.test_office_parts import docx_file, p, r
 

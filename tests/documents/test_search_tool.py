@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from actors.documents import web_search
-from actors.documents.folder import READ
+from actors.documents.index import READ
 from actors.documents.passages import NOTICES_MAX, SearchFault, search_output
 from actors.documents.tools import SearchPlaces, search_tool
 from actors.documents.web_search import WebSearchFailed, is_public, read_results, search_web

@@ -2,8 +2,8 @@
 
 import pytest
 
-from actors.documents.html_text import html_lines
 from actors.documents.tables import markdown_lines, table_lines
+from actors.documents.text_document import html_lines
 from actors.quantities.quoted import Found, Source, find_quoted_value
 from actors.quantities.units import UnitTable
 

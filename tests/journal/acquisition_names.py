@@ -3,8 +3,8 @@
 from enum import Enum
 
 from actors.acquisition import events, planner_state, profile
-from actors.acquisition.config import RunConfig
 from actors.acquisition.planner_state import PlannerDecision, Writes
+from actors.acquisition.state import RunConfig
 from actors.acquisition.values import FieldValue
 from actors.run.ids import try_id
 from actors.run.tools import ToolOutcome

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.quantities.calculator import FormulaCycle, calculate, calculation_order
-from actors.quantities.checks import check_dimensions, check_formulas, check_holds
+from actors.quantities.calculator import (
+    FormulaCycle,
+    calculate,
+    calculation_order,
+    check_dimensions,
+    check_formulas,
+    check_holds,
+)
 from actors.quantities.formula import FORMULA_CHARACTERS_MAX, FormulaUnreadable, parse_formula
 from actors.quantities.measures import BlockCode
 from actors.quantities.quantity import Quantity

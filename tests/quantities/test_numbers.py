@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.quantities.decimal_marks import decimal_mark, language_of, mark_of_language
-from actors.quantities.numerals import fold
+from actors.quantities.numerals import decimal_mark, fold, language_of, mark_of_language
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode, plain
 from actors.quantities.quoted import VALUE_CHARACTERS_MAX, read_value
 from actors.quantities.units import UnitTable

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from actors.quantities.quantity import Quantity, Refusal, RefusalCode
 from actors.quantities.unit_forms import product_at
-from actors.quantities.unit_text import UnitUnreadable, unit_names
-from actors.quantities.units import UnitTable, is_written_name
+from actors.quantities.units import UnitTable, UnitUnreadable, is_written_name, unit_names
 from tests.tidy.source import ROOT
 
 TABLE = UnitTable({"apartment": "", "building": "", "workday": "8 hour", "dozen": "12"})

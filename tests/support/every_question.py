@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from actors.acquisition.answers import acquisition_question
-from actors.acquisition.field_question import field_question
+from actors.acquisition.answers import acquisition_question, field_question
 from actors.acquisition.gate_policy import BLOCKED
 from actors.acquisition.planner_state import PlannerDecision, PlannerState
 from actors.acquisition.profile_check import load_profile, shipped_profiles
@@ -18,7 +17,7 @@ from actors.planning.state import State
 from actors.run.agent import Ask
 from actors.run.questions import USER, outcome_question
 from actors.run.tools import ToolOutcome
-from actors.templates.request import QUESTIONS
+from actors.templates.plan import QUESTIONS
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.artifacts import Context
 from actors.values.findings import Code, Finding, Verdict

@@ -13,8 +13,7 @@ from actors.config.model_spec import TEMPLATE_NAMES
 from actors.guards.built_in import BUILT_IN
 from actors.guards.fields import PROBLEM_TYPES, STRATEGIES
 from actors.templates.model import TemplateModel, write
-from actors.templates.plan import REPETITIONS_MAX, lacking_names
-from actors.templates.request import QUESTIONS, read_request
+from actors.templates.plan import QUESTIONS, REPETITIONS_MAX, lacking_names, read_request
 from actors.templates.template_files import load_templates
 from actors.values.artifacts import Artifact, Context
 from replan.setup.installation import data_root

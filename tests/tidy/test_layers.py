@@ -20,7 +20,7 @@ PURE = (
     "actors/plans/**/*.py",
     "actors/demands/**/*.py",
     "actors/documents/passages.py",
-    "actors/documents/html_text.py",
+    "actors/documents/text_document.py",
     "actors/quantities/**/*.py",
     "actors/templates/**/*.py",
     "actors/tools/binding.py",

@@ -12,7 +12,6 @@ TEXT_MAX = 200
 
 LONG_TEXT_ALLOWED = {
     "actors/demands/blocks.py": "patterns of sentences",
-    "actors/demands/headings.py": "patterns of sentences",
     "actors/demands/patterns.py": "patterns of sentences",
     "runtime/journal/sqlite/schema.py": "SQL",
     "runtime/journal/sqlite/writing.py": "SQL",

@@ -25,8 +25,7 @@ def explain(*, term: tuple[str, ...], as_json: bool) -> int:
 
     The term `exit` lists all exit codes.
     """
-    from actors.files.retired import describe_retired
-    from actors.files.suggestions import near
+    from actors.files.suggestions import describe_retired, near
     from actors.values.lines import indent_line, line
     from replan.cli.terminal.console import print_json, show
 

@@ -4,14 +4,13 @@ import time
 
 import pytest
 
-from actors.documents.html_text import html_language, html_lines, html_title
 from actors.documents.tables import table_lines
+from actors.documents.text_document import html_language, html_lines, html_title
 from actors.quantities.calculator import Calculation, calculate
 from actors.quantities.formula import FormulaUnreadable, parse_formula
 from actors.quantities.quantity import Quantity, Refusal
 from actors.quantities.quoted import Found, Source, find_quoted_value, read_value
-from actors.quantities.unit_text import UnitUnreadable
-from actors.quantities.units import UnitTable
+from actors.quantities.units import UnitTable, UnitUnreadable
 
 SECONDS = 2.0
 """The most processor time that one text may cost."""

@@ -8,7 +8,7 @@ import pytest
 
 import replan
 from actors.acquisition.observation import passage_of, stated_quantity
-from actors.acquisition.search_output import read_output
+from actors.acquisition.planner_state import read_output
 from actors.documents.index import open_index
 from actors.documents.passages import search_output
 from actors.quantities.quantity import Refusal

@@ -11,7 +11,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from fpdf import FPDF
 
-from actors.documents import extract_archive, folder
+from actors.documents import extract_archive, index
 from actors.documents.index import open_index
 from tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
 
@@ -175,7 +175,7 @@ def test_a_zip_file_is_read_as_the_documents_within_it(tmp_path):
 def test_a_file_over_the_limits_is_named(tmp_path, monkeypatch):
     (tmp_path / "a.pdf").write_bytes(b"%PDF-" + b"x" * (20 * 2**20))
     assert open_index(tmp_path).notices == ("a.pdf: left out: it has more than 20 MiB",)
-    monkeypatch.setattr(folder, "OFFICE_BYTES_MAX", 1)
+    monkeypatch.setattr(index, "OFFICE_BYTES_MAX", 1)
     assert "too many or too large" in open_index(tmp_path).notices[0]
 
 

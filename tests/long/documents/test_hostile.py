@@ -12,7 +12,7 @@ import pytest
 from actors.acquisition.prepare import AcquisitionInput
 from actors.documents import extract_process
 from actors.documents.extract_process import WALL_SECONDS_MAX, extract_file
-from actors.documents.folder import FileStamp, read_file
+from actors.documents.index import FileStamp, read_file
 from replan.runs.acquiring import prepare_to_acquire
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
@@ -96,7 +96,7 @@ def test_a_confined_process_can_open_reach_and_start_nothing(name):
     program = (
         "import ctypes, os, resource, socket, sys\n"
         f"sys.path.insert(0, {str(ROOT)!r})\n"
-        "from actors.documents.confinement import confine\n"
+        "from actors.documents.extract_main import confine\n"
         "def ctypes_error(): raise OSError('refused')\n"
         "confine(seconds=5, memory_bytes=2**30)\n"
         f"try: {ESCAPES[name]}\n"
@@ -114,7 +114,7 @@ def test_a_reader_that_takes_too_much_is_ended_and_named(tmp_path, monkeypatch, 
     program = tmp_path / "reader.py"
     program.write_text(
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from actors.documents.confinement import confine\n"
+        "from actors.documents.extract_main import confine\n"
         f"confine(seconds=1, memory_bytes=2**30)\n{body}\n"
     )
     monkeypatch.setattr(extract_process, "_PROGRAM", program)

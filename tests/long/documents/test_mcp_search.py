@@ -5,9 +5,8 @@ import sys
 
 import pytest
 
-from actors.documents.mcp_search import read_answer
 from actors.documents.search_config import McpSearch
-from actors.documents.tools import SearchPlaces, search_tool
+from actors.documents.tools import SearchPlaces, read_answer, search_tool
 from actors.run.tools import ToolOutcome
 
 SERVER = """
