@@ -14,7 +14,7 @@ from actors.documents.tables import markdown_lines, row_texts, table_lines
 from actors.quantities.numerals import DecimalMark, decimal_mark, language_of
 
 RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
-"""Digits as raised digits, for `str.translate`. A mark of a footnote would else become a digit of the number before it."""
+"""Digits as raised digits, for `str.translate`. The mark of a footnote would else become a digit of its number."""
 LIGATURES = str.maketrans(
     {
         "\ufb00": "ff",

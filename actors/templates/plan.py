@@ -1,4 +1,4 @@
-"""Reads a request from the user's texts (title, named files, demands), and writes the plan of a template for it. Pure."""
+"""Reads a request from the user's texts, and writes the plan of a template for it. Pure."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
