@@ -106,7 +106,7 @@ def test_exponents_are_added_up():
 
 def test_pint_is_loaded_only_by_a_unit_that_needs_it():
     code = (
-        "import sys; from actors.quantities.units import UnitTable; from actors.quantities import calculator, checks,"
+        "import sys; from actors.quantities.units import UnitTable; from actors.quantities import calculator,"
         " quoted; assert UnitTable().problem('EUR/percent') == ''; assert 'pint' not in sys.modules;"
         " UnitTable().unit('kWh'); assert 'pint' in sys.modules"
     )
