@@ -46,7 +46,7 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
     if new:
         count = len(state.run.texts_of("requirement"))
         state = changed(_reset_counts(state), told=count, history=(), trouble=None, replan=None, ending=None)
-        state = set_constraints(state, state.constraints.joined(Constraints(tuple(requirements_in(event.constraints)))))
+        state = set_constraints(state, state.constraints.join(Constraints(tuple(requirements_in(event.constraints)))))
     state = _without_revocable(state)
     if event.question_id is None:
         state = changed(state, history=(*state.history, SettledFailure(event.step, signature_of(event.findings))))
@@ -239,7 +239,7 @@ def adopt_plan(state: State, event: PlanRevised) -> State:
         earlier=(*state.earlier, over),
         replan=None,
     )
-    return set_constraints(after, state.constraints.joined(constraints_of(plan.json)))
+    return set_constraints(after, state.constraints.join(constraints_of(plan.json)))
 
 
 def reopen_run(state: State) -> State:

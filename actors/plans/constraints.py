@@ -1,7 +1,7 @@
-"""What every plan of one execution keeps to: prohibitions, scope, budget, deadline, and invariants. Pure.
+"""The constraints on every plan of one execution: prohibitions, scope, budget, deadline, and invariants. Pure.
 
-They come from the first plan, from later plans, and from what the user has said since. A new plan may add to them. It
-cannot leave one out or weaken it: what it leaves out is put into it before it is proved.
+They come from the first plan, from later plans, and from what the user has said since. A new plan may add constraints.
+If it leaves one out or weakens it, the constraint is restored before the plan is proved.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,25 +23,25 @@ KEPT_KINDS = FORBIDS | {str(RequirementKind.SCOPE), str(RequirementKind.BUDGET),
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What every plan of an execution keeps to."""
+    """The requirements and invariants that every plan of an execution has."""
 
     requirements: tuple[Requirement, ...] = ()
     """Requirements of `KEPT_KINDS`, each id once."""
     invariants: tuple[Mapping[str, Any], ...] = ()
     """Invariants as JSON objects, each once."""
 
-    def joined(self, other: "Constraints") -> "Constraints":
-        """Return these constraints and others. Of a requirement in both, nothing that is stated here gets weaker."""
+    def join(self, other: "Constraints") -> "Constraints":
+        """Return these constraints with others added; a requirement in both gets no weaker."""
         requirements = {item.id: item for item in self.requirements}
         for item in other.requirements:
             mine = requirements.get(item.id)
-            requirements[item.id] = item if mine is None else _stronger(mine, item)
+            requirements[item.id] = item if mine is None else _join_requirements(mine, item)
         invariants = (*self.invariants, *_missing_invariants(other.invariants, self.invariants))
         return Constraints(tuple(requirements.values()), invariants)
 
 
 def constraints_of(value: Mapping[str, Any]) -> Constraints:
-    """Return what a plan, as a JSON object, keeps to."""
+    """Return the constraints of a plan, which is a JSON object."""
     stated = tuple(item for item in requirements_in(value.get("requirements")) if item.kind in KEPT_KINDS)
     invariants = value.get("invariants")
     listed = tuple(
@@ -49,12 +49,12 @@ def constraints_of(value: Mapping[str, Any]) -> Constraints:
         for invariant in (invariants if isinstance(invariants, list) else ())
         if isinstance(invariant, Mapping)
     )
-    return Constraints().joined(Constraints(stated, listed))
+    return Constraints().join(Constraints(stated, listed))
 
 
 def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapping[str, Any]:
-    """Return a plan, as a JSON object, with all constraints; the plan itself where it has them already."""
-    kept = {item.id: item for item in constraints.joined(constraints_of(value)).requirements}
+    """Return a plan, a JSON object, with all constraints added; the same object if it has them already."""
+    kept = {item.id: item for item in constraints.join(constraints_of(value)).requirements}
     raw = value.get("requirements")
     requirements: list[Any] = []
     for own in raw if isinstance(raw, list) else ():
@@ -88,8 +88,8 @@ def _meaning(invariant: Mapping[str, Any]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(str(token) for token in item or () if isinstance(item, list | tuple)) for item in lists)
 
 
-def _stronger(mine: Requirement, other: Requirement) -> Requirement:
-    """Return a requirement with what either of its two forms states; a scope is never made wider."""
+def _join_requirements(mine: Requirement, other: Requirement) -> Requirement:
+    """Return a requirement that joins two forms of it; a scope is never made wider."""
     wider = mine.kind == RequirementKind.SCOPE and bool(mine.paths)
     return mine._replace(
         tools=_all(mine.tools, other.tools),

@@ -1,6 +1,6 @@
-"""What a plan does about its stated requirements: which are covered, which are kept, and which are not checked.
+"""Which requirements of a plan are covered, which are kept, and which are not checked.
 
-Mechanical only: names and tokens are compared, and no text is interpreted.
+Only names and tokens are compared; no text is interpreted.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ GOALS_MAX = 200
 
 
 class RequirementStanding(StrEnum):
-    """What is known of a requirement once the guards have accepted a plan."""
+    """The result of checking a requirement of a plan that the guards have accepted."""
 
     COVERED = "covered"  # a goal: a step that satisfies it contributes to one of its goal tokens
     KEPT = "kept"  # what must be avoided or kept: no step uses the tool, adds the token or deletes it
@@ -29,9 +29,7 @@ class CheckedRequirement(NamedTuple):
     """One requirement of a plan, with its standing."""
 
     requirement: Requirement
-    """The requirement."""
     standing: RequirementStanding
-    """What is known of it."""
     steps: tuple[str, ...]
     """The ids, sorted, of the steps that cover it, or that violate it."""
 
@@ -47,9 +45,9 @@ def check_requirements(plan: Plan) -> list[CheckedRequirement]:
             satisfying[name].append(step)
     effects = TokenChanges.of(plan)
     return [
-        _other(item, plan, effects)
+        _check_other(item, plan, effects)
         if item.kind != RequirementKind.GOAL
-        else _goal(item, satisfying[item.id], contributing)
+        else _check_goal(item, satisfying[item.id], contributing)
         if item.id in goals
         else CheckedRequirement(item, RequirementStanding.NOT_CHECKED, ())
         for item in plan.requirements
@@ -57,10 +55,10 @@ def check_requirements(plan: Plan) -> list[CheckedRequirement]:
 
 
 def contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[str, frozenset[str]]:
-    """Return, by step id, the goals to one of whose tokens the step contributes; `goals` are tokens by goal id.
+    """Return the goals that each step contributes to, by step id; `goals` has the tokens of each goal.
 
-    A step contributes to a token if it makes it, or makes a token that a contributing step needs, or if a contributing
-    step depends on it. One pass over the plan for all goals: each token and step has a set of goals, as bits.
+    A step contributes to a goal if it makes one of its tokens, or makes a token that a contributing step needs, or if a
+    contributing step depends on it. One pass over the plan serves all goals: tokens and steps have bit sets of goals.
     """
     names = list(goals)
     producers: dict[str, list[Step]] = defaultdict(list)
@@ -119,13 +117,15 @@ class TokenChanges(NamedTuple):
         )
 
 
-def _goal(item: Requirement, steps: Collection[Step], contributing: Mapping[str, frozenset[str]]) -> CheckedRequirement:
+def _check_goal(
+    item: Requirement, steps: Collection[Step], contributing: Mapping[str, frozenset[str]]
+) -> CheckedRequirement:
     covering = (step.step_id for step in steps if item.id in contributing.get(step.step_id, ()))
     found = tuple(sorted(covering))
     return CheckedRequirement(item, RequirementStanding.COVERED if found else RequirementStanding.UNCOVERED, found)
 
 
-def _other(item: Requirement, plan: Plan, changes: TokenChanges) -> CheckedRequirement:
+def _check_other(item: Requirement, plan: Plan, changes: TokenChanges) -> CheckedRequirement:
     """Return the standing of a requirement that is no goal."""
     violating = {*uses_forbidden(item, plan), *changes_forbidden(item, plan, changes)}
     if violating:

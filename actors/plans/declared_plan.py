@@ -1,4 +1,4 @@
-"""Makes a plan from the steps that generators declare, without a model; says in one line why there is none. Pure."""
+"""Makes a plan without a model from the steps that generators declare, or says in one line why there is none. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +13,9 @@ from runtime.core.errors import UsageProblem
 
 GOAL = "goal"
 START = "at the beginning"
-"""The token that holds at the beginning where no other does: a plan whose state is not named is rejected."""
+"""The token that holds at the beginning if no other does: a plan without an initial state is rejected."""
 HOLDS = "holds"
-"""The keywords that a refused goal, or a refused state at the beginning, is named by."""
+"""The keywords that errors name: the goal, and the tokens that hold at the beginning."""
 
 
 def plan_for(
@@ -23,9 +23,9 @@ def plan_for(
 ) -> Plan:
     """Return a plan of declared steps that reaches a goal from a state in every outcome of its steps.
 
-    `steps` have the name of their generator as their id. A generator may have several steps in the plan. Where no step
-    has outcomes, steps wait only for those that they depend on; else each waits for the one before it. `others` are
-    tokens that hold too, of which no step knows anything.
+    The id of a declared step is the name of its generator, which may have several steps in the plan. Where no step has
+    outcomes, steps wait only for those that they depend on; else each waits for the one before it. `others` are tokens
+    that hold at the beginning and that no step names.
 
     Raises:
         UsageProblem: for a token that no step has, a goal that cannot be reached, or that holds already. Its place is
@@ -46,7 +46,7 @@ def plan_for(
     made = (
         _branching_steps(nodes, by_name, start | others)
         if any(len(node.next) > 1 for node in nodes)
-        else _partial(nodes, by_name)
+        else _partial_order(nodes, by_name)
     )
     return Plan(
         plan_id="tools",
@@ -109,7 +109,7 @@ def _reachable_tokens(steps: Sequence[Step], start: Tokens) -> Tokens:
 
 
 def _roots(steps: Sequence[Step], reached: Tokens, lost: Sequence[str]) -> list[str]:
-    """Return the tokens that are lacking first, sorted: those that nothing makes, or else all that are lacking."""
+    """Return the tokens for want of which others are lost, sorted: those that nothing makes, else all of them."""
     lacking, new = set(lost), list(lost)
     while new:
         token = new.pop()
@@ -128,7 +128,7 @@ class _Node(NamedTuple):
     step_id: str
     generator: str
     next: tuple[tuple[str, str], ...]
-    """The outcomes with the step that follows each; an empty text where the goal holds then."""
+    """The outcomes, each with the step that follows it; an empty text where the goal holds after it."""
 
 
 def _nodes(choices: Choices, start: Tokens, goal: Tokens) -> list[_Node]:
@@ -171,7 +171,7 @@ def _ids(names: Sequence[str]) -> Iterator[str]:
         yield made
 
 
-def _partial(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
+def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
     """Return the steps of a plan without outcomes: each depends on those before it that it may not be swapped with."""
     made: list[Step] = []
     after: dict[str, frozenset[str]] = {}

@@ -1,4 +1,4 @@
-"""Explores every trace of successes and failures of a plan: how traces end, whether they loop, who may be called.
+"""Explores every trace of successes and failures of a plan: how traces end, whether they loop, which steps run.
 
 Configurations are visited breadth first, so the reported traces are short. `actors.plans.reductions` keeps their number
 small without changing a result.
@@ -59,14 +59,14 @@ class BrokenInvariant:
 
 @dataclass
 class Exploration:
-    """What was found by visiting the configurations of a plan, completely or up to a limit."""
+    """The result of visiting the configurations of a plan, completely or up to a limit."""
 
     explored: int = 0
     """The number of configurations that were visited."""
     work: int = 0
-    """The units of work that were spent (`actors.plans.reductions`)."""
+    """The units of work that were spent (`WorkLeft`)."""
     complete: bool = False
-    """Whether all were visited; False if the exploration stopped at its limit or had found what it was to find."""
+    """Whether all were visited; False if it stopped at its limit, or because it had found what was sought."""
     ran: frozenset[str] = frozenset()
     """The ids of the steps that run on some trace, as far as it was explored."""
     succeeds: bool = False
@@ -80,7 +80,7 @@ class Exploration:
     loop: tuple[str, ...] | None = None
     """A trace that ends with one iteration of a loop, if there is one."""
     broken: dict[int, BrokenInvariant] = field(default_factory=dict)
-    """What is known of each broken invariant, by its position in the plan's list."""
+    """The broken invariants, by their position in the plan's list."""
     escalations: tuple[str, ...] = ()
     """The ids of the steps at which a trace may escalate, sorted."""
     undoes: tuple[str, ...] = ()

@@ -1,8 +1,7 @@
-"""The dependency graph of a plan: a topological order that does not depend on how the steps are listed; reachability.
+"""The dependency graph of a plan: a topological order of its steps, reachability, cycles, and contingent steps.
 
-A step's *index* is its position in the topological order. Sets of steps are bit sets of indices
-(`actors.plans.graph`). Ancestors have lower indices and descendants higher ones, so the bit sets of a plan with
-20,000 steps take tens of megabytes.
+A step's *index* is its position in the topological order. Sets of steps are bit sets of indices. Ancestors have lower
+indices and descendants higher ones, so the bit sets of a plan with 20,000 steps take tens of megabytes.
 """
 
 import heapq
@@ -194,10 +193,10 @@ def contingent_steps(plan: Plan) -> frozenset[str]:
 
 
 def reachable_by_failure(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the steps and the tokens that some mixture of successes and failures reaches if deletions are ignored.
+    """Return the steps and the tokens that successes and failures can reach if deletions are ignored.
 
-    This is the delete relaxation: what it does not reach is certainly unreachable. A failure that escalates or cannot
-    happen reaches nothing.
+    This is the delete relaxation: a step or token that it does not reach is certainly unreachable. A failure that
+    escalates or cannot happen reaches nothing.
     """
     tokens: set[str] = set(plan.initial_state)
     reached: set[str] = set()

@@ -1,8 +1,7 @@
-"""Changes the program makes in a plan's JSON before guards judge it: given facts, sums, whole numbers, lists. Pure.
+"""Mends a plan's JSON before guards judge it, and checks it against the given facts and results of tools. Pure.
 
-It is applied to the plans that a run's model writes, before a guard judges them, and never to a plan in a file: there
-the guard says what is wrong. Nothing that its author has to decide is changed; what is wrong in another way is left as
-it is, and the guard rejects it.
+Given facts, sums, whole numbers and lists are mended in the plans that a run's model writes, never in a plan in a file.
+Everything that the author has to decide stays; the guard rejects what is wrong there.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ def mend_plan(plan: Any) -> tuple[Any, tuple[Finding, ...]]:
         return plan, ()
     notes: list[Finding] = []
     steps = [_step(step, f"steps[{index}]", notes) for index, step in enumerate(plan["steps"])]
-    result = {**plan, "steps": list(_without_copies(steps, notes))}
+    result = {**plan, "steps": list(_drop_copies(steps, notes))}
     _set_total(result, notes)
     return (result, tuple(notes)) if notes else (plan, ())
 
@@ -68,7 +67,7 @@ def _step(step: Any, where: str, notes: list[Finding]) -> Any:
     return result
 
 
-def _without_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
+def _drop_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
     """Yield the steps without copies that equal an earlier step of the same id; note each copy in `notes`."""
     first: dict[str, Any] = {}
     for index, step in enumerate(steps):
@@ -81,7 +80,7 @@ def _without_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
 
 
 def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
-    """Set the total of the attempts where it is missing or no number, or below the sum of the steps'."""
+    """Set the total retry budget where it is missing, no number, or below the sum of the steps' budgets."""
     budgets: list[Any] = [
         step.get(BUDGET, RETRY_BUDGET_DEFAULT) if isinstance(step, Mapping) else None for step in plan["steps"]
     ]
@@ -102,7 +101,7 @@ def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
 
 
 def _whole(value: Any) -> int | None:
-    """Return a whole number from 0 on, also one that is written as a text or with `.0`; None for all else."""
+    """Return a whole number from 0 on, also from a text or a float such as `3.0`; None for any other value."""
     if isinstance(value, str) and len(text := value.strip()) <= _DIGITS and text.isascii() and text.isdigit():
         value = int(text)
     if isinstance(value, float) and 0 <= value <= NUMBER_MAX and value.is_integer():
@@ -129,8 +128,8 @@ def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
         return plan, ()
     if given.guards == () and not given.step_guards:
-        plan = _without_empty_guards(plan)
-    plan = _with_undos(plan, given)
+        plan = _drop_empty_guards(plan)
+    plan = _add_undos(plan, given)
     facts = given.values
     different = {key: fact for key, fact in facts.items() if key not in plan or not _same(plan[key], fact)}
     kept = Constraints(tuple(requirements_in(given.kept_requirements)), given.kept_invariants)
@@ -138,7 +137,7 @@ def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     return made, tuple(key for key in different if key in plan)
 
 
-def _without_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+def _drop_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a plan without empty guards: no tool checks anything, but the schema for models needs the key."""
     steps = plan["steps"]
     if not any(isinstance(step, Mapping) and step.get("guard") == "" for step in steps):
@@ -152,7 +151,7 @@ def _without_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**plan, "steps": kept}
 
 
-def _with_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
+def _add_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
     """Return a plan; if it undoes, its steps without an `undo` get the one that their tools declare."""
     steps = plan["steps"]
     if not any(isinstance(step, Mapping) and step.get("on_failure") == UNDO for step in steps):
@@ -209,7 +208,7 @@ def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
 
 
 def _same(written: Any, fact: Sequence[Any]) -> bool:
-    """Tell whether what was written says the same as a fact. The order of a list has no meaning in a plan."""
+    """Tell whether a list in a plan equals a fact; the order of its items has no meaning."""
     if not isinstance(written, list) or len(written) != len(fact):
         return False
     if all(isinstance(item, str) for item in (*written, *fact)):
@@ -221,9 +220,10 @@ _NOTHING = ReadableResult()
 
 
 def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
-    """Yield a finding for each outcome and value of a plan that no result tells; none where no tools are given.
+    """Yield a finding for each outcome and value of a plan that no result of a tool tells; none without given tools.
 
-    An outcome that a result tells and its step does not list is a warning: it counts as a failure of the step.
+    `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that is executed. A warning names an outcome
+    that a result tells and its step does not list: it counts as a failure of the step.
     """
     draft = read_draft(plan)[0] if given.generators is not None else None
     if draft is None:

@@ -49,7 +49,7 @@ DELETERS_MAX = 600_000
 
 
 KEPT_MIN = 8
-"""Bit sets of a token with more steps than these are kept; the others are fast to make, and a plan may have many."""
+"""Bit sets of tokens with more steps than this are kept; the others are fast to compute, and a plan may have many."""
 
 
 class NominalRun:
@@ -78,7 +78,7 @@ class NominalRun:
     def unmet_before(self, index: int, *, named: bool = True) -> list[Unmet]:
         """Return the preconditions of a step that are not necessarily true before it, sorted by token.
 
-        `named` is whether they name the steps that produce or delete them, which takes most of the time.
+        `named` says whether the result names the steps that produce or delete them, which takes most of the time.
         """
         needed = self.order.steps[index].preconditions
         if needed.isdisjoint(self._deletable):
@@ -173,10 +173,10 @@ class NominalRun:
 
 
 def orphans(plan: Plan) -> list[Step]:
-    """Return the steps whose effects neither the goal, nor an invariant, nor a contributing step needs, sorted by id.
+    """Return the steps that do not contribute to the plan, sorted by id.
 
-    A step also contributes if a contributing step depends on it, or if it deletes a token on success, because the
-    deletion may be its purpose.
+    A step contributes if the goal, an invariant or a contributing step needs one of its effects, or if a contributing
+    step depends on it. A step that deletes a token on success contributes too: the deletion may be its purpose.
     """
     irrelevant = {step.step_id: step for step in plan.steps}
     producers: dict[str, list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""A plan as a graph, also as Mermaid text: its steps, and what follows each success, outcome or failure. Pure."""
+"""A plan as a graph and as Mermaid text: its steps, and the steps that follow an outcome or a failure. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -14,9 +14,9 @@ from runtime.core.errors import UsageProblem
 def plan_flow(
     value: Any, states: Mapping[str, NodeState] | None = None, outcomes: Mapping[str, str] | None = None
 ) -> Flow | None:
-    """Return the graph of a plan as JSON; None for what is no plan.
+    """Return the graph of a plan in JSON; None for a value that is no plan.
 
-    `states` are those of its steps by id, and `outcomes` the outcomes with which steps have succeeded.
+    `states` has the states of steps by id, and `outcomes` the outcomes with which steps have succeeded.
     """
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
@@ -33,11 +33,11 @@ def plan_flow(
         for step in order.steps
     )
     edges = _edges(plan, {node.id: node.state for node in nodes}, outcomes or {})
-    return Flow(nodes, tuple(_without_cycles(edges)))
+    return Flow(nodes, tuple(_mark_cycles(edges)))
 
 
 def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, str]) -> Iterator[FlowEdge]:
-    """Yield the edges; one was taken where its begin came to what it is for, and its end has begun."""
+    """Yield the edges; an edge was taken if its first step ended in one of its outcomes, and its second has begun."""
     begun = {name for name, state in states.items() if state not in (NodeState.OPEN, NodeState.SKIPPED)}
     failed = {name for name, state in states.items() if state is NodeState.FAILED}
     for begin, end, names in _ways_on(plan):
@@ -54,11 +54,10 @@ def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, s
 
 
 def _ways_on(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield pairs of steps of which the second follows the first, with the outcomes that lead to it; none means any.
+    """Yield two steps of which the second follows the first, and the outcomes that lead to it; none means any.
 
-    A step follows those that it depends on; in a plan with outcomes also those that make a token which it needs. There
-    the tokens that steps delete say where an execution stands: where a step needs one of these, its other tokens, such
-    as values, are left out.
+    A step follows those that it depends on. In a plan with outcomes it also follows those that make a token which it
+    needs; if it needs tokens that steps delete, only these count, because they say where an execution stands.
     """
     steps = {step.step_id: step for step in plan.steps}
     moving: frozenset[str] = frozenset()
@@ -76,13 +75,13 @@ def _ways_on(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _leading_outcomes(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the outcomes of a step that make one of some tokens; none where no success or each one makes one."""
+    """Return the outcomes of a step that make one of some tokens; none where all of them do, or the step itself."""
     names = tuple(outcome.name for outcome in step.outcomes if not needed.isdisjoint(outcome.effects))
     return () if len(names) == len(step.outcomes) or not needed.isdisjoint(step.effects) else names
 
 
-def _without_cycles(edges: Iterator[FlowEdge]) -> Iterator[FlowEdge]:
-    """Yield the edges; those that would close a cycle of edges that lead on are marked as leading back."""
+def _mark_cycles(edges: Iterator[FlowEdge]) -> Iterator[FlowEdge]:
+    """Yield the edges; an edge that would close a cycle is marked as leading back."""
     after: dict[str, set[str]] = {}
     for edge in edges:
         if edge.recovery:
@@ -101,7 +100,7 @@ def _without_cycles(edges: Iterator[FlowEdge]) -> Iterator[FlowEdge]:
 
 
 def plan_mermaid(value: Any, program: str = "replan") -> str:
-    """Return a Mermaid flowchart of the plan; lines end in a newline. Raises `UsageProblem` for what is no plan."""
+    """Return a Mermaid flowchart of the plan. Raises `UsageProblem` for a value that is no plan."""
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None:

@@ -1,4 +1,4 @@
-"""A plan as text: terminal lines in full or in short, a Markdown document, or a GitHub task list. Pure.
+"""A plan as text: terminal lines in full or in short, a Markdown document, a GitHub task list, or a notebook. Pure.
 
 Texts of models are escaped.
 """
@@ -137,7 +137,7 @@ def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
 
 
 def _row(number: str, step: Step, contingent: bool) -> Line:
-    """Return a step in one line. It says nothing of a failure after which a person takes over: most steps are so."""
+    """Return a step in one line. A failure after which a person takes over, as in most steps, is not mentioned."""
     row = step_title(number, step)
     if step.guard:
         row += Line((StyledSpan("  "), *line(f"[{step.guard}]", "cyan").spans))
@@ -287,13 +287,12 @@ def _read_ordered_plan(value: Any) -> tuple[Plan, tuple[Step, ...]]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProvedPlan(Plan):
-    """A plan as a run returns it. Two are equal if their typed fields are."""
+    """A plan that the guards of a run have accepted. Two are equal if their typed fields are."""
 
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The JSON object, with the keys that this version does not know."""
-
+    """The JSON object that its author wrote, with the keys that this version does not know."""
     conclusion: str = field(default="", repr=False, compare=False)
-    """What the run says of it, such as `Proved at level medium`; empty where no run has accepted it."""
+    """The run's statement about it, such as `Proved at level medium`; empty where no run has accepted it."""
     demands: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """What it does about each demand of the user, a line each."""
 
@@ -324,9 +323,9 @@ class ProvedPlan(Plan):
 
 
 def read_proved_plan(value: Mapping[str, Any], conclusion: str = "", demands: tuple[str, ...] = ()) -> ProvedPlan:
-    """Return the plan in a JSON object; a field of another type, which a guard of the user may allow, has its default.
+    """Return the plan in a JSON object, with its run's `conclusion` and `demands`. Never raises.
 
-    `conclusion` and `demands` are what its run says of it. Never raises.
+    A field of a wrong type, which a guard of the user may allow, has its default.
     """
     draft, _ = read_draft(dict(value))
     plan = Plan(PLAN_ID_DEFAULT, ()) if draft is None else draft

@@ -1,4 +1,6 @@
-"""Reads a plan from any JSON value within limits of size. Total, strict about types; reports every error at once.
+"""Reads a plan from any JSON value within limits of size, and has the JSON Schema of a plan for models.
+
+Reading is total, strict about types, and reports every error at once.
 
 A missing optional field has its default, so plans of older versions load unchanged. No value is converted: a string in
 place of a list is reported and not split; a bool is not a number. Unknown keys are ignored with a warning.
@@ -127,10 +129,9 @@ def _unread(said: str) -> tuple[None, tuple[Finding, ...]]:
 
 @total("the plan", _unread)
 def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
-    """Return as much of the plan as can be read, with defaults for invalid fields, and all findings.
+    """Return a plan with defaults for invalid fields, and all findings; no plan if the value has no list of steps.
 
-    With this partial plan a guard can report errors of the graph together with those of the fields. It is None if the
-    value has no list of steps.
+    With this partial plan a guard can report errors of the graph together with those of the fields.
     """
     if isinstance(value, dict) and (problem := too_large(value)) is not None:
         return None, (problem,)
@@ -357,7 +358,7 @@ REQUIREMENT: Mapping[str, Any] = {
     "tools": _TOKENS,
     "paths": _TOKENS,
 }
-"""The properties that a requirement has in recon and in a plan alike."""
+"""The properties of a requirement, both in recon and in a plan."""
 
 
 def _closed_schema(properties: dict[str, Any]) -> dict[str, Any]:
@@ -366,7 +367,7 @@ def _closed_schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def plan_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a plan for a model's `response_format`, a new object at each call.
+    """Return the JSON Schema of a plan for a model's `response_format`: a closed object whose keys are all required.
 
     It is stricter than `read_plan`, which accepts missing keys: strict structured output has no optional keys, so a
     model writes an empty list or an empty string instead. The guards check the ranges of numbers, because not every

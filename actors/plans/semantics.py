@@ -206,13 +206,13 @@ def after_success(program: Program, now: Configuration, index: int, outcome: str
 
 
 def after_failure(program: Program, now: Configuration, index: int) -> Configuration:
-    """Return the configuration after the step's failure; if that escalates, it is the one that is handed over."""
+    """Return the configuration after the step's failure, also if the failure escalates."""
     pending = now.pending if program.repeats else now.pending & ~(1 << index) | program.reset[index]
     return Configuration(pending, now.tokens & ~program.failure_deletes[index] | program.failure_adds[index])
 
 
 def goal_holds(program: Program, now: Configuration) -> bool:
-    """Return whether all goal tokens hold. The plan has succeeded iff, in addition, no step is ready."""
+    """Return whether all goal tokens hold. If no step is ready either, the plan has succeeded."""
     return now.tokens & program.goal == program.goal
 
 
@@ -235,7 +235,7 @@ class ReplayResult:
     """The result of replaying a trace."""
 
     end: Literal["goal", "dead_end", "escalated", "undone", "open"]
-    """How the trace ends; `open` while some step is ready, `undone` after a failure by which everything is undone."""
+    """How the trace ends; `open` while some step is ready, `undone` if a failure has undone everything."""
     tokens: frozenset[str]
     """The tokens that hold at its end."""
     ready: tuple[str, ...]

@@ -1,8 +1,8 @@
-"""Searches declared steps for a way from a state to a goal that holds in every outcome of every step. Pure.
+"""Searches declared steps for a way from a state to a goal, for every outcome of every step. Pure.
 
-A step that may have several outcomes is first taken to have the one that helps (the determinised problem), which A*
-searches with the sum of the goal's costs without deletions. Then the same is done again from the state after each other
-outcome. A state that has been passed is not come back to, since a step of a plan is not repeated.
+First the search may choose the outcome of a step that has several (the determinised problem). A* solves it with the sum
+of the goal's costs without deletions. Then the same is done from the state after each other outcome. The search never
+returns to a state that it has passed, since a step of a plan is not repeated.
 """
 
 import heapq
@@ -47,7 +47,7 @@ class Candidate(NamedTuple):
 
     @property
     def cost(self) -> float:
-        """What a plan pays for it: more for each further way, since the plan must go on from there too."""
+        """The cost of the step: higher for each further way, since the plan must go on from there too."""
         return 0.5 + 0.5 * len(self.ways)
 
 
@@ -66,10 +66,10 @@ def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -
     """Return the steps to take from a state until the goal holds, for every state that they may lead to.
 
     Raises:
-        SearchFailed: there are none without coming back to a state, or the search has reached `STATES_MAX` states.
+        SearchFailed: every way returns to an earlier state, or the search has reached `STATES_MAX` states.
     """
     search = _Search(candidates, goal)
-    if not search.solved_from(start, frozenset(), ()):
+    if not search.solve_from(start, frozenset(), ()):
         raise SearchFailed(search.reason)
     return search.chosen
 
@@ -91,10 +91,10 @@ class _Search:
         self._costs = _Costs(candidates, goal)
         self._dead: set[Tokens] = set()
         self._returns = 0
-        """How often a way was given up because it comes back to a state that was passed."""
+        """How often a way was given up because it returns to a state that was passed."""
         self._left = STATES_MAX
 
-    def solved_from(self, state: Tokens, above: AbstractSet[Tokens], ahead: Sequence[_Taken]) -> bool:
+    def solve_from(self, state: Tokens, above: AbstractSet[Tokens], ahead: Sequence[_Taken]) -> bool:
         """Choose a step in a state, and in all that follow; return whether there is one.
 
         `above` are the states that were passed; `ahead` is a way from here that was found before.
@@ -108,7 +108,7 @@ class _Search:
         returns, passed, refused = self._returns, above | {state}, set[str]()
         while path := ahead or self._path(state, above, refused):
             taken, ahead = path[0], ()
-            if self._all_solved(state, taken, path[1:], passed):
+            if self._solve_all(state, taken, path[1:], passed):
                 self.chosen[state] = taken.candidate
                 return True
             refused.add(taken.candidate.name)
@@ -116,7 +116,7 @@ class _Search:
             self._dead.add(state)
         return False
 
-    def _all_solved(self, state: Tokens, taken: _Taken, rest: Sequence[_Taken], passed: AbstractSet[Tokens]) -> bool:
+    def _solve_all(self, state: Tokens, taken: _Taken, rest: Sequence[_Taken], passed: AbstractSet[Tokens]) -> bool:
         """Return whether the goal is reached after every outcome of a step; `rest` is the way after one of them."""
         name = taken.candidate.name
         for way in sorted(taken.candidate.ways, key=lambda item: item is not taken.way):
@@ -126,7 +126,7 @@ class _Search:
                 self._returns += 1
                 self.reason = f"the {which} leads back to a state before it, and no step is repeated"
                 return False
-            if not self.solved_from(after, passed, ahead):
+            if not self.solve_from(after, passed, ahead):
                 if way.name and self.reason == _NO_ORDER:
                     self.reason = f"after the {which} no step leads to the goal"
                 return False
@@ -186,7 +186,7 @@ def _path_to(state: Tokens, parents: Mapping[Tokens, tuple[Tokens, _Taken] | Non
 
 
 class _Costs:
-    """Estimates the steps from a state to a goal: the sum of what its tokens cost if nothing were ever deleted."""
+    """Estimates the steps from a state to a goal: the sum of its tokens' costs, as if nothing were ever deleted."""
 
     def __init__(self, candidates: Sequence[Candidate], goal: Tokens) -> None:
         self.goal = goal

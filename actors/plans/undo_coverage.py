@@ -28,7 +28,7 @@ Called = tuple[Configuration, int]
 
 
 class UndoGap(NamedTuple):
-    """A step that may have done something before everything is undone, and that does not say how it is undone."""
+    """A step without an undo that may have done something before everything is undone."""
 
     step: str
     """The step's id."""
@@ -40,14 +40,14 @@ class UndoGap(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UndoCoverage:
-    """What was found about the undoing of a plan."""
+    """The steps that lack an `undo`, and how far the search went."""
 
     gaps: tuple[UndoGap, ...]
     """One for each step that lacks an `undo`, by step id."""
     explored: int
     """The number of configurations that were visited."""
     complete: bool
-    """Whether no other step can lack one: all was visited, or a gap was found for each step that may have one."""
+    """Whether no other step can have a gap: all was visited, or every possible gap was found."""
 
 
 def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
@@ -75,9 +75,9 @@ def irreversible_before_undo(plan: Plan, order: StepOrder) -> list[str]:
 
 
 def undo_coverage(plan: Plan, order: StepOrder, limit: int) -> UndoCoverage:
-    """Return the steps that may have been called before everything is undone, and declare no undo.
+    """Find the steps without an undo that may have been called before everything is undone.
 
-    At most `limit` configurations are visited. The plan is one that `plan_minimal` accepts.
+    At most `limit` configurations are visited. The plan must be one that `plan_minimal` accepts.
     """
     sought = 0
     for index, _ in _may_precede(plan, order):
@@ -139,7 +139,7 @@ class _Search:
                 yield (after_failure(program, configuration, index), calls), trace_item(program, index, FAIL)
 
     def _note(self, now: Called, failing: int, calls: int) -> None:
-        """Note each step that was called before the failure of a step, or that is this step."""
+        """Note the steps that were called before the failure of a step, this step included."""
         for index in bits(calls):
             if index not in self.gaps:
                 steps = self._program.steps

@@ -23,12 +23,12 @@ Signature = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """What redone steps have brought, compared with what they had brought before from the same inputs."""
+    """The redone steps, by whether their new artifact equals the earlier one from the same inputs."""
 
     same: tuple[str, ...] = ()
-    """The steps whose artifact came again word for word."""
+    """The steps whose artifact is equal, by the comparison of the policy."""
     other: tuple[str, ...] = ()
-    """The steps whose artifact is another one."""
+    """The steps whose artifact is different."""
 
 
 NOTHING = Came()
@@ -46,13 +46,13 @@ class Past:
     up: int = 0
     """The position of the decision's farthest target in `Graph.upward(step, 1)`, from 1; 0: a retry or a question."""
     row: str = ""
-    """With a belief policy, the row that matched; empty where the rejection says nothing about where the mistake is."""
+    """With a belief policy, the row that matched; empty where the belief does not read the rejection."""
     redone: tuple[str, ...] = ()
     """With a belief policy, the steps that the decision redid, the failed one included."""
     came: Came = NOTHING
-    """With a belief policy that goes by agreement, what the steps above brought before the failure."""
+    """With a belief policy that compares artifacts, the result of the comparison before the failure."""
     mended: str = ""
-    """With a belief policy, the row by which it was retried before the belief was asked; else empty."""
+    """With a belief policy, the row that led to a retry without the belief; else empty."""
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
         """Return whether the last earlier failure of the step was the same; None if there was none.
@@ -75,17 +75,17 @@ def places_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
 
 
 Block = tuple[float, ...]
-"""The probabilities of one cause with one topmost wrong step: for each difficulty one for each number of times told."""
+"""The probabilities of one cause with one topmost wrong step: by difficulty, then by the number of times told."""
 Masses = tuple[tuple[Block, ...], ...]
 """By cause, then by topmost wrong step; the last block of a cause is that of no wrong step."""
 _RIGHT, _WRONG, _UNKNOWN = range(3)
-"""What a redone step was before: right, wrong, or below the topmost wrong step, where nobody has seen it."""
+"""What a redone step was before: right, wrong, or unknown, since it lies below the topmost wrong step."""
 _Weights = tuple[Block, Block, Block]
-"""The probability of what was seen of a step and that it is right now; that it is wrong; both together."""
+"""Three probabilities of what was seen of a step: if it is right now, if it is wrong now, and their sum."""
 
 
 class Comparison:
-    """How likely each result of a comparison is, computed once for a workflow."""
+    """The likelihood of each result of a comparison, computed once for a workflow."""
 
     easy: Block
     """The chances of an attempt at a step where the problem is not hard."""
@@ -114,23 +114,23 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class ComparedMove:
-    """A move of which it was seen what the redone steps brought."""
+    """A move whose new artifacts were compared with the earlier ones."""
 
     fresh: Sequence[bool]
     """For each step whether it was redone."""
     seen: Sequence[bool | None]
     """For each step whether the same artifact came again; None: it was not compared."""
     comparison: Comparison
-    """The likelihoods of what was seen, for one kind of author."""
+    """The likelihoods of the results, for one kind of author."""
 
-    def applied(self, masses: Masses, unsolvable: float) -> tuple[Masses, float]:
+    def apply(self, masses: Masses, unsolvable: float) -> tuple[Masses, float]:
         """Return the probabilities of this kind of author after the move; they do not add up to 1."""
         for item in self.seen:
             if item is not None:
                 unsolvable *= self.comparison.weights(None, _UNKNOWN, item)[2][0]
-        return tuple([self._of_cause(blocks, cause) for cause, blocks in enumerate(masses)]), unsolvable
+        return tuple([self._apply_to_cause(blocks, cause) for cause, blocks in enumerate(masses)]), unsolvable
 
-    def _of_cause(self, blocks: tuple[Block, ...], cause: int) -> tuple[Block, ...]:
+    def _apply_to_cause(self, blocks: tuple[Block, ...], cause: int) -> tuple[Block, ...]:
         """Return the blocks of one cause: each topmost wrong step leads to each that may follow it."""
         result = [(0.0,) * len(self.comparison.easy)] * len(blocks)
         for wrong, block in enumerate(blocks):
@@ -172,10 +172,9 @@ UNLISTED = 0.01
 SAME_BY_CHANCE = 0.05
 """The probability that two independent rejections of a step with the same row are equal: codes and places vary."""
 HISTORIES_KEPT = 64
-"""The histories whose belief is kept for the next decision."""
-
+"""The most histories whose belief is kept for the next decision."""
 MOVES_KEPT = 1024
-"""The moves whose terms are kept; a workflow has fewer."""
+"""The most moves whose terms are kept; a workflow has fewer."""
 
 _Term = tuple[bool, int, int, float]
 """A term of a chance: whether the cause is drawn anew, the cause, the topmost wrong step, and the weight."""
@@ -188,10 +187,9 @@ class Belief:
     """The probabilities of all hypotheses; together 1."""
 
     masses: Masses
-    """Those in which the problem has a solution: by kind of author, then by cause. Before the first comparison nothing
-    depends on the kind, so there is one."""
+    """The hypotheses with a solution, by kind of author (one before the first comparison), then by cause."""
     unsolvables: tuple[float, ...]
-    """That the problem has none, by kind of author."""
+    """The probability that the problem has no solution, by kind of author."""
 
     @property
     def unsolvable(self) -> float:
@@ -200,18 +198,18 @@ class Belief:
 
     @cached_property
     def shares(self) -> tuple[tuple[float, ...], ...]:
-        """By cause and topmost wrong step: the probability."""
+        """The probabilities by cause and topmost wrong step."""
         return tuple([tuple([sum(block) for block in blocks]) for blocks in self.masses])
 
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """What `BeliefModel.chance` needs of a belief, summed once for all moves."""
+    """The sums of a belief from which `BeliefModel.chance` computes the value of a move."""
 
     stays: tuple[tuple[float, ...], ...]
-    """By cause and topmost wrong step: the probability."""
+    """The probabilities by cause and topmost wrong step."""
     drawn: tuple[tuple[float, ...], ...]
-    """The same, times the chance that the next attempt at the cause is right."""
+    """The same probabilities, times the chance that the next attempt at the cause is right."""
 
 
 class BeliefModel:
@@ -244,7 +242,7 @@ class BeliefModel:
     def _after(self, history: tuple[Past, ...], came: Came = NOTHING) -> Belief:
         """Return the belief after these rejections and the moves that followed them, oldest first.
 
-        `came` is what the last move has brought, where that has been seen.
+        `came` compares the artifacts of the last move.
         """
         if not history:
             return self._prior()
@@ -297,7 +295,7 @@ class BeliefModel:
         return _scale_belief(belief, told, factors, self._at(UNSOLVABLE, row, again=again))
 
     def evidence(self, belief: Belief, step: str, row: str, *, again: bool | None) -> float:
-        """Return the weight of a rejection at a step: the sum by which `rejected` divides. It is no probability."""
+        """Return the sum by which `rejected` divides after a rejection; it is not a probability."""
         weight = belief.unsolvable * self._at(UNSOLVABLE, row, again=again)
         places = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
         for position, factor in enumerate([*places, ELSEWHERE * self._at(OTHER, row, again=again)]):
@@ -321,9 +319,9 @@ class BeliefModel:
         return _scale_belief(belief, belief.masses, factors, 0.0)
 
     def moved(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
-        """Return the belief after these steps have been drawn anew, and `came` has been seen of them.
+        """Return the belief after these steps have been redone, and `came` compares their artifacts.
 
-        What lies below the topmost wrong step has not been seen; it counts as drawn now.
+        Steps below the topmost wrong step have not been seen, so they count as drawn now.
         """
         fresh = [step in redone for step in self.steps]
         seen = [_saw_same_again(step, came) if step in redone else None for step in self.steps]
@@ -337,19 +335,19 @@ class BeliefModel:
         return Belief(tuple(masses), belief.unsolvables)
 
     def _compared(self, belief: Belief, fresh: Sequence[bool], seen: Sequence[bool | None]) -> Belief:
-        """Return the belief after a move of which it was seen what the redone steps brought."""
+        """Return the belief after a move whose new artifacts were compared."""
         count, masses, unsolvables = len(self.steps), list[tuple[Block, ...]](), list[float]()
         split = len(belief.unsolvables) == len(self._kinds)
         for number, (kind, comparison) in enumerate(zip(self._kinds, self._comparisons, strict=True)):
             at, share = (number, 1.0) if split else (0, kind.share)
             of_kind = belief.masses[at * count : (at + 1) * count]
-            changed, unsolvable = ComparedMove(fresh, seen, comparison).applied(of_kind, belief.unsolvables[at])
+            changed, unsolvable = ComparedMove(fresh, seen, comparison).apply(of_kind, belief.unsolvables[at])
             masses += changed if share == 1.0 else [_times(blocks, share) for blocks in changed]
             unsolvables.append(unsolvable * share)
         return _normalise_belief(masses, unsolvables)
 
     def odds(self, belief: Belief) -> Odds:
-        """Return the sums of which `chance` makes the value of each move."""
+        """Return the sums that `chance` needs, computed once for all moves."""
         right = self._right * len(belief.unsolvables)
         drawn = [
             tuple([sum(map(mul, block, chances)) for block in blocks])
@@ -440,10 +438,10 @@ def _saw_same_again(step: str, came: Came) -> bool | None:
 
 
 def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[Block]) -> tuple[Block, ...]:
-    """Return the blocks of one cause after the `fresh` steps have been drawn; `chances` are those of each step.
+    """Return the blocks of one cause after the `fresh` steps have been redone; `chances` are those of each step.
 
-    All hypotheses that still agree are one block: in `passed` a step above was wrong, and no step has been since; those
-    whose topmost wrong step comes later have been multiplied by `factor` so far.
+    `passed` holds the hypotheses whose wrong steps have all been redone with success so far. Those whose topmost wrong
+    step comes later have been multiplied by `factor` so far.
     """
     below = [_EMPTY]
     for block in reversed(blocks):
@@ -478,8 +476,8 @@ def _update_block(block: Block) -> Block:
 def _scale_belief(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable: float) -> Belief:
     """Return a belief with each topmost wrong step's probabilities multiplied by its factor, made to add up to 1.
 
-    `masses` replaces those of the belief. Each of its blocks has the same sum as the block that it replaces. What the
-    belief holds for impossible changes no probability, as the acceptance of a leaf where no step has model calls.
+    `masses` replaces those of the belief. Each of its blocks has the same sum as the block that it replaces. The belief
+    stays as it is where all factors are 0, such as after the acceptance of a leaf in a workflow without model calls.
     """
     total = belief.unsolvable * unsolvable + sum([sum(map(mul, row, factors)) for row in belief.shares])
     if total == 0:

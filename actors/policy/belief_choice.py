@@ -37,13 +37,13 @@ class Option(Value):
     chance: float
     """The probability that the next attempt at the leaf is accepted, three decimals."""
     calls: float
-    """The calls until then, with the price of a question, three decimals."""
+    """The calls until that attempt, with the price of a question, three decimals."""
     value: float
     """The chance per call, which the policy compares, five decimals."""
 
 
 class Weighing(Value):
-    """What a belief policy went by: at most 15 numbers."""
+    """The numbers on which a belief policy based a decision: at most 15."""
 
     places: tuple[MistakePlace, ...]
     """The likeliest places of the mistake, at most three."""
@@ -53,7 +53,7 @@ class Weighing(Value):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What limits the moves besides the budgets of the steps."""
+    """The limits of the moves besides the budgets of the steps."""
 
     may_escalate: bool
     """Whether the step may still cause escalations in this round (`e_max`)."""
@@ -62,7 +62,7 @@ class Bounds:
     may_ask: bool
     """Whether a question is left."""
     graph: Graph | None = None
-    """The budgets that bound the moves; None for those of the model, which count the calls."""
+    """The graph whose budgets bound the moves; None for that of the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Weighed:
 
     @property
     def option(self) -> Option:
-        """The candidate as a decision records it."""
+        """The candidate in the form that a decision records."""
         targets = self.move.targets if isinstance(self.move, Redo) else ()
         name: Literal["retry", "redo", "ask"] = "ask" if self.move is None else "redo" if targets else "retry"
         return Option(

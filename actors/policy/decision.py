@@ -2,7 +2,7 @@
 
 It works in three steps: the table proposes a level and targets (`_propose`); `actors.search.progress` chooses the move
 that the budgets allow; if the move escalates and the step has used up its escalations (`e_max`), a person is asked
-what is to be done. Nobody is asked to settle a finding that is for models: the search goes on by itself, or ends.
+what is to be done. A finding for models is never settled by a question: the search goes on by itself, or ends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -145,9 +145,9 @@ def _at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
 
 
 NOT_UNDERSTOOD = "not_understood"
-"""The rule by which a step whose author does not understand the problem is given up."""
+"""The rule that gives a step up because its author does not understand the problem."""
 NOT_WORTH_IT = "not_worth_it"
-"""The rule of a belief policy that no allowed move has the value that `Situation.stop_below` asks for."""
+"""The rule of a belief policy that ends the search because no allowed move has the value `Situation.stop_below`."""
 
 
 class Decision(Value):
@@ -172,7 +172,7 @@ class Decision(Value):
     classified: Cause | None = None
     """The classifier's answer, if it selected the row; else None."""
     weighing: Weighing | None = None
-    """What a belief policy went by."""
+    """The numbers on which a belief policy based it."""
 
     @property
     def not_worth_it(self) -> bool:
@@ -207,7 +207,7 @@ class Failure:
     repeats: bool = False
     """Whether it, or an artifact that it builds on, is word for word an earlier one of its step in this round."""
     came: Came = NOTHING
-    """What the steps above it have brought, compared with what they had brought before."""
+    """The comparison of the redone steps above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ class _Proposal:
     classified: Cause | None = None
     """The classifier's answer, if it selected the row."""
     weighing: Weighing | None = None
-    """What a belief policy went by."""
+    """The numbers on which a belief policy based it."""
 
 
 def _baseline(rule: str, failure: Failure) -> _Proposal:
@@ -353,7 +353,7 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
 
 
 def remember_failure(verdict: Verdict, decision: Decision, graph: Graph, policy: Policy, came: Came = NOTHING) -> Past:
-    """Return a decided failure as the history keeps it."""
+    """Return the record of a decided failure for the history."""
     up = places_up(graph, decision.step, decision.targets)
     if policy.belief is None:
         return Past(decision.step, signature(verdict), up)
@@ -371,7 +371,7 @@ def _escalation_targets(failure: Failure, escalation: Escalation) -> tuple[str, 
 def _misunderstanding_finding(failure: Failure, situation: Situation) -> Finding | None:
     """Return the finding that the author does not understand the problem, unless a question is asked first.
 
-    Every search and policy gives up then: no other attempt of this author can be better.
+    Every search and policy gives up after it: no other attempt of this author can be better.
     """
     doubt = next((finding for finding in failure.verdict.findings if finding.code == Code.NOT_UNDERSTOOD), None)
     asks = situation.search is Search.DEPTH_FIRST and situation.questions_left > 0
@@ -477,7 +477,7 @@ def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...
 
 
 def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
-    """Return the targets of an escalation after stagnation: as configured, else one step beyond the last target."""
+    """Return the targets after stagnation: those that are configured, else the step beyond the last target."""
     if configured := _escalation_targets(failure, situation.escalation):
         return configured
     upward = situation.graph.upward(failure.step, 1)

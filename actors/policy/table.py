@@ -1,4 +1,7 @@
-"""The model of `configs/policies/*.yaml`: the rule table, whose first matching row wins, and a belief's parameters."""
+"""The model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and the causes that select rows. Pure.
+
+The first matching row of the table wins.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,11 +33,11 @@ SELF, OTHER, UNSOLVABLE = "self", "other", "unsolvable"
 """The places of a mistake beside the roles of steps: the step that failed, any other step, and no step at all."""
 
 SUM_TOLERANCE = 1e-6
-"""How much a sum of shares may differ from 1, for rounded numbers in a file."""
+"""How much a sum of shares in a file may differ from 1, since its numbers may be rounded."""
 
 
 class Person(Config):
-    """The value of a question to the user, as the policy reckons with it."""
+    """The value of a question to the user, for a policy that weighs one."""
 
     accuracy: Share
     """The share of answers after which the step with the mistake is redone."""
@@ -48,16 +51,16 @@ class AuthorKind(Config):
     share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
     """The share of runs that have such an author."""
     right: Chance
-    """The probability that a redone step brings the same again, where the artifact was right and is right now."""
+    """The probability of the same artifact again, where it was right before and is right now."""
     wrong: Chance
-    """The same probability where the artifact was wrong and is wrong now."""
+    """The probability of the same artifact again, where it was wrong before and is wrong now."""
 
 
 class Agreement(Config):
     """How often a step that is redone from the same inputs brings the same artifact again."""
 
     compare: Literal["text", "meaning"]
-    """What is the same: the text, word for word, or the typed fields, whatever the words (`TYPED_FIELDS`)."""
+    """What must be equal: the text, word for word, or only the typed fields (`TYPED_FIELDS`)."""
     kinds: Annotated[tuple[AuthorKind, ...], Field(min_length=1, max_length=6)]
     """The kinds of author; the comparisons of a run tell which one it has."""
 
@@ -78,9 +81,9 @@ class BeliefTable(Config):
     """
 
     rules: tuple[str, ...]
-    """The ids of the rows that decide as in a rule table, because chance has no part in them."""
+    """The ids of the rows that decide without the belief, because chance has no part in them."""
     mends: Mapping[str, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
-    """By row, the most failures of a visit that are answered by a retry before the belief decides about one."""
+    """By row, the most failures of a visit that only lead to a retry; the belief decides about the next one."""
     causes: Mapping[str, Share]
     """The weight of each role as the cause, of `other` for further roles, and of `unsolvable`; they need no sum."""
     easy: Chance
@@ -100,7 +103,7 @@ class BeliefTable(Config):
     classifier: Share = 0.7
     """The share of the classifier's answers that select the row for the right place."""
     person: Person | None = Person(accuracy=0.8)
-    """The value of a question to the user; None: the policy asks none, except where a row of `rules` does."""
+    """The value of a question to the user; None: only rows of `rules` ask."""
 
     @model_validator(mode="after")
     def _check(self) -> "BeliefTable":

@@ -1,4 +1,4 @@
-"""The workflow as the search sees it: the steps, what they require, and their budgets. Pure and immutable."""
+"""The workflow as the search sees it: the steps, what they require, their budgets, and the calls that follow. Pure."""
 
 import heapq
 from collections.abc import Collection, Mapping, Sequence
@@ -136,7 +136,7 @@ class Graph:
 
     @cached_property
     def layers(self) -> tuple[tuple[str, ...], ...]:
-        """The steps by depth, from the roots down. A step is one layer below the deepest step that it requires."""
+        """The steps by depth, from the roots down: each is one layer below the deepest step that it requires."""
         depth: dict[str, int] = {}
         for step in self.dag.order:
             depth[step] = max((depth[upper] + 1 for upper in self.requires[step]), default=0)
@@ -189,9 +189,12 @@ def linear_calls(graph: Graph) -> int:
 def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
     """Return the most calls that one branch can make in one round, without transport retries and reissued requests.
 
-    If the search can backtrack at all, the result includes all `classifications_max` calls of the classifier. This is
-    an upper bound, because a short search may have fewer failures that are worth classifying. A step that is a child
-    run counts with the budget of that run.
+    A non-leaf uses at most `rmax · (1 + backtrack_budget)` calls: all attempts of all its visits. A leaf has `rmax`
+    attempts for each distinct set of parent artifacts (`_parent_sets`). A step that is a child run counts with the
+    budget of that run. If the search can backtrack at all, all `classifications_max` calls of the classifier are added.
+
+    The formula is exact for workflows of up to three steps and in a sample with four, which a test enumerates. From
+    five steps with two leaves on it is an upper bound. docs/explanation/search.md computes an example.
     """
     total = classifications_max if _can_backtrack(graph) else 0
     for step, budget in graph.budgets.items():
@@ -210,7 +213,16 @@ def _can_backtrack(graph: Graph) -> bool:
 
 
 def _parent_sets(graph: Graph, leaf: str) -> int:
-    """Return the most distinct sets of parent artifacts that a leaf can be given."""
+    """Return the most distinct sets of parent artifacts that a leaf can be given.
+
+    Between two sets the search has backtracked to an ancestor of the leaf. That costs a visit of the ancestor and of
+    every step between it and the leaf. So the leaf gets the most sets if the search always backtracks to its lowest
+    ancestors, those that no other ancestor of the leaf requires, `backtrack_budget` times to each.
+
+    Backtracking also redoes steps that are not above the leaf, and each of them must have a visit left. If such a step
+    can begin as soon as the leaf can (a companion of the leaf), its budget is a limit too. A step that waits for
+    something else is no limit, because it may not have begun yet.
+    """
     above = set(graph.above[leaf])
     inner = [step for step in graph.steps if step not in graph.leaves and not graph.budgets[step].deterministic]
     ancestors = [step for step in inner if step in above]

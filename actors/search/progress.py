@@ -1,4 +1,4 @@
-"""The state of one branch of the search: one slot per step, and the operators on it (S1 to S6). Pure.
+"""One branch of the search: a slot per step, the operators on it (S1 to S6), and the move after a failure. Pure.
 
 A state maps each step to its accepted artifact: in the initial state no step has one, in a goal state every step has
 one. The operators are `begin` (start an attempt, which is one model call), `accept` (accept its artifact), `mark` (set
@@ -42,7 +42,6 @@ class Slot:
     """The state of one step in a branch: its phase, its counts, and its accepted artifact."""
 
     phase: Phase = Phase.IDLE
-    """What the step is doing: without an artifact, under way, rejected, waiting or accepted."""
     visits: int = 0
     """The number of its visits in this round."""
     attempt: int = 0
@@ -59,10 +58,7 @@ _PHASE_OF = attrgetter("phase")
 
 
 class BranchProgress(dict[str, Slot]):
-    """The state of a branch: the slot of each step, in file order. Never changed once it is made.
-
-    What is asked of it after every event is computed once.
-    """
+    """The state of a branch: the slot of each step, in file order. Never changed once it is made."""
 
     __slots__ = ("_ready", "phases")
 
@@ -192,7 +188,7 @@ def _has_visit(graph: Graph, progress: BranchProgress, step: str) -> bool:
 
 
 class Search(StrEnum):
-    """How one branch is searched. All kinds share the moves below and differ in the targets that they ask for."""
+    """How one branch is searched: which targets a move may have."""
 
     DEPTH_FIRST = "depth_first"  # the policy chooses the target
     BLIND = "blind"  # always one level up

@@ -1,44 +1,40 @@
-"""The search with one branch, and the strategy that a search stands for, with the bounds that follow. Pure."""
+"""The strategies of the search over branches, and the one that a search in a workflow stands for. Pure."""
 
 from dataclasses import dataclass
 
 from actors.search.graph import Graph, happy_calls, linear_calls, worst_case_calls
 from actors.search.notation import NUMBER_MAX, SearchChoice
 from actors.search.progress import Search
-from actors.search.tree import (
-    BranchView,
-    Change,
-    Open,
-    Prune,
-    PruneCause,
-    SearchStrategy,
-    SearchTree,
-    prune_stuck,
-)
+from actors.search.tree import BranchView, Change, Open, Prune, PruneCause, SearchStrategy, SearchTree, prune_stuck
 
 
-@dataclass(frozen=True, slots=True)
-class Beam:
-    """Beam search, or breadth-first search if the width is unlimited."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beam(SearchStrategy):
+    """Beam search, or breadth-first search if the width is unlimited.
+
+    A layer is the set of steps at one depth of the workflow. It ends with a barrier: no branch begins the next layer
+    before all have finished this one. At the barrier the branches are compared: duplicates are pruned, the best `width`
+    branches are kept, and each is continued by `branching` branches. If places are left, the best branches get more
+    successors.
+
+    Inside a layer a branch retries with feedback. A branch that the policy sends back is pruned if another branch need
+    not go back. The last branch backtracks, so a beam of width 1 is depth-first search.
+    """
 
     width: int | None
     """The branches that are kept at a barrier; None: all."""
     branching: int
     """The branches by which each kept branch is continued."""
-    moves: Search
-    branches_max: int
-    calls_worst: int
-    compares: bool = True
     picks_best: bool = True
 
     def change(self, tree: SearchTree) -> Change | None:
         """Prune branches that cannot continue, duplicates and the worst; then open the branches of the next layer."""
         front = tree.front
         pruning = prune_stuck(tree) or _prune_sent_back(front) or _prune_duplicate(tree.live)
-        return pruning or self._at_barrier(tree, front) or _prune_spent(front)
+        return pruning or self._change_at_barrier(tree, front) or _prune_spent(front)
 
-    def _at_barrier(self, tree: SearchTree, front: list[BranchView]) -> Change | None:
-        """Return the next change at a barrier, or None if the branches have not reached one or nothing is to change."""
+    def _change_at_barrier(self, tree: SearchTree, front: list[BranchView]) -> Change | None:
+        """Return the next change at a barrier; None where the branches have not reached one, or no change is left."""
         if not front or any(branch.begun or branch.busy or branch.layer != front[0].layer for branch in front):
             return None
         top = front[0].layer == 0
@@ -64,7 +60,7 @@ class Beam:
         return last and layer <= branch.layer
 
     def slice_of(self, calls: int) -> int | None:
-        """An equal share for each branch of the beam; none if the width is unlimited."""
+        """Return an equal share for each branch of the beam; None if the width is unlimited."""
         return None if self.width is None else calls // (self.width * self.branching)
 
 
@@ -78,7 +74,7 @@ def _prune_sent_back(front: list[BranchView]) -> Prune | None:
 
 
 def _prune_spent(front: list[BranchView]) -> Prune | None:
-    """Prune the worst of the branches that have used up their slices of the calls while others wait for them."""
+    """Prune the worst branch that has used up its slice of the calls while others wait for it."""
     lowest = min((branch.layer for branch in front), default=0)
     spent = [branch for branch in front if branch.spent and not branch.busy and branch.layer == lowest]
     if not spent or len(front) == 1:
@@ -98,17 +94,19 @@ def _prune_duplicate(live: list[BranchView]) -> Prune | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class BestFirst:
-    """Best-first search with a limited number of open branches."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestFirst(SearchStrategy):
+    """Depth-first search that keeps promising branches open when it backtracks, and may return to them.
+
+    If backtracking would clear an artifact with a score above 0, the branch stays open, and a new branch backtracks in
+    its place. Of all open branches the one with the lowest estimate continues; of equal ones the newest. A branch that
+    was kept open only uses the attempts that its rejected step has left. It backtracks only if no other branch is left.
+
+    With guards whose score is 0 or 1 no branch is kept open, and the attempts are those of depth-first search (S10).
+    """
 
     width: int
     """The most branches that are kept open besides the newest."""
-    branches_max: int
-    calls_worst: int
-    moves: Search = Search.DEPTH_FIRST
-    compares: bool = True
-    picks_best: bool = False
 
     def change(self, tree: SearchTree) -> Change | None:
         """Open a branch that backtracks in place of a promising one; prune the worst branch if too many are open."""
@@ -122,164 +120,100 @@ class BestFirst:
                 return Open(branch.branch, "the way that the policy wants; the end that it leaves stays open")
         kept_open = [branch for branch in front if branch.branch in parents and not branch.busy]
         if len(kept_open) > self.width:
-            worst = max(kept_open, key=estimate)
+            worst = max(kept_open, key=estimate_calls)
             return Prune(worst.branch, PruneCause.RANK, f"{self.width} other ends promise more")
         return prune_stuck(tree)
 
-    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
         """Return whether the last attempt has been judged, and the branch has the lowest estimate."""
+        del layer
         if any(other.busy and other.branch != branch.branch for other in tree.front):
             return False
         candidates = tree.front or tree.live  # A branch that waits for a person may have other steps to continue with.
-        return branch.branch == min(candidates, key=lambda other: (estimate(other), -other.branch)).branch
-
-    def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 - the protocol's signature
-        """No slices: only one branch makes attempts at a time."""
-        return None
+        return branch.branch == min(candidates, key=lambda other: (estimate_calls(other), -other.branch)).branch
 
 
-def estimate(branch: BranchView) -> float:
-    """Return f: the calls of the path, plus the fewest calls to the goal weighted by 1 - the lowest score."""
+def estimate_calls(branch: BranchView) -> float:
+    """Return the calls of the path plus the fewest calls to the goal, these times 1 - the lowest score."""
     return branch.path_calls + (1.0 - branch.promise) * branch.rest
 
 
-@dataclass(frozen=True, slots=True)
-class IterativeDeepening:
-    """Iterative deepening over the number of calls."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterativeDeepening(SearchStrategy):
+    """Depth-first search under a cap of calls that doubles with each iteration.
 
-    first: int
-    """The cap of the first iteration, in calls."""
-    worst: int
-    """The worst case of an iteration without a cap, in calls."""
-    moves: Search = Search.DEPTH_FIRST
-    compares: bool = True
-    picks_best: bool = False
+    An iteration is a branch. It ends when it is stuck or has used up its cap. The next one starts with the artifacts
+    that are accepted then, so no artifact is generated twice. Its visits and attempts are reset. The last iteration has
+    no cap, so it is a complete depth-first search.
+    """
 
-    @property
-    def branches_max(self) -> int:
-        """One for each cap, and one without a cap."""
-        return len(self._caps) + 1
-
-    @property
-    def calls_worst(self) -> int:
-        """The sum of all caps and of the last iteration's worst case."""
-        return sum(self._caps) + self.worst
-
-    @property
-    def _caps(self) -> list[int]:
-        """The caps below the worst case, one for each iteration but the last."""
-        caps = [max(1, self.first)]
-        while caps[-1] < self.worst:
-            caps.append(2 * caps[-1])
-        return caps[:-1]
+    caps: list[int]
+    """The most calls of each iteration but the last."""
 
     def change(self, tree: SearchTree) -> Change | None:
         """Prune an iteration that is stuck or has used up its cap; then open the next one."""
         last = tree.branches[-1]
         if not last.live:
             return Open(last.branch, f"iteration {len(tree.branches) + 1}", anew=True)
-        caps = self._caps
-        if last.done or last.waiting or last.busy or last.back or last.branch >= len(caps):
+        if last.done or last.waiting or last.busy or last.back or last.branch >= len(self.caps):
             return None
-        if last.calls >= caps[last.branch]:
-            return Prune(last.branch, PruneCause.CALLS, f"its cap of {caps[last.branch]} calls is used up")
-        if last.stuck:
-            return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in it")
-        return None
+        if last.calls >= self.caps[last.branch]:
+            return Prune(last.branch, PruneCause.CALLS, f"its cap of {self.caps[last.branch]} calls is used up")
+        return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in it") if last.stuck else None
 
-    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
         """Return whether the cap of the iteration is not used up."""
-        caps = self._caps
-        return branch.branch >= len(caps) or branch.calls < caps[branch.branch]
-
-    def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 - the protocol's signature
-        """No slices: the caps limit the iterations."""
-        return None
+        del tree, layer
+        return branch.branch >= len(self.caps) or branch.calls < self.caps[branch.branch]
 
 
-@dataclass(frozen=True, slots=True)
-class _Samples:
-    """The common part of both strategies."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestOf(SearchStrategy):
+    """Independent samples of the whole pipeline, taken concurrently; the best plan wins. A baseline.
 
-    samples: int
-    """The most samples."""
-    linear_calls: int
-    """The worst case of one sample, in calls."""
+    A sample gets no feedback from other samples, so two samples differ only by the model's own randomness.
+    """
+
     moves: Search = Search.LINEAR
-    compares: bool = True
-
-    @property
-    def branches_max(self) -> int:
-        """One for each sample."""
-        return self.samples
-
-    @property
-    def calls_worst(self) -> int:
-        """The worst case of every sample."""
-        return self.samples * self.linear_calls
-
-    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
-        """Return True: every sample may make attempts at any time."""
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class BestOf(_Samples):
-    """Concurrent samples, of which the best plan wins."""
-
     picks_best: bool = True
 
     def change(self, tree: SearchTree) -> Change | None:
         """Open as many samples as the calls allow a first attempt for; prune those that are stuck."""
-        if len(tree.branches) < min(self.samples, tree.calls):
+        if len(tree.branches) < min(self.branches_max, tree.calls):
             return Open(None, "a sample of its own")
         return prune_stuck(tree)
 
     def slice_of(self, calls: int) -> int | None:
-        """An equal share for each sample."""
-        return calls // self.samples
+        """Return an equal share for each sample."""
+        return calls // self.branches_max
 
 
-@dataclass(frozen=True, slots=True)
-class Restart(_Samples):
-    """One sample after another, each from the start, until one reaches the goal."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restart(SearchStrategy):
+    """Independent samples, one after another, until one reaches the goal. A baseline."""
 
-    picks_best: bool = False
+    moves: Search = Search.LINEAR
 
     def change(self, tree: SearchTree) -> Change | None:
         """Start a new sample when one is stuck, unless it has made no calls, since the new one would be the same."""
         last = tree.branches[-1]
         if not last.live:
             return Open(None, "a fresh start")
-        if last.stuck and last.calls and len(tree.branches) < self.samples:
+        if last.stuck and last.calls and len(tree.branches) < self.branches_max:
             return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in it")
         return None
 
-    def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 - the protocol's signature
-        """No slices: only one sample runs at a time."""
-        return None
 
-
-@dataclass(frozen=True, slots=True)
-class OneBranch:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneBranch(SearchStrategy):
     """A search that never opens a second branch, so that there is nothing to compare."""
 
-    moves: Search
-    calls_worst: int
     branches_max: int = 1
     compares: bool = False
-    picks_best: bool = False
 
-    def change(self, tree: SearchTree) -> Change | None:  # noqa: ARG002 - the protocol's signature
-        """Open and prune nothing."""
-        return None
-
-    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
-        """Return True: the branch may make attempts at any time."""
-        return True
-
-    def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 - the protocol's signature
-        """No slices: the branch has all calls."""
+    def change(self, tree: SearchTree) -> Change | None:
+        """Return None: no branch is opened or pruned."""
+        del tree
         return None
 
 
@@ -293,27 +227,35 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> SearchStrategy:
             assert width is not None
             assert branching is not None
             most = 1 if width == branching == 1 else width * branching * len(layers)
-            return Beam(width, branching, Search.DEPTH_FIRST, most, most * worst)
+            return Beam(width=width, branching=branching, branches_max=most, calls_worst=most * worst)
         case "breadth_first":
             assert first is not None
             layer_calls = [sum(_visit_calls(graph, step) for step in layer) for layer in layers]
             calls = sum(first ** (number + 1) * visit for number, visit in enumerate(layer_calls))
-            return Beam(None, first, Search.LINEAR, min(NUMBER_MAX, first ** len(layers)), calls)
+            most = min(NUMBER_MAX, first ** len(layers))
+            return Beam(width=None, branching=first, moves=Search.LINEAR, branches_max=most, calls_worst=calls)
         case "best_first":
             assert first is not None
             back = sum(budget.backtrack_budget for budget in graph.budgets.values() if not budget.deterministic)
-            return BestFirst(first, 1 + back, (1 + back) * worst)
+            return BestFirst(width=first, branches_max=1 + back, calls_worst=(1 + back) * worst)
         case "iterative_deepening":
-            return IterativeDeepening(first or happy_calls(graph), worst)
-        case "restart":
+            caps = _doubling_caps(first or happy_calls(graph), worst)
+            return IterativeDeepening(caps=caps, branches_max=len(caps) + 1, calls_worst=sum(caps) + worst)
+        case "restart" | "best_of":
             assert first is not None
-            return Restart(first, linear)
-        case "best_of":
-            assert first is not None
-            return BestOf(first, linear)
+            strategy = Restart if choice.name == "restart" else BestOf
+            return strategy(branches_max=first, calls_worst=first * linear)
         case name:
             moves = Search(name)
-            return OneBranch(moves, linear if moves is Search.LINEAR else worst)
+            return OneBranch(moves=moves, calls_worst=linear if moves is Search.LINEAR else worst)
+
+
+def _doubling_caps(first: int, worst: int) -> list[int]:
+    """Return the caps of the iterations but the last, in calls: each is twice the one before it and below `worst`."""
+    caps = [max(1, first)]
+    while caps[-1] < worst:
+        caps.append(2 * caps[-1])
+    return caps[:-1]
 
 
 def _visit_calls(graph: Graph, step: str) -> int:

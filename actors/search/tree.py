@@ -1,13 +1,12 @@
 """The interface of a search strategy: what it sees of the search tree and of the ledger, and what it decides. Pure.
 
 A *branch* is an independent search over the steps, with its own slots, visits, stagnation and feedback. A strategy
-opens branches, prunes branches, and decides which of them may make the next attempt. Inside a branch, the policy and
-`actors.search.progress` decide, as in a run with only one branch.
+opens and prunes branches, and decides which of them may make the next attempt. Inside a branch, the policy decides.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
 
 from actors.search.progress import Search
 
@@ -120,49 +119,38 @@ class Prune:
 Change = Open | Prune
 
 
-class SearchStrategy(Protocol):
-    """Decides which branches there are and which may continue. All methods are pure total functions of the tree."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchStrategy(ABC):
+    """Decides which branches there are and which may continue. All methods are pure, total functions of the tree."""
 
-    @property
-    def moves(self) -> Search:
-        """How each branch is searched: by going back, or without."""
-        ...
+    moves: Search = Search.DEPTH_FIRST
+    """How each branch is searched."""
+    compares: bool = True
+    """Whether it compares branches. If not, there is only one, and no views and no tree are made."""
+    picks_best: bool = False
+    """Whether a plan with a score below 1 is held until no other branch can reach a better one."""
+    branches_max: int
+    """The most branches that a run opens."""
+    calls_worst: int
+    """The most calls in one round; the limits of the run apply as well."""
 
-    @property
-    def compares(self) -> bool:
-        """Whether it compares branches. If not, there is only one, and no views and no tree are made."""
-        ...
-
-    @property
-    def picks_best(self) -> bool:
-        """Whether a plan with a score below 1 is held until no other branch can reach a better one."""
-        ...
-
-    @property
-    def branches_max(self) -> int:
-        """The most branches that a run opens."""
-        ...
-
-    @property
-    def calls_worst(self) -> int:
-        """The most calls in one round; the limits of the run apply as well."""
-        ...
-
+    @abstractmethod
     def change(self, tree: SearchTree) -> Change | None:
         """Return the next branch to open or to prune, or None."""
-        ...
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
         """Return whether a branch may begin an attempt at a step of a layer now."""
-        ...
+        del tree, branch, layer
+        return True
 
     def slice_of(self, calls: int) -> int | None:
         """Return the calls that are reserved for each live branch out of `calls`, or None if none are."""
-        ...
+        del calls
+        return None
 
 
 def prune_stuck(tree: SearchTree) -> Prune | None:
-    """Return the pruning of the worst branch with nothing left to try, provided that another branch can continue."""
+    """Prune the worst branch with nothing left to try, provided that another branch can continue."""
     stuck = [branch for branch in tree.front if branch.stuck]
     if not stuck or len(tree.front) == 1:
         return None

@@ -57,7 +57,7 @@ def read_home(tmp_path_factory):
 
 LOOP = ("trio", "rich.console", "structlog", "openai", "jsonschema", "yaml")
 """Modules that reading does not need, where a pipe is written to: most of a short command's time is imports."""
-DECIDING = ("actors.planning.requests", "actors.planning.rules", "actors.search.strategies")
+DECIDING = ("actors.planning.rules", "actors.search.strategies")
 """Modules that only a driven run needs."""
 READING = {
     "runs": [*LOOP, *DECIDING, "actors.run.state"],
