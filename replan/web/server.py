@@ -7,6 +7,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, cast
 
 import h11
@@ -14,6 +15,7 @@ import trio
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, Updated
 from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
@@ -27,7 +29,7 @@ from runtime.core.errors import UsageProblem
 from runtime.logs import log
 
 if TYPE_CHECKING:
-    from hypercorn.typing import AppWrapper, ASGIFramework
+    from hypercorn.typing import AppWrapper, ASGIFramework, ASGIReceiveEvent
 
 HOST = "127.0.0.1"
 """The address that the server listens on by default."""
@@ -45,6 +47,8 @@ HEAD_BYTES_MAX = 16 * 1024
 """The most bytes of the head of a request."""
 SEND_SECONDS = 30.0
 """How long a client may leave a part of a response unread."""
+TELL_SECONDS = 1.0
+"""How long an app may leave unread that its request has ended."""
 GRACE_SECONDS = 3.0
 """How long requests in flight may take when the server stops."""
 
@@ -116,7 +120,26 @@ class _OtherProtocol(Exception):
 
 
 class _Http1(H11Protocol):
-    """Speaks HTTP/1.1 only; Hypercorn's own class changes to HTTP/2 if the client asks for it."""
+    """Speaks HTTP/1.1 only; Hypercorn's own class changes to HTTP/2 if the client asks for it.
+
+    A request ends although its app has not read the body, or cancels itself at the end.
+    """
+
+    async def _create_stream(self, request: h11.Request) -> None:
+        self._giving = trio.CancelScope()
+        await super()._create_stream(request)
+        if isinstance(self.stream, HTTPStream):
+            self.stream.app_put = partial(self._give, self.stream.app_put)
+
+    async def _give(self, put: "Callable[[ASGIReceiveEvent], Awaitable[None]]", message: "ASGIReceiveEvent") -> None:
+        """Give the app a part of the body, until its request ends, or tell it that the request has ended."""
+        ended = message["type"] == "http.disconnect"
+        if ended:
+            self._giving.cancel()
+        with trio.move_on_after(TELL_SECONDS if ended else inf) as scope:
+            if not ended:
+                self._giving = scope
+            await put(message)
 
     async def _check_protocol(self, event: h11.Request) -> None:
         if event.method == b"PRI":  # The beginning of HTTP/2; a header `upgrade: h2c` may be ignored (RFC 9110, 7.8).
@@ -124,7 +147,7 @@ class _Http1(H11Protocol):
             raise _OtherProtocol
 
     async def _maybe_recycle(self) -> None:
-        # It tells the app that the client is gone. An app that cancels itself then would leave the connection open.
+        # It tells the app that the request has ended. An app that cancels itself then would leave the connection open.
         with trio.CancelScope(shield=True):
             await super()._maybe_recycle()
 

@@ -208,6 +208,72 @@ async def test_health_is_answered_where_known_clients_have_all_connections(tmp_p
             await connection.aclose()
 
 
+async def end_by_cancelling(receive, send):
+    """Answer, and cancel all work of the request once it has ended, as the event streams of libraries do."""
+    async with trio.open_nursery() as nursery:
+
+        async def wait_for_end():
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(wait_for_end)
+        await answer_late(receive, send)
+
+
+async def answer_late(receive, send):
+    """Answer after a while, with or without an unread body."""
+    del receive
+    await trio.sleep(0.2)
+    await send({"type": "http.response.start", "status": 429, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"no"})
+
+
+async def go_on_after_the_end(receive, send):
+    """Answer, read nothing, and go on for longer than the request."""
+    await answer_late(receive, send)
+    await trio.sleep(2 * server.TELL_SECONDS)
+
+
+APPS = {app.__name__: app for app in (end_by_cancelling, answer_late, go_on_after_the_end)}
+FEW, MANY = b"1\r\nx\r\n" * 3, b"1\r\nx\r\n" * 300
+BODIES = {
+    "few parts": FEW + b"0\r\n\r\n",
+    "many parts": MANY + b"0\r\n\r\n",
+    "a part of the body": MANY,
+    "no body": b"",
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("app", APPS)
+async def test_a_request_ends_whatever_its_app_reads_or_cancels(monkeypatch, app, name):
+    """The server closes the connection, or answers the next request over it, and stops without waiting for the app."""
+    monkeypatch.setattr(server, "HEAD_SECONDS", 600.0)
+
+    async def run(scope, receive, send):
+        await APPS[app](receive, send)
+
+    listening = server.bind_socket(0)
+    lines = b"Host: x\r\n" + (b"Transfer-Encoding: chunked\r\n" if BODIES[name] else b"")
+    request = b"POST / HTTP/1.1\r\n" + lines + b"%s\r\n" + BODIES[name]
+    with trio.fail_after(300):
+        async with trio.open_nursery() as nursery:
+            stop = trio.Event()
+            nursery.start_soon(server.serve, run, listening, stop.wait)
+            async with await trio.open_tcp_stream(*listening.getsockname()) as stream:
+                received = b""
+                if name != "a part of the body":
+                    await stream.send_all(request % b"")
+                    while not received.endswith(b"no"):
+                        received += await stream.receive_some()
+                await stream.send_all(request % b"Connection: close\r\n")
+                while part := await stream.receive_some():
+                    received += part
+                assert received.count(b"HTTP/1.1 429") == 1 + (name != "a part of the body")
+            stop.set()
+
+
 async def test_too_many_or_too_long_headers_and_addresses_are_refused(tmp_path):
     async with served(tmp_path) as web:
         many = [f"x-{number}: y" for number in range(120)]

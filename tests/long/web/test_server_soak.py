@@ -168,8 +168,10 @@ class Crowd:
             await _read(stream)
 
     async def guess(self, server):
-        """Send a wrong token."""
-        await server.ask(server.head("GET /mcp" if server is self.mcp else "GET /api/runs", "wrong"))
+        """Send a wrong token, and a body of many parts, which is not read."""
+        path = "/mcp" if server is self.mcp else "/api/runs"
+        head = server.head(f"POST {path}", "wrong", "Transfer-Encoding: chunked")
+        await server.ask(head + b"1\r\nx\r\n" * 100 + b"0\r\n\r\n")
 
     async def burst(self, server):
         """Open more connections than an address may have."""
