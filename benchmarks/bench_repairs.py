@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import provenance_of, table, write
 
-from actors.guards.pddl_judgement import judge_actions
+from actors.guards.pddl_actions import judge_actions
 from actors.pddl.action_list import actions_in
 from actors.pddl.domain import PlanAction
 from actors.pddl.domain_reader import specification, task_in

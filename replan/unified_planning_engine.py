@@ -15,7 +15,7 @@ from unified_planning.model import Problem, ProblemKind
 from unified_planning.model.problem_kind_versioning import LATEST_PROBLEM_KIND_VERSION
 from unified_planning.plans import PlanKind
 
-from actors.guards.pddl_judgement import PddlJudgement, judge_actions
+from actors.guards.pddl_actions import PddlJudgement, judge_actions
 from actors.pddl.action_list import ACTIONS_MAX
 from actors.pddl.domain import (
     EQUAL,

@@ -3,13 +3,8 @@
 from collections.abc import Mapping
 
 from actors.guards import (
-    analysis,
     critique,
-    demands_planned,
     evidence_present,
-    fits_problem_type,
-    follows_critique,
-    follows_strategy,
     pddl_actions,
     plan_expansive,
     plan_medium,
@@ -23,20 +18,20 @@ from actors.guards import (
 from actors.guards.port import PureGuardFactory
 
 BUILT_IN: Mapping[str, PureGuardFactory] = {
-    "analysis_valid": analysis.make,
-    "critique_valid": critique.make,
-    "demands_planned": demands_planned.make,
+    "analysis_valid": strategy.make_analysis_valid,
+    "critique_valid": critique.make_critique_valid,
+    "demands_planned": requirements_covered.make_demands_planned,
     "evidence_present": evidence_present.make,
-    "fits_problem_type": fits_problem_type.make,
-    "follows_critique": follows_critique.make,
-    "follows_strategy": follows_strategy.make,
+    "fits_problem_type": strategy.make_fits_problem_type,
+    "follows_critique": critique.make_follows_critique,
+    "follows_strategy": strategy.make_follows_strategy,
     "human_review": review.make,
-    "pddl_actions": pddl_actions.make,
+    "pddl_actions": pddl_actions.make_pddl_actions,
     "plan_expansive": plan_expansive.DEFINITION,
     "plan_medium": plan_medium.DEFINITION,
     "plan_minimal": plan_minimal.DEFINITION,
     "recon_valid": recon.make,
     "requirements_agree": requirements_agree.make,
-    "requirements_covered": requirements_covered.make,
-    "strategy_valid": strategy.make,
+    "requirements_covered": requirements_covered.make_requirements_covered,
+    "strategy_valid": strategy.make_strategy_valid,
 }

@@ -1,22 +1,34 @@
-"""`critique_valid`: a critique of a draft plan has an assessment and at least one remark."""
+"""The guards of a critique of a draft plan, and of the plan that follows it (S136).
 
-from collections.abc import Mapping
+`critique_valid`: a critique has an assessment and at least one remark. `follows_critique`: the final plan takes the
+critique into account. The guard cannot understand a critique, so it decides three things. A plan that is its draft
+unchanged, white space and case folded, is an error. A plan that differs from its draft only in words is a warning. So
+is a step that the critique names under a certain heading and that is unchanged: the critique may approve of the step,
+and the author may have a reason to keep it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.guards.fields import ASSESSMENTS, CRITIQUE_LISTS, Fields, check_settings
+from actors.guards.comparison import dependency
+from actors.guards.fields import ASSESSMENTS, CRITIQUE_LISTS, Fields, check_settings, fold_space, quote_text
 from actors.guards.port import Guard
+from actors.plans.plan import Plan, Step
+from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from runtime.models.replies import Unreadable
 
-NAME = "critique_valid"
+CRITIQUE_VALID = "critique_valid"
 
 
-def make(config: Mapping[str, Any]) -> Guard:
+def make_critique_valid(config: Mapping[str, Any]) -> Guard:
     """Return the guard; it has no settings."""
-    check_settings(NAME, config, ())
+    check_settings(CRITIQUE_VALID, config, ())
 
     def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
-        fields = Fields(NAME, artifact)
+        fields = Fields(CRITIQUE_VALID, artifact)
         fields.choice("overall_assessment", ASSESSMENTS)
         fields.text("problem_type_match", required=False)
         remarks = [fields.texts(key) for key in CRITIQUE_LISTS]
@@ -26,3 +38,97 @@ def make(config: Mapping[str, Any]) -> Guard:
         return fields.verdict()
 
     return guard
+
+
+FOLLOWS_CRITIQUE = "follows_critique"
+
+_WORD = re.compile(r"[\w-]+")
+
+
+def make_follows_critique(config: Mapping[str, Any]) -> Guard:
+    """Return the guard; it has no settings.
+
+    The critique and the draft are the results of the required steps with the roles `critique` and `plan`. If several
+    steps have the role, the last is used. If the critique or the draft is missing, the guard passes with a warning.
+    """
+    check_settings(FOLLOWS_CRITIQUE, config, ())
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:
+        value = artifact.value
+        if isinstance(value, Unreadable):
+            return _verdict([Finding(code=value.code, message=value.message)])
+        critique, draft = dependency(context, "critique"), dependency(context, "plan")
+        if critique is None or draft is None:
+            missing = "critique" if critique is None else "draft plan"
+            message = f"no {missing} is among the results that this step requires, so that nothing was compared"
+            return _verdict([Finding(code=Code.NOT_COMPARED, message=message, severity="warning")])
+        return _verdict(list(_compare_with_draft(value.value, critique, draft)))
+
+    return guard
+
+
+def _verdict(findings: list[Finding]) -> Verdict:
+    passed = all(finding.severity == "warning" for finding in findings)
+    return Verdict(guard=FOLLOWS_CRITIQUE, passed=passed, score=float(passed), findings=tuple(findings))
+
+
+def _compare_with_draft(final: Any, critique: Mapping[str, Any], draft: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each sign that the critique was ignored."""
+    before, after = read_draft(draft)[0], read_draft(final)[0]
+    if _is_same(draft, before, final, after):
+        assessment = critique.get("overall_assessment")
+        if assessment != "good":
+            cause = f"the critique says {quote_text(str(assessment))}, and the plan is the draft unchanged"
+            yield Finding(
+                code=Code.CRITIQUE_IGNORED, message=f"{cause}; follows_critique the changes that the critique asks for"
+            )
+        return
+    if before is None or after is None:
+        return
+    if _content(before, words=False) == _content(after, words=False) and critique.get("overall_assessment") != "good":
+        message = "the plan differs from the draft in words only, in nothing that is carried out or checked"
+        yield Finding(code=Code.CRITIQUE_NEARLY_IGNORED, message=message, severity="warning")
+    old, new = {step.step_id: step for step in before.steps}, {step.step_id: step for step in after.steps}
+    for step in sorted(_words(critique, "unnecessary_steps") & old.keys() & new.keys()):
+        message = f"the critique names {quote_text(step)} under unnecessary_steps, and the plan still has it"
+        yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
+    for step in sorted(_words(critique, "guard_appropriateness") & old.keys() & new.keys()):
+        if old[step].guard == new[step].guard:
+            message = f"the critique names {quote_text(step)} under guard_appropriateness, and its guard is the same"
+            yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
+
+
+def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) -> bool:
+    """Return whether two plans are the same but for white space, case, names, order of steps and defaults."""
+    if before is None or after is None:
+        return bool(draft == final)
+    return _content(before) == _content(after)
+
+
+def _content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
+    """Return what a plan says, white space and case folded; `words`: also what stands in it for people and models."""
+    steps = frozenset(tuple(_fold_value(value) for value in _without_words(step, words=words)) for step in plan.steps)
+    goals = (_fold_value(plan.goal) if words else "", _fold_value(plan.initial_state), _fold_value(plan.goal_state))
+    invariants = frozenset(
+        (_fold_value(invariant.when), _fold_value(invariant.must), _fold_value(invariant.must_not))
+        for invariant in plan.invariants
+    )
+    return (*goals, plan.total_retry_budget, invariants, steps, len(plan.steps))
+
+
+def _without_words(step: Step, *, words: bool) -> Step:
+    return step if words else step._replace(name="", description="")
+
+
+def _fold_value(value: Any) -> Any:
+    """Return a text, or each text of a set, with white space and case folded; any other value as it is."""
+    if isinstance(value, str):
+        return fold_space(value).casefold()
+    return frozenset(fold_space(item).casefold() for item in value) if isinstance(value, frozenset) else value
+
+
+def _words(critique: Mapping[str, Any], key: str) -> set[str]:
+    """Return the words in a list of the critique; the step ids among them are the steps that it names."""
+    value = critique.get(key)
+    items = value if isinstance(value, list) else []
+    return {word.strip("-") for item in items if isinstance(item, str) for word in _WORD.findall(item)}

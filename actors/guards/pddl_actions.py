@@ -1,24 +1,35 @@
-"""`pddl_actions`: the actions of an answer solve the problem in PDDL that the run was given."""
+"""`pddl_actions`: the actions of an answer solve the problem in PDDL that the run was given.
 
-from collections.abc import Mapping
+`judge_actions` judges a sequential plan by the guards of plans: which action fails first, and why. Pure.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.guards.fields import check_settings
-from actors.guards.pddl_judgement import judge_actions
 from actors.guards.port import Guard
-from actors.pddl.action_list import actions_in
+from actors.pddl.action_list import ACTIONS_MAX, actions_in
+from actors.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
 from actors.pddl.domain_reader import task_in
+from actors.pddl.grounding import ground_action, holds
+from actors.pddl.repairs import Repair, repairs_for, state_after
+from actors.pddl.translation import GUARD, Translation, translate
+from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.format import quote_names
 from runtime.core.errors import UsageProblem
-from runtime.models.replies import Unreadable
+from runtime.models.replies import ReplyCode, Unreadable
 
-NAME = "pddl_actions"
+PDDL_ACTIONS = "pddl_actions"
 
 
-def make(config: Mapping[str, Any]) -> Guard:
+def make_pddl_actions(config: Mapping[str, Any]) -> Guard:
     """Return the guard; it has no settings."""
-    check_settings(NAME, config, ())
+    check_settings(PDDL_ACTIONS, config, ())
 
     def guard(artifact: Artifact, context: Context) -> Verdict:
         value = artifact.value
@@ -38,10 +49,159 @@ def make(config: Mapping[str, Any]) -> Guard:
             return _reject_plan((Finding(code=Code.TOO_COMPLEX, message=str(outside)),), 0.1)
         failure, count = judgement.failure, len(actions)
         score = judgement.verdict.score if failure is None else 0.2 + 0.6 * failure.index / (count + 1)
-        return judgement.verdict.model_copy(update={"guard": NAME, "score": score})
+        return judgement.verdict.model_copy(update={"guard": PDDL_ACTIONS, "score": score})
 
     return guard
 
 
 def _reject_plan(findings: tuple[Finding, ...], score: float) -> Verdict:
-    return Verdict(guard=NAME, passed=False, score=score, findings=findings)
+    return Verdict(guard=PDDL_ACTIONS, passed=False, score=score, findings=findings)
+
+
+_GUARDS = {"minimal": plan_minimal.make, "medium": plan_medium.make, "expansive": plan_expansive.make}
+_WHY = {
+    Code.PRECONDITION_UNSATISFIED: "it does not hold at the beginning, and no other action makes it",
+    Code.PRECONDITION_UNORDERED: "only later actions make it",
+    Code.PRECONDITION_DELETED: "an earlier action ends it",
+    Code.GOAL_UNREACHABLE: "it does not hold at the beginning, and no action makes it",
+    Code.GOAL_DELETED: "an action ends it, and none makes it again",
+}
+"""Why a condition is unmet, in words for a sequential plan."""
+_TOO_LARGE = frozenset((*map(str, ReplyCode), Code.PLAN_TOO_LARGE))
+"""Codes of a plan that is too large for a guard to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFailure:
+    """The first action of a plan that cannot run."""
+
+    index: int
+    """Its index among the plan's actions."""
+    action: PlanAction
+    """The action as it is written."""
+    unmet: tuple[str, ...]
+    """Its unmet conditions, as PDDL, sorted; empty where the problem has no such action."""
+
+
+@dataclass(frozen=True, slots=True)
+class PddlJudgement:
+    """The judgement of the guards on a sequential plan."""
+
+    verdict: Verdict
+    """The verdict; its findings name steps as `NUMBER (action object ...)`."""
+    failure: FirstFailure | None
+    """The first action that cannot run; None where each can, or where the level does not look at that."""
+    unmet_goals: tuple[str, ...]
+    """The conditions of the goal that do not hold at the end, as PDDL, sorted; only where each action can run."""
+    translation: Translation
+    """The plan of this product that was judged."""
+    repairs: tuple[Repair, ...] = ()
+    """Actions that make what the first failing action lacks, before it, or what the goal lacks, at the end."""
+
+
+def judge_actions(
+    domain: PddlDomain,
+    problem: PddlProblem,
+    actions: Sequence[PlanAction],
+    *,
+    level: str = "medium",
+    assurance: str = "strong_cyclic",
+) -> PddlJudgement:
+    """Judge a sequential plan at a level: `minimal`, `medium` or `expansive`.
+
+    `medium` asks that some outcomes of the actions lead to the goal, `expansive` for `assurance`; for a plan without
+    `oneof` these are the same. Raises `UsageProblem` for a plan with too many outcomes or states,
+    and for one that is too large.
+    """
+    translation = translate(domain, problem, actions)
+    verdict = _verdict(translation, problem, level, assurance)
+    failure = None if level == "minimal" else _first_failure(translation, verdict)
+    goals = () if failure or level == "minimal" or verdict.passed else translation.missing
+    repairs = _repairs(domain, problem, translation, failure) if failure or goals else ()
+    return PddlJudgement(_with_repairs(verdict, failure, repairs), failure, goals, translation, repairs)
+
+
+def _repairs(
+    domain: PddlDomain, problem: PddlProblem, translation: Translation, failure: FirstFailure | None
+) -> tuple[Repair, ...]:
+    """Return what would help where the plan first fails, if the state there is known."""
+    if failure is not None and not failure.unmet:
+        return ()  # The problem has no such action.
+    index = len(translation.actions) if failure is None else failure.index
+    state = state_after(translation.actions[:index], domain, problem)
+    if state is None:
+        return ()
+    needed = problem.goal if failure is None else ground_action(failure.action, domain).condition
+    return repairs_for(needed, state, domain, problem)
+
+
+def _with_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple[Repair, ...]) -> Verdict:
+    """Return the verdict with the repairs at the end of the first finding, which is about what they repair."""
+    place = next((index for index, finding in enumerate(verdict.findings) if finding.severity == "error"), None)
+    if place is None or not repairs:
+        return verdict
+    finding = verdict.findings[place]
+    about_goal = finding.where == "goal_state"
+    if about_goal is not (failure is None):
+        return verdict
+    message = " ".join((finding.message, *(repair.sentence for repair in repairs)))
+    changed = (
+        *verdict.findings[:place],
+        finding.model_copy(update={"message": message}),
+        *verdict.findings[place + 1 :],
+    )
+    return verdict.model_copy(update={"findings": changed})
+
+
+def _first_failure(translation: Translation, verdict: Verdict) -> FirstFailure | None:
+    """Return the first action that cannot run: of a plan without outcomes, what the guard says."""
+    step, actions = verdict.facts.get("first_failing_step"), translation.actions
+    if translation.plan is not None and not translation.plan.has_outcomes and step is not None:
+        index = translation.numbers[step]
+        return FirstFailure(index, actions[index], tuple(verdict.facts["unmet"]))
+    if translation.first_inapplicable is not None:
+        return FirstFailure(
+            translation.first_inapplicable, actions[translation.first_inapplicable], translation.missing
+        )
+    if translation.invalid_action:
+        index = translation.invalid_index
+        return FirstFailure(index, actions[index], ())
+    return None
+
+
+def _verdict(translation: Translation, problem: PddlProblem, level: str, assurance: str) -> Verdict:
+    guard = f"plan_{level}"
+    if translation.plan is None:
+        verdict = Verdict(guard=guard, passed=True, score=1.0, findings=(), facts={"level": level})
+        lost = [] if translation.invalid_action or level == "minimal" else _unmet_at_start(problem)
+        if lost:
+            text = f"The goal needs {quote_names(lost)}, and the plan has no action."
+            finding = Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=tuple(lost))
+            verdict = verdict.model_copy(update={"passed": False, "score": 0.0, "findings": (finding,)})
+    else:
+        settings = {"guard_catalog": {"only": [GUARD]}, "r_max": ACTIONS_MAX * 100, "assurance": assurance}
+        content = json.dumps(plan_to_json(translation.plan))
+        artifact = Artifact(artifact_id="plan", step="plan", content=content)
+        verdict = _GUARDS[level](settings)(artifact, Context(specification=""))
+        if any(finding.code in _TOO_LARGE for finding in verdict.errors):
+            raise UsageProblem("the plan is too large to be judged", place="PLAN", hint="check it in parts")
+        verdict = verdict.model_copy(update={"findings": tuple(map(_reword_finding, verdict.findings))})
+    if translation.invalid_action:
+        finding = Finding(code=Code.UNBOUND, where=translation.invalid_step, message=f"{translation.invalid_action}.")
+        update: dict[str, Any] = {"passed": False, "score": min(verdict.score, 0.2)}
+        verdict = verdict.model_copy(update=update | {"findings": (*verdict.findings, finding)})
+    return verdict
+
+
+def _unmet_at_start(problem: PddlProblem) -> list[str]:
+    unmet: list[Literal] = [literal for literal in problem.goal if not holds(literal, problem.initial)]
+    return sorted(map(str, unmet))
+
+
+def _reword_finding(finding: Finding) -> Finding:
+    """Return the finding with a message for a sequential plan, whose order and preconditions cannot be chosen."""
+    why = _WHY.get(Code(finding.code)) if finding.tokens and finding.code in set(Code) else None
+    if why is None:
+        return finding
+    who = "The goal" if finding.where == "goal_state" else f"step {finding.where}:"
+    return finding.model_copy(update={"message": f"{who} needs {quote_names(finding.tokens)}: {why}."})

@@ -1,15 +1,23 @@
-"""`requirements_covered`: a plan covers each stated goal, and uses nothing that a requirement forbids.
+"""The guards of the requirements and the demands that a plan meets.
+
+`requirements_covered`: a plan covers each stated goal, and uses nothing that a requirement forbids.
 
 The requirements are those of recon and those of the plan; a plan's entry has the tokens. A goal is covered if a step
 that satisfies it contributes to one of its tokens, which are tokens of the plan's goal state. What forbids tools is
 compared with the generators and guards of the steps, and what forbids or keeps tokens with what steps add and delete.
 Everything else is listed as not checked, in the verdict's facts and wherever people see the plan. Linear in the plan
 for each goal.
+
+`demands_planned`: each demand of the user's text is in a step of the plan. The demands are those that the program finds
+in the problem, in later messages to the run and in the answers (`actors.demands`). The option `strict` adds this guard;
+without it, such a demand is only shown after the plan.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from actors.demands.table import DemandTable, TableRow, demand_table
+from actors.demands.user_texts import user_texts_in
 from actors.guards.comparison import bare_name, dependency, object_of, same_name, verdict_of, warn_if_given
 from actors.guards.fields import ITEMS_MAX, check_settings, quote_text
 from actors.guards.port import Guard
@@ -19,34 +27,34 @@ from actors.plans.plan import Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from actors.values.format import id_list, printable, quote_names
+from actors.values.format import format_count, id_list, printable, quote_names, shorten
 from actors.values.requirements import Requirement, RequirementKind, requirements_in
 
-NAME = "requirements_covered"
+REQUIREMENTS_COVERED = "requirements_covered"
 SATISFIED_MAX = 5
 """The most requirements that one step may satisfy without a warning; scope, which is only shown, does not count."""
 _VIOLATION = (ReasonTag.REQUIREMENT_VIOLATION,)
 
 
-def make(config: Mapping[str, Any]) -> Guard:
+def make_requirements_covered(config: Mapping[str, Any]) -> Guard:
     """Return the guard; it has no settings. A plan passes where neither it nor recon states a requirement."""
-    check_settings(NAME, config, ())
+    check_settings(REQUIREMENTS_COVERED, config, ())
 
     def guard(artifact: Artifact, context: Context) -> Verdict:
         value, unreadable = object_of(artifact)
         if value is None:
-            return verdict_of(NAME, unreadable)
+            return verdict_of(REQUIREMENTS_COVERED, unreadable)
         recon = dependency(context, "recon")
         if not value.get("requirements") and not (recon or {}).get("requirements"):
-            return verdict_of(NAME, ())  # Most plans of other workflows; nothing else is read.
+            return verdict_of(REQUIREMENTS_COVERED, ())  # Most plans of other workflows; nothing else is read.
         draft, findings = read_draft(value)
         if draft is None:
-            return verdict_of(NAME, findings)
+            return verdict_of(REQUIREMENTS_COVERED, findings)
         plan = add_stated_requirements(draft, recon)
         asked = () if recon is not None else disagreements(plan.requirements, context)
         results = check_requirements(plan)
         return verdict_of(
-            NAME,
+            REQUIREMENTS_COVERED,
             [*asked, *warn_if_given(_coverage(plan, results), context, Code.UNCOVERED), *_tools(plan), *_steps(plan)],
             len(plan.requirements),
             {
@@ -168,3 +176,52 @@ def _steps(plan: Plan) -> Iterator[Finding]:
 
 def _sort_steps(plan: Plan) -> list[Step]:
     return sorted(plan.steps, key=lambda step: step.step_id)
+
+
+DEMANDS_PLANNED = "demands_planned"
+FINDINGS_MAX = 20
+"""Demands that one verdict quotes; the others are counted."""
+QUOTE_MAX = 300
+"""Characters of a demand that a finding quotes."""
+
+
+def make_demands_planned(config: Mapping[str, Any]) -> Guard:
+    """Return the guard; it has no settings."""
+    check_settings(DEMANDS_PLANNED, config, ())
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:
+        value, unreadable = object_of(artifact)
+        if value is None:
+            return verdict_of(DEMANDS_PLANNED, unreadable)
+        plan, findings = read_draft(value)
+        if plan is None:
+            return verdict_of(DEMANDS_PLANNED, findings)
+        if context.given is not None and context.given.initial_state is not None:
+            # The plan goes on with an execution, which has done a part of the work and has a table of its own.
+            return verdict_of(DEMANDS_PLANNED, ())
+        table = demand_table(user_texts_in(context), add_stated_requirements(plan, dependency(context, "recon")))
+        return verdict_of(DEMANDS_PLANNED, list(_missing_demands(table)), len(table.rows))
+
+    return guard
+
+
+def _missing_demands(table: DemandTable) -> Iterator[Finding]:
+    """Yield an error for each demand in no step, `FINDINGS_MAX` at most, and one that counts the others."""
+    missing = table.in_no_step
+    for row in missing[:FINDINGS_MAX]:
+        quote = shorten(row.quote, QUOTE_MAX)
+        unstated = row.requirement is None
+        message = f'the text demands "{quote}", which is in no step; {_todo(row)}'
+        tag = ReasonTag.MISSING_EVIDENCE if unstated else ReasonTag.REQUIREMENT_VIOLATION
+        yield Finding(code=Code.DEMAND_IN_NO_STEP, message=message, where=row.id, tags=(tag,))
+    more = len(missing) - FINDINGS_MAX
+    if more > 0:
+        message = f"{format_count(more, 'demand')} more of the text {'is' if more == 1 else 'are'} in no step"
+        yield Finding(code=Code.DEMAND_IN_NO_STEP, message=message, where="requirements")
+
+
+def _todo(row: TableRow) -> str:
+    if row.requirement is not None:
+        return f"write {row.requirement} under 'satisfies' of a step that leads to the goal, and break it nowhere"
+    stated = f"state it as a requirement of kind {row.kind} with these words as its quote"
+    return f"{stated}, and have a step satisfy it" if row.kind == RequirementKind.GOAL else stated

@@ -1,24 +1,72 @@
-"""`strategy_valid`: the chosen strategy is a known one, with a rationale and key steps."""
+"""The guards of an analysis and of a strategy, and the guard that compares a plan with its strategy.
+
+`analysis_valid`: the classification of a problem has all fields, each with an allowed value. `strategy_valid`: the
+strategy is a known one, with a rationale and key steps. `fits_problem_type`: the strategy is for the type of problem
+that the analysis found. `follows_strategy`: some step of the plan implements each key step that has an id.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.guards.fields import PROBLEM_TYPES, STRATEGIES, Fields, check_settings, quote_text
+from actors.guards.comparison import (
+    dependency,
+    object_of,
+    same_name,
+    verdict_of,
+    warn_if_given,
+    warn_nothing_to_compare,
+)
+from actors.guards.fields import PROBLEM_TYPES, SEVERITIES, STRATEGIES, Fields, check_settings, quote_text
 from actors.guards.port import Guard
+from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import Code, Finding, Verdict
-from actors.values.requirements import EVIDENCE, FOR_TYPE, KEY_STEPS, key_step
+from actors.values.findings import Code, Finding, ReasonTag, Verdict
+from actors.values.format import printable, quote_names
+from actors.values.requirements import EVIDENCE, FOR_TYPE, KEY_STEPS, KeyStep, key_step, key_steps_in
 
-NAME = "strategy_valid"
+ANALYSIS_VALID = "analysis_valid"
+LANGUAGE_LENGTH_MAX = 40
+"""Characters of a language's name."""
 
 
-def make(config: Mapping[str, Any]) -> Guard:
+def make_analysis_valid(config: Mapping[str, Any]) -> Guard:
+    """Return the guard. The setting `languages` lists the allowed ones; without it any lower-case name is valid."""
+    check_settings(ANALYSIS_VALID, config, {"languages"})
+    languages = frozenset(config.get("languages", ()))
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
+        fields = Fields(ANALYSIS_VALID, artifact)
+        fields.choice("problem_type", PROBLEM_TYPES)
+        if languages:
+            fields.choice("language", languages)
+        elif (language := fields.text("language")) is not None:
+            fields.check(_check_language(language))
+        fields.choice("severity", SEVERITIES)
+        fields.texts("key_signals", empty=False)
+        fields.text("affected_area")
+        fields.text("rationale")
+        return fields.verdict()
+
+    return guard
+
+
+def _check_language(name: str) -> list[Finding]:
+    if name == name.lower() and name == name.strip() and len(name) <= LANGUAGE_LENGTH_MAX:
+        return []
+    message = f"language {quote_text(name)} must be a lower-case name such as 'python', or 'unknown'"
+    return [Finding(code=Code.CHOICE, message=message, where="language")]
+
+
+STRATEGY_VALID = "strategy_valid"
+
+
+def make_strategy_valid(config: Mapping[str, Any]) -> Guard:
     """Return the guard. Its setting `strategies` lists strategy ids that are valid besides the five built-in ones."""
-    check_settings(NAME, config, {"strategies"})
+    check_settings(STRATEGY_VALID, config, {"strategies"})
     known = frozenset((*STRATEGIES, *config.get("strategies", ())))
 
     def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
-        fields = Fields(NAME, artifact)
+        fields = Fields(STRATEGY_VALID, artifact)
         fields.choice("strategy_id", known)
         fields.text("strategy_name")
         fields.text("rationale")
@@ -51,3 +99,88 @@ def _check_key_steps(items: list[Any]) -> Iterator[Finding]:
             yield Finding(code=Code.CHOICE, message=message, where=where)
         else:
             seen.add(step.id)
+
+
+FITS_PROBLEM_TYPE = "fits_problem_type"
+
+
+def make_fits_problem_type(config: Mapping[str, Any]) -> Guard:
+    """Return the guard; it has no settings.
+
+    It compares the strategy's `for_type` with the `problem_type` of the analysis that the step requires. A strategy
+    without `for_type` passes.
+    """
+    check_settings(FITS_PROBLEM_TYPE, config, ())
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:
+        value, unreadable = object_of(artifact)
+        if value is None:
+            return verdict_of(FITS_PROBLEM_TYPE, unreadable)
+        wanted = value.get(FOR_TYPE)
+        if not isinstance(wanted, str):
+            return verdict_of(FITS_PROBLEM_TYPE, ())
+        analysis = dependency(context, "analysis")
+        found = None if analysis is None else analysis.get("problem_type")
+        if not isinstance(found, str):
+            return warn_nothing_to_compare(FITS_PROBLEM_TYPE, "analysis with a problem_type")
+        if same_name(wanted) == same_name(found):
+            return verdict_of(FITS_PROBLEM_TYPE, ())
+        message = (
+            f"the strategy is for a problem of the type {quote_text(wanted)}, and the analysis found "
+            f"{quote_text(found)}; choose a strategy for that type"
+        )
+        tags = (ReasonTag.WORKFLOW_MISMATCH,)
+        return verdict_of(
+            FITS_PROBLEM_TYPE, [Finding(code=Code.WORKFLOW_MISMATCH, message=message, where=FOR_TYPE, tags=tags)]
+        )
+
+    return guard
+
+
+FOLLOWS_STRATEGY = "follows_strategy"
+
+
+def make_follows_strategy(config: Mapping[str, Any]) -> Guard:
+    """Return the guard; it has no settings.
+
+    The strategy is the result of the required step with the role `strategy`. Key steps without an id are not compared.
+    """
+    check_settings(FOLLOWS_STRATEGY, config, ())
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:
+        value, unreadable = object_of(artifact)
+        if value is None:
+            return verdict_of(FOLLOWS_STRATEGY, unreadable)
+        strategy = dependency(context, "strategy")
+        if strategy is None:
+            return warn_nothing_to_compare(FOLLOWS_STRATEGY, "strategy")
+        key_steps = [step for step in key_steps_in(strategy) if step.id]
+        if not key_steps:
+            return verdict_of(FOLLOWS_STRATEGY, ())
+        findings = warn_if_given(_compare_key_steps(value, key_steps), context, Code.STRATEGY_NOT_FOLLOWED)
+        return verdict_of(FOLLOWS_STRATEGY, findings, len(key_steps))
+
+    return guard
+
+
+def _compare_key_steps(value: Mapping[str, Any], key_steps: list[KeyStep]) -> Iterator[Finding]:
+    plan, findings = read_draft(value)
+    if plan is None:
+        yield from findings
+        return
+    implemented = {same_name(name) for step in plan.steps for name in step.implements}
+    for wanted in key_steps:
+        if same_name(wanted.id) not in implemented:
+            message = (
+                f"no step implements the strategy's key step '{printable(wanted.id)}' ({quote_text(wanted.text)}); "
+                f"add the step, or write the id under 'implements' of the step that does it"
+            )
+            yield Finding(code=Code.STRATEGY_NOT_FOLLOWED, message=message, where=wanted.id)
+    known = {same_name(wanted.id) for wanted in key_steps}
+    for step in sorted(plan.steps, key=lambda step: step.step_id):
+        unknown = [name for name in step.implements if same_name(name) not in known]
+        if unknown:
+            message = (
+                f"step {printable(step.step_id)}: implements names no key step of the strategy: {quote_names(unknown)}"
+            )
+            yield Finding(code=Code.UNKNOWN_KEY_STEP, message=message, where=step.step_id, severity="warning")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from actors.guards.pddl_judgement import PddlJudgement, judge_actions
+from actors.guards.pddl_actions import PddlJudgement, judge_actions
 from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain import PddlDomain, PddlProblem
 from actors.values.findings import Finding, Verdict

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.guards import analysis, critique, fields, recon, strategy
+from actors.guards import critique, fields, recon, strategy
 from actors.values.artifacts import Artifact, Clarified, Context
 from actors.values.findings import Code
 from actors.values.open_questions import QUESTIONS_SCHEMA
@@ -14,7 +14,12 @@ from actors.values.requirements import requirement_id
 from runtime.core.errors import UsageProblem
 
 TEXT = "The parser in src/parser.py fails:\n  `Parser.run()` loses\n  rows. See tests/test_parser.py."
-MODULES = {"analysis": analysis, "recon": recon, "strategy": strategy, "critique": critique}
+MAKERS = {
+    "analysis": strategy.make_analysis_valid,
+    "recon": recon.make,
+    "strategy": strategy.make_strategy_valid,
+    "critique": critique.make_critique_valid,
+}
 GOOD = {
     "analysis": {
         "problem_type": "bug_fix",
@@ -65,7 +70,7 @@ def judge(name, value, *, text=TEXT, answers=(), rejected_for=(), **config):
     artifact = Artifact(artifact_id="a1", step=f"g_{name}", content=content)
     clarifications = tuple(Clarified("?", answer) for answer in answers)
     context = Context(specification=text, clarifications=clarifications, rejected_for=frozenset(rejected_for))
-    return MODULES[name].make(config)(artifact, context)
+    return MAKERS[name](config)(artifact, context)
 
 
 def findings_of(verdict):
@@ -73,7 +78,7 @@ def findings_of(verdict):
     return [(finding.code, finding.where, finding.severity) for finding in verdict.findings]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", MAKERS)
 def test_a_good_artifact_passes_without_findings(name):
     verdict = judge(name, GOOD[name])
     assert (verdict.passed, verdict.score, verdict.findings, verdict.guard) == (True, 1.0, (), f"{name}_valid")
@@ -152,7 +157,7 @@ def test_the_score_is_the_share_of_checks_that_passed():
     assert 1 > judge("analysis", one_missing).score > judge("analysis", three_missing).score > 0
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", MAKERS)
 def test_unknown_keys_warn_and_do_not_reject(name):
     verdict = judge(name, {**GOOD[name], "note": "x"})
     assert verdict.passed
@@ -160,7 +165,7 @@ def test_unknown_keys_warn_and_do_not_reject(name):
     assert findings_of(verdict) == [(Code.UNKNOWN, "note", "warning")]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", MAKERS)
 def test_open_questions_reject_with_the_question_as_the_message(name):
     verdict = judge(name, {**GOOD[name], "open_questions": ["Which page?", "Since when?"]})
     assert not verdict.passed
@@ -169,7 +174,7 @@ def test_open_questions_reject_with_the_question_as_the_message(name):
     assert judge(name, {**GOOD[name], "open_questions": []}).findings == ()
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize(
     ("content", "code"),
     [
@@ -186,7 +191,7 @@ def test_content_that_is_not_an_object_has_one_finding(name, content, code):
     assert verdict.score == 0
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", MAKERS)
 @given(data=st.data())
 def test_guards_are_total_over_any_json(name, data):
     """Any JSON value, and a good artifact with some fields replaced by any JSON value, gets a verdict."""
@@ -369,7 +374,7 @@ def test_settings_restrict_languages_and_add_strategies():
 )
 def test_bad_settings_give_one_line(name, config, words):
     with pytest.raises(UsageProblem) as problem:
-        MODULES[name].make(config)
+        MAKERS[name](config)
     assert words in str(problem.value)
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from actors.guards import demands_planned
-from actors.guards.demands_planned import FINDINGS_MAX, QUOTE_MAX, make
+from actors.guards import requirements_covered
+from actors.guards.requirements_covered import FINDINGS_MAX, QUOTE_MAX, make_demands_planned
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import ReasonTag
 from actors.values.given import Given
@@ -27,7 +27,7 @@ def stated(quote, kind="goal", **fields):
 
 
 def judged(text, value, **context):
-    return make({})(Artifact("a", "plan", json.dumps(value)), Context(text, **context))
+    return make_demands_planned({})(Artifact("a", "plan", json.dumps(value)), Context(text, **context))
 
 
 def test_a_demand_that_no_requirement_quotes_is_to_be_stated_first():
@@ -59,7 +59,7 @@ def test_a_plan_of_an_execution_that_goes_on_is_not_compared():
 
 @pytest.mark.parametrize("text", ["no JSON", "[]", "{}"])
 def test_what_is_no_plan_is_rejected_for_that(text):
-    verdict = make({})(Artifact("a", "plan", text), Context(GOAL))
+    verdict = make_demands_planned({})(Artifact("a", "plan", text), Context(GOAL))
     assert not verdict.passed
     assert "demand.in_no_step" not in {finding.code for finding in verdict.findings}
 
@@ -79,5 +79,5 @@ def test_the_demands_beyond_the_limit_are_counted(more, last):
 def test_a_long_demand_is_quoted_to_the_limit(monkeypatch):
     length = len(GOAL) - 1
     for limit, quote in ((length, GOAL[:-1]), (length - 1, f"{GOAL[: length - 2]}…")):
-        monkeypatch.setattr(demands_planned, "QUOTE_MAX", limit)
+        monkeypatch.setattr(requirements_covered, "QUOTE_MAX", limit)
         assert f'demands "{quote}", which' in judged(GOAL, plan()).findings[0].message

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.config.step_guards import guard_for
-from actors.guards import follows_critique
 from actors.guards.built_in import BUILT_IN
+from actors.guards.critique import make_follows_critique
 from actors.guards.fields import CRITIQUE_LISTS
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code
@@ -39,7 +39,7 @@ def judge(final, remarks, draft=DRAFT, roles=ROLES):
     values = {"g_draft": draft, "g_critique": remarks}
     accepted = {step: artifact(step, value) for step, value in values.items() if value is not None}
     context = Context("the problem", dependencies=accepted, settings={"roles": roles})
-    return follows_critique.make({})(artifact("g_final", final), context)
+    return make_follows_critique({})(artifact("g_final", final), context)
 
 
 def artifact(step, value):
@@ -156,7 +156,7 @@ def test_any_values_get_a_verdict(final, remarks, draft):
 
 def test_it_has_no_settings():
     with pytest.raises(UsageProblem, match="follows_critique: x: unknown setting"):
-        follows_critique.make({"x": 1})
+        make_follows_critique({"x": 1})
 
 
 def test_a_composite_with_a_plan_guard_has_one_verdict():

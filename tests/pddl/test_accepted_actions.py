@@ -56,7 +56,7 @@ def test_what_another_guard_accepted_and_is_no_plan_of_valid_actions_becomes_no_
 
 
 def test_a_plan_that_is_too_large_is_a_finding_and_a_text_that_is_no_pddl_is_an_error():
-    guard = pddl_actions.make({})
+    guard = pddl_actions.make_pddl_actions({})
     [finding] = guard(artifact({"actions": ["(toss)"]}), context([])).findings
     assert (finding.code, "too many outcomes" in finding.message) == ("plan.too_complex", True)
     with pytest.raises(UsageProblem, match="never closed"):

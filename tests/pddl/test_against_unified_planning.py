@@ -15,7 +15,7 @@ from unified_planning.shortcuts import get_environment
 from unified_planning.test import __file__ as up_tests
 from unified_planning.test.examples import get_example_problems
 
-from actors.guards.pddl_judgement import judge_actions
+from actors.guards.pddl_actions import judge_actions
 from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain import PlanAction
 from actors.pddl.domain_reader import read_domain, read_problem

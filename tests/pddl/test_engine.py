@@ -8,7 +8,7 @@ from unified_planning.engines.results import FailedValidationReason
 from unified_planning.plans import PlanKind, SequentialPlan
 from unified_planning.shortcuts import And, BoolType, Fluent, InstantaneousAction, Not, Problem
 
-from actors.guards.pddl_judgement import judge_actions
+from actors.guards.pddl_actions import judge_actions
 from actors.pddl.action_list import ACTIONS_MAX
 from actors.pddl.domain import PlanAction
 from actors.values.findings import Code, Finding

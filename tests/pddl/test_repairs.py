@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from actors.guards.pddl_judgement import judge_actions
+from actors.guards.pddl_actions import judge_actions
 from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain_reader import read_domain, read_problem
 from actors.pddl.repairs import REPAIRS_MAX

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.guards.pddl_judgement import judge_actions
+from actors.guards.pddl_actions import judge_actions
 from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain_reader import read_domain, read_problem
 from actors.pddl.translation import translate

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.guards import plan_expansive, plan_medium, plan_minimal
-from actors.guards.pddl_judgement import judge_actions
+from actors.guards.pddl_actions import judge_actions
 from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain_reader import read_domain, read_problem
 from actors.plans.reader import read_plan

@@ -8,7 +8,7 @@ import time
 from unified_planning.io import PDDLReader
 from unified_planning.shortcuts import get_environment
 
-from actors.guards.pddl_judgement import judge_actions
+from actors.guards.pddl_actions import judge_actions
 from actors.pddl.action_list import read_plan_actions
 from actors.pddl.domain_reader import read_domain, read_problem
 from tests.long.conformance.test_external_plans import as_pddl
