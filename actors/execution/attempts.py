@@ -24,9 +24,8 @@ from actors.run.questions import (
 )
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.agent_work import diff_use, merge_use
-from actors.tools.file_texts import file_in
 from actors.tools.output_parsing import find_values, outcome_of
-from actors.tools.snapshot_texts import snapshot_use
+from actors.tools.snapshot_texts import file_in, snapshot_use
 from actors.tools.uses import AgentTerms, ModelUse, PersonUse, ToolUse, Use
 from actors.values.findings import Code, Finding
 

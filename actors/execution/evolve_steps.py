@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from actors.execution import agent_rules, evolve_undo, faults, workspace_rules
+from actors.execution import evolve_undo, faults, workspace_rules
 from actors.execution.attempts import (
     Answer,
     after_answer,
@@ -136,7 +136,7 @@ def record_tool_end(state: State, event: ToolFinished) -> State:
         return state
     if attempt.phase in (AttemptPhase.SNAPSHOT, AttemptPhase.COMPARE):
         return _after_phase(*workspace_rules.after_step(state, attempt, event))
-    after = agent_rules.with_commit(state, attempt, after_tool(attempt, use, event), event)
+    after = workspace_rules.with_commit(state, attempt, after_tool(attempt, use, event), event)
     complete = _with_output(state, attempt, after, event.output)
     doubtful = event.outcome in (ToolOutcome.TRANSIENT, ToolOutcome.BROKEN, ToolOutcome.UNKNOWN)
     return _with_result(state, attempt, after, complete, may_have_run=doubtful and not event.not_made)

@@ -8,7 +8,7 @@ from actors.execution.events import EffectSettled, StepOutcome, StepSettled, Und
 from actors.execution.ids import Owner, owner_of, undo_node
 from actors.execution.state import Attempt, State
 from actors.execution.undo import CallEffect, EffectEnd, Undoing, acts, to_undo, with_effect
-from actors.execution.undo_questions import ENDS
+from actors.execution.undo_rules import ENDS
 from actors.plans.plan import NOTHING
 from actors.run.evolve import without_work
 from actors.run.questions import ClarificationAnswered, ClarificationRequested

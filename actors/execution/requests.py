@@ -9,7 +9,7 @@ from actors.planning.config import RunConfig
 from actors.prompting.render import Rendered, render
 from actors.run.calls import CallRequested, child_share
 from actors.run.machine import CallPrompt, try_fields
-from actors.tools.file_texts import read_file_output
+from actors.tools.snapshot_texts import read_file_output
 from actors.tools.uses import ModelUse
 from actors.values.artifacts import Context
 from actors.values.given import Attachment

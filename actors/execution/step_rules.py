@@ -1,16 +1,14 @@
 """The rules about steps: what is settled, what is attempted again, and which request comes next. Pure."""
 
 from actors.execution import faults, undo_rules
-from actors.execution.agent_rules import call_fields
 from actors.execution.attempts import person_use, phases_of, tool_use
 from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, StepSettled
 from actors.execution.execution_questions import ask_approval, ask_outcome, ask_person
 from actors.execution.ids import Owner, owner_of
 from actors.execution.requests import file_request
-from actors.execution.schedule import covers, is_spent, next_step
-from actors.execution.state import Attempt, AttemptPhase, State
+from actors.execution.state import Attempt, AttemptPhase, State, covers, is_spent, next_step
 from actors.execution.trouble_rules import choose
-from actors.execution.workspace_rules import first_snapshot
+from actors.execution.workspace_rules import call_fields, first_snapshot
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO
 from actors.policy.table import BacktrackLevel
 from actors.run.ending import Outcome, RunFinished, end_exhausted_run

@@ -8,8 +8,7 @@ from actors.execution.events import GOALS_FAILED, StepOutcome, StepSettled, Trou
 from actors.execution.execution_questions import BY_HAND, LEVELS, UNDO_ALL, question_of
 from actors.execution.forbidden import PATHS_SHOWN, forbidden_uses, told_constraints
 from actors.execution.ids import trouble_node
-from actors.execution.schedule import covers_again, missing_goal
-from actors.execution.state import SettledFailure, State, Trouble
+from actors.execution.state import SettledFailure, State, Trouble, covers_again, missing_goal
 from actors.execution.workspace_rules import last_snapshot
 from actors.guards import review
 from actors.plans.constraints import requirements_json

@@ -14,9 +14,8 @@ from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, PDDL_PLANS
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import Generator, ModelGenerator
 from actors.handlers.handlers import generate, judge, wait
-from actors.handlers.pddl_plans import PddlPlanGenerator
+from actors.handlers.plan_generators import PddlPlanGenerator, ToolPlanGenerator
 from actors.handlers.registry import Registry
-from actors.handlers.tool_plans import ToolPlanGenerator
 from actors.planning.briefs import ChildBrief
 from actors.planning.config import RunConfig
 from actors.planning.events import PlanningOutcome, RunStarted

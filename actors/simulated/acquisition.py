@@ -1,14 +1,168 @@
-"""What the simulated author writes in an acquisition run: decisions, observations, decompositions and reviews. Pure.
+"""The replies of the simulated author in an acquisition run, and its search for numbers in texts. Pure.
 
-It works on the plain data that `actors.acquisition.rules` makes as the material of a request, and invents no value.
+It works on the plain data that `actors.acquisition.rules` makes as the material of a request, and invents no value. A
+text states a number in a sentence that has the words of the field, in a fitting unit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
-from actors.simulated.stated_numbers import Sought, find_stated_number, names
+from actors.quantities.numerals import DecimalMark
+from actors.quantities.quantity import Refusal
+from actors.quantities.unit_forms import in_form, with_words
+from actors.quantities.units import UnitTable
+from actors.quantities.whole import Whole, whole_quantity
+from actors.quantities.written import WrittenNumber, find_numbers
+
+SENTENCES_MAX = 400
+"""Sentences of one text that are looked at."""
+SENTENCE_CHARACTERS_MAX = 500
+"""Characters of a sentence that is looked at; a longer one states no single value."""
+
+_ENDS = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z0-9À-Þ])|\n+")
+_ORDERS = re.compile(
+    r"\b(ignore|disregard|forget|override)\b.{0,60}\b(above|previous|prior|instruction|prompt|rule)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""An instruction to a language model that reads the text; what follows it in its paragraph is not read."""
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_OF_OTHERS = re.compile(r"\b(?:of|from|among|with|by|per)\b|[;:]", re.IGNORECASE)
+"""What stands between a number and a word that it does not count, as in `412 managers of buildings`."""
+_YEAR = re.compile(r"(1[89]|20)\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked for."""
+
+    words: tuple[str, ...]
+    """The words that name it, the most specific first."""
+    unit: str
+    """Its unit; empty for a plain number."""
+    units: Mapping[str, str]
+    """The meaning of units that are not generally known (`actors.quantities.units`)."""
+    places: tuple[str, ...] = ()
+    """Names of the place that it should be about."""
+    mark: DecimalMark = ""
+    """The decimal mark of the text; empty where nothing tells."""
+    language: str = ""
+    """The language of the text as a code; empty where it is not clear."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedNumber:
+    """A number that a text states."""
+
+    value: str
+    """The number as the text writes it."""
+    quote: str
+    """The sentence that states it."""
+    confidence: float
+    """From 0 to 1: how well the words, the unit and the place fit."""
+
+
+def find_stated_number(sought: Sought, text: str) -> StatedNumber | None:
+    """Return the number in a text that fits best; None where no sentence states one."""
+    text = _without_orders(text)
+    sought = replace(sought, units=with_words(sought.units, sought.words))
+    table, best = UnitTable(sought.units), None
+    about = any(names(text, place) for place in sought.places)
+    for sentence, share in _sentences(text):
+        found = _in_sentence(sought, sentence, table)
+        if found is None:
+            continue
+        here = any(names(sentence, place) for place in sought.places)
+        factor = share * (1.0 if here or not sought.places else 0.9 if about else 0.6)
+        found = StatedNumber(found.value, found.quote, found.confidence * factor)
+        if best is None or found.confidence > best.confidence:
+            best = found
+    return best
+
+
+def _without_orders(text: str) -> str:
+    """Return a text without instructions to language models: each paragraph ends where one begins (`_ORDERS`)."""
+    paragraphs = _PARAGRAPH.split(text)
+    return "\n\n".join(
+        paragraph[: order.start()] if (order := _ORDERS.search(paragraph)) else paragraph for paragraph in paragraphs
+    )
+
+
+def _sentences(text: str) -> Iterator[tuple[str, float]]:
+    """Yield sentences and lines, then each with the one before it, for a heading over a number; each with a weight."""
+    ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
+    parts = [(start, end) for start, end in itertools.pairwise(ends) if text[start:end].strip()]
+    parts = parts[:SENTENCES_MAX]
+    for start, end in parts:
+        yield text[start:end].strip(), 1.0
+    for (start, middle), (_, end) in itertools.pairwise(parts):
+        # A part with a number of its own is no heading over the next part's number.
+        if not re.search(r"\d", _YEAR.sub("", text[start:middle])):
+            yield text[start:end].strip(), 0.7
+
+
+def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> StatedNumber | None:
+    if len(sentence) > SENTENCE_CHARACTERS_MAX or _ORDERS.search(sentence):
+        return None
+    for rank, word in enumerate(sought.words):
+        place = _place(sentence, word)
+        if place is None:
+            continue
+        fitting = []
+        for number in find_numbers(sentence, sought.mark, sought.language):
+            whole = whole_quantity(sentence, number, table, mark=sought.mark, language=sought.language)
+            sure = _fit(sought, sentence, number, whole, table)
+            if sure > 0 and not place[0] <= number.start < place[1] and not _counts_others(sentence, whole, place):
+                fitting.append((number, sure))
+        if fitting:
+            number, sure = min(fitting, key=lambda item: (-item[1], _distance(item[0], place)))
+            value = sentence[number.start : number.end].strip()
+            return StatedNumber(value, sentence, sure * max(0.5, 0.95 - 0.05 * rank))
+    return None
+
+
+def _counts_others(sentence: str, whole: Whole, place: tuple[int, int]) -> bool:
+    """Tell whether a number without a unit stands before the words and counts something else."""
+    if whole.units or whole.end > place[0]:
+        return False
+    return _OF_OTHERS.search(sentence[whole.end : place[0]]) is not None
+
+
+def _fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole, table: UnitTable) -> float:
+    """Return how well a quantity's unit fits, from 0 (not at all) to 1 (the unit is written in full)."""
+    if whole.doubt or len(number.readings) > 1:
+        return 0.0
+    if not whole.units and _YEAR.fullmatch(sentence[number.start : number.end]):
+        return 0.0
+    form = in_form(whole.units, sought.unit, sought.unit, table, sought.units)
+    if isinstance(form, Refusal):
+        return 0.0
+    if not whole.units:
+        return 0.9
+    return 0.8 if any(name not in sought.units for name in form.left_out) else 1.0
+
+
+def _place(sentence: str, word: str) -> tuple[int, int] | None:
+    """Return where a sentence has a word or its words; their endings do not count."""
+    parts = [re.escape(part) for part in word.split()]
+    if not parts:
+        return None
+    found = re.search(r"(?<!\w)" + r"\w{0,3}\W+".join(parts) + r"\w{0,3}(?!\w)", sentence, re.IGNORECASE)
+    return (found.start(), found.end()) if found else None
+
+
+def names(text: str, words: str) -> bool:
+    """Tell whether a text has some words; their endings do not count."""
+    return _place(text, words) is not None
+
+
+def _distance(number: WrittenNumber, place: tuple[int, int]) -> int:
+    return min(abs(number.start - place[1]), abs(place[0] - number.end))
+
 
 CAVEATS_MAX = 5
 """Caveats of one review."""

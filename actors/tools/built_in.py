@@ -15,14 +15,13 @@ from actors.tools.agent_calls import agent
 from actors.tools.agent_work import WORKSPACE_MERGE, WORKTREE_DIFF
 from actors.tools.command_calls import command
 from actors.tools.confined import OutOfBounds, TooLarge, read_inside, write_inside
-from actors.tools.file_texts import output_of
 from actors.tools.listing import PREFIX, TooManyFiles, changes, find_listing, keep, take_listing
 from actors.tools.mcp_calls import mcp_tool
 from actors.tools.merging import merge_work
 from actors.tools.python_calls import python
 from actors.tools.refusals import CallRefused, RefusedCall, claim_workspace, system_refusal
 from actors.tools.repository import GitFailed, find_repository
-from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, WorkspaceSnapshot, cut_paths
+from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, WorkspaceSnapshot, cut_paths, output_of
 from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec
 from actors.tools.uses import WORKSPACE_READ, WORKSPACE_WRITE, ToolSet
 from actors.tools.workspace import Workspace

@@ -14,10 +14,9 @@ from actors.files.suggestions import nearest
 from actors.files.validation_errors import KeyPath, ParsedFile, usage_problem
 from actors.files.yaml_document import read_document
 from actors.tools.binding import bind_uses, unused_names
-from actors.tools.isolation import ISOLATED, NoIsolation, sandbox_words
 from actors.tools.mcp_calls import is_installed
 from actors.tools.parameters import Parameter
-from actors.tools.programs import ProgramMissing, find_programs, find_server
+from actors.tools.programs import ISOLATED, NoIsolation, ProgramMissing, find_programs, find_server, sandbox_words
 from actors.tools.python_calls import CodeUnusable, check_code, check_module
 from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec
 from actors.tools.tools_file import (

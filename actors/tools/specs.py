@@ -23,7 +23,7 @@ class CommandSpec(Value):
     argv: tuple[str, ...]
     """The program and its arguments, in which `{name}` stands for a parameter."""
     wrap: tuple[str, ...] = ()
-    """The arguments before them, such as those of a sandbox: the user's own, or Replan's (`actors.tools.isolation`)."""
+    """The arguments before them, such as those of a sandbox: the user's own, or Replan's (`actors.tools.programs`)."""
     folder: str
     """The absolute path of the tools file's folder: a program named by a relative path is looked for there."""
     parameters: Mapping[str, Parameter]

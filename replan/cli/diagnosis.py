@@ -255,7 +255,7 @@ def _tools(environment: Mapping[str, str]) -> str:
 
 def _isolation(environment: Mapping[str, str]) -> str:
     """Return what `wrap: [isolated]` does here."""
-    from actors.tools.isolation import NoIsolation, sandbox_words
+    from actors.tools.programs import NoIsolation, sandbox_words
 
     try:
         program, *_ = sandbox_words(environment)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from actors.config.workflow import TOOL_PLANS
-from actors.handlers.tool_plans import generator_settings, steps_of
+from actors.handlers.plan_generators import generator_settings, steps_of
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunRequest
 from actors.plans.declared_plan import START, goal_text, plan_for

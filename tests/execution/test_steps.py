@@ -1,6 +1,6 @@
 """How steps run: in the order that the plan allows, attempted and checked as it says, with the trace that it proves."""
 
-from actors.execution.schedule import SIDE_BY_SIDE_MAX
+from actors.execution.state import SIDE_BY_SIDE_MAX
 from actors.run.questions import USER
 from actors.run.waits import CLOCK
 from tests.execution.stage import Stage, person, plan, step, tool, tools_for

@@ -1,7 +1,7 @@
 """A simulated world for executions that undo what they did: it knows what each call has really done and undone."""
 
 from actors.execution.ids import parse_node
-from actors.execution.undo_questions import BY_HAND, CALL, CALL_AGAIN, LEAVE, NOT_DONE
+from actors.execution.undo_rules import BY_HAND, CALL, CALL_AGAIN, LEAVE, NOT_DONE
 from actors.plans.plan import UNDO_WORDS
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.tools import Begun, ToolOutcome

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.guards import pddl_actions, plan_medium
-from actors.handlers.pddl_plans import plan_of
+from actors.handlers.plan_generators import translated_plan
 from actors.values.artifacts import Artifact, Context
 from actors.values.given import Given, PddlTexts
 from runtime.core.errors import UsageProblem
@@ -33,7 +33,7 @@ def context(actions, domain=DOMAIN, problem=PROBLEM):
 
 
 def test_valid_actions_become_a_plan_that_reaches_the_goal():
-    plan = plan_of(context([line.partition(" ;")[0] for line in SWAP.splitlines()], BLOCKS, TWO))
+    plan = translated_plan(context([line.partition(" ;")[0] for line in SWAP.splitlines()], BLOCKS, TWO))
     assert "(on a b)" in plan["goal_state"]
 
 
@@ -49,7 +49,7 @@ def test_valid_actions_become_a_plan_that_reaches_the_goal():
 )
 def test_what_another_guard_accepted_and_is_no_plan_of_valid_actions_becomes_no_plan(actions):
     """An invalid action would leave a plan without its goal, which passes."""
-    made = plan_of(context(actions))
+    made = translated_plan(context(actions))
     assert made == {}
     guard = plan_medium.make({"guard_catalog": {"only": ["domain"]}})
     assert not guard(artifact(made), context(actions)).passed

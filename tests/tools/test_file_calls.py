@@ -7,7 +7,7 @@ import pytest
 
 from actors.run.tools import ToolOutcome
 from actors.tools import confined
-from actors.tools.file_texts import file_in, output_of, read_file_output
+from actors.tools.snapshot_texts import file_in, output_of, read_file_output
 from actors.tools.uses import NO_TOOLS, ModelUse
 from actors.tools.workspace import open_workspace
 

@@ -13,9 +13,9 @@ import pytest
 import trio
 
 from actors.run.tools import ToolOutcome
-from actors.tools import isolation
-from actors.tools.isolation import NoIsolation, sandbox_words
+from actors.tools import programs
 from actors.tools.loader import load_tools
+from actors.tools.programs import NoIsolation, sandbox_words
 from replan.cli import diagnosis
 from runtime.core.errors import UsageProblem
 from runtime.process import group
@@ -144,7 +144,7 @@ def test_where_there_is_no_program_for_it_that_is_said(tmp_path):
 def test_bubblewrap_is_preferred_and_gets_a_whole_command(tmp_path):
     environment = fake(tmp_path, "bwrap", f'echo "$@" > {tmp_path}/words')
     words = sandbox_words(environment)
-    assert words == (str(tmp_path / "bwrap"), *isolation.SANDBOXES["bwrap"])
+    assert words == (str(tmp_path / "bwrap"), *programs.SANDBOXES["bwrap"])
     assert (tmp_path / "words").read_text().split() == [*words[1:], str(tmp_path / "true")]
 
 

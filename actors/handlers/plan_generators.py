@@ -1,4 +1,4 @@
-"""The generator of plans from the steps that tools declare: it searches for a plan, without a model."""
+"""Generators of plans without a model: from the steps that tools declare, and from accepted actions in PDDL."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,14 @@ import orjson
 import trio
 from pydantic import TypeAdapter
 
-from actors.config.workflow import TOOL_PLANS
+from actors.config.workflow import PDDL_PLANS, TOOL_PLANS
 from actors.handlers.briefs import GenerationBrief
+from actors.pddl.action_list import actions_in
+from actors.pddl.domain_reader import task_in
+from actors.pddl.translation import translate
 from actors.plans.declared_plan import plan_for
 from actors.plans.plan import NamedOutcome, Step, plan_to_json
+from actors.values.artifacts import Context
 from actors.values.given import DeclaredStep, Given
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage
@@ -33,7 +37,7 @@ class ToolPlanGenerator:
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
         """Return the plan as JSON text, with a usage of no tokens. The search runs in a thread."""
         given = brief.context.given or Given()
-        plan = await trio.to_thread.run_sync(_plan, self._settings, given, abandon_on_cancel=True)
+        plan = await trio.to_thread.run_sync(_find_plan, self._settings, given, abandon_on_cancel=True)
         text = orjson.dumps(plan, option=orjson.OPT_INDENT_2).decode()
         return Reply(text=text, usage=Usage(), model=TOOL_PLANS)
 
@@ -62,7 +66,7 @@ def steps_of(declared: Sequence[DeclaredStep]) -> list[Step]:
     ]
 
 
-def _plan(settings: Mapping[str, Any], given: Given) -> dict[str, Any]:
+def _find_plan(settings: Mapping[str, Any], given: Given) -> dict[str, Any]:
     goal = settings.get("goal", ()) if given.goal_state is None else given.goal_state
     steps = steps_of(_STEPS.validate_python(settings.get("steps", ())))
     # After a replan, tokens of the plan before it hold, which no tool has declared.
@@ -81,3 +85,44 @@ def _plan(settings: Mapping[str, Any], given: Given) -> dict[str, Any]:
 def _tokens(steps: Sequence[Step], goal: Sequence[str]) -> frozenset[str]:
     """Return the tokens that a goal or a step names."""
     return frozenset(goal).union(*(step.preconditions | step.may_add | step.may_delete for step in steps))
+
+
+ROLE = "actions"
+"""The role of the required step whose artifact has the actions."""
+
+
+class PddlPlanGenerator:
+    """Returns the plan that the accepted actions stand for: deterministic, so never tried twice.
+
+    It returns an empty object, which the guard of the plan rejects, in three cases: the run was given no problem in
+    PDDL, the workflow has no step for actions, or the accepted answer holds no plan of valid actions.
+    """
+
+    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
+        """Return the plan as JSON text, with a usage of no tokens."""
+        await trio.lowlevel.checkpoint()
+        text = orjson.dumps(translated_plan(brief.context), option=orjson.OPT_INDENT_2).decode()
+        return Reply(text=text, usage=Usage(), model=PDDL_PLANS)
+
+
+def translated_plan(context: Context) -> dict[str, object]:
+    """Return the plan of the accepted actions as a JSON object; an empty one where there is none.
+
+    Each action is checked again, since a workflow may accept actions by another guard than `pddl_actions`.
+    """
+    roles = context.settings.get("roles", {})
+    answers = [artifact.parsed for step, artifact in context.dependencies.items() if roles.get(step) == ROLE]
+    texts = None if context.given is None else context.given.pddl
+    if texts is None or not answers:
+        return {}
+    domain, problem = task_in(texts)
+    actions, errors = actions_in(answers[0])
+    if errors:
+        return {}
+    try:
+        translation = translate(domain, problem, actions)
+    except UsageProblem:  # Too many outcomes or states: there is no plan to judge, as for an invalid action.
+        return {}
+    if translation.invalid_action or translation.plan is None:
+        return {}
+    return plan_to_json(translation.plan)
