@@ -11,7 +11,7 @@ from typing import assert_never
 from actors.execution import faults
 from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import FileReplied
-from actors.execution.state import Attempt, AttemptPhase
+from actors.execution.state import Attempt, AttemptPhase, State
 from actors.plans.plan import Step
 from actors.run.questions import (
     FAILED,
@@ -141,6 +141,13 @@ def pass_phase(attempt: Attempt) -> Attempt:
 def fail_phase(attempt: Attempt, *findings: Finding) -> Attempt:
     """Return the attempt after its phase has failed."""
     return replace(attempt, open=False, unsure=False, result="failed", findings=findings)
+
+
+def first_attempt(state: State, step: str) -> Attempt:
+    """Return the first attempt of the next visit of a step."""
+    name = state.plan.names[step]
+    phases = phases_of(state.config, state.plan, step)
+    return Attempt(step, name, state.revision, visit=state.visits.get(name, 0) + 1, number=1, todo=phases)
 
 
 def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:

@@ -2,6 +2,7 @@
 
 import json
 import operator
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
@@ -140,20 +141,12 @@ class ReadyPlan:
     @cached_property
     def needed_by(self) -> tuple[int, ...]:
         """By token: the bit set of the steps that need it."""
-        masks = [0] * len(self.program.tokens)
-        for index, needs in enumerate(self.program.needs):
-            for token in bits(needs):
-                masks[token] |= 1 << index
-        return tuple(masks)
+        return _invert(self.program.needs, len(self.program.tokens))
 
     @cached_property
     def waited_for_by(self) -> tuple[int, ...]:
         """By step: the bit set of the steps that depend on it."""
-        masks = [0] * len(self.program.steps)
-        for index, dependencies in enumerate(self.program.dependencies):
-            for other in bits(dependencies):
-                masks[other] |= 1 << index
-        return tuple(masks)
+        return _invert(self.program.dependencies, len(self.program.steps))
 
     def ready_after(self, ready: tuple[int, ...], before: Configuration, now: Configuration) -> tuple[int, ...]:
         """Return the steps that may start in a configuration, ascending; `ready` are those of the one before.
@@ -180,6 +173,15 @@ class ReadyPlan:
         """Return whether the output of a step's generator holds its outcome or values of tokens."""
         act = tools.generator_use(self.by_id[step])
         return bool(self.by_id[step].outcomes or (isinstance(act, ToolUse) and act.values))
+
+
+def _invert(bit_sets: Sequence[int], count: int) -> tuple[int, ...]:
+    """Return for each of `count` members the bit set of the sets that have it."""
+    owners = [0] * count
+    for index, bit_set in enumerate(bit_sets):
+        for member in bits(bit_set):
+            owners[member] |= 1 << index
+    return tuple(owners)
 
 
 @lru_cache(maxsize=64)

@@ -12,6 +12,7 @@ from actors.execution.attempts import (
     after_output,
     after_tool,
     fail_phase,
+    first_attempt,
     next_attempt,
     open_phase,
     phases_of,
@@ -73,23 +74,13 @@ def with_attempt(state: State, attempt: Attempt) -> State:
 
 def begin_visit(state: State, step: str, rest_seconds: float = 0.0) -> State:
     """Return the state after a visit of a step has begun."""
-    plan, name = state.plan, state.plan.names[step]
-    visit, starts = state.visits.get(name, 0) + 1, state.starts + 1
-    attempt = Attempt(
-        step=step,
-        name=name,
-        revision=state.revision,
-        visit=visit,
-        number=1,
-        todo=phases_of(state.config, plan, step),
-        rest_seconds=rest_seconds,
-        since=state.run.now,
-    )
+    plan, starts = state.plan, state.starts + 1
+    attempt = replace(first_attempt(state, step), rest_seconds=rest_seconds, since=state.run.now)
     starts_of = state.started
     if plan.program.repeats:
         starts_of = {**starts_of, (state.now.tokens, plan.index[step]): starts}
-    state = changed(state, visits={**state.visits, name: visit}, starts=starts, started=starts_of)
-    return with_attempt(state, attempt)
+    visits = {**state.visits, attempt.name: attempt.visit}
+    return with_attempt(changed(state, visits=visits, starts=starts, started=starts_of), attempt)
 
 
 def _with_visit(state: State, node: str) -> State:

@@ -154,11 +154,8 @@ def record_replan_reply(state: State, event: ReplanReplied) -> State:
                 return _reject_plan(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
             return changed(state, replan=replace(replan, plan=json.dumps(value, sort_keys=True)))
         case NeedsAnswer():
-            finding = faults.planner_asks(reply.question.inquiry)
-            before = replan.trouble
-            findings = (finding, *before.findings)
-            trouble = Trouble(TroubleCause.PLANNER_ASKS, before.step, findings, level=replan.level, root=before.why)
-            return changed(state, replan=None, trouble=trouble)
+            findings = (faults.planner_asks(reply.question.inquiry), *replan.trouble.findings)
+            return _end_replan(state, replan, TroubleCause.PLANNER_ASKS, findings, replan.level)
         case NoPlan():
             why = f"{reply.outcome}: {reply.why}" if reply.outcome else reply.why
             return _fail_replan(state, replan, reply.outcome, why)
@@ -176,25 +173,28 @@ def _keep_constraints(state: State, replan: Replan, plan: Mapping[str, Any]) -> 
 
 def _fail_replan(state: State, replan: Replan, outcome: str, why: str) -> State:
     """Return the state after the planning run has found no plan."""
-    before = replan.trouble
-    findings = (faults.replan_failed(why), *before.findings)
+    findings = (faults.replan_failed(why), *replan.trouble.findings)
     infeasible = replan.level is BacktrackLevel.PARTIAL_REPLAN and outcome in NO_PLAN_EXISTS
     level = BacktrackLevel.FULL_REPLAN if infeasible else BacktrackLevel.CLARIFY
-    trouble = Trouble(TroubleCause.REPLAN_FAILED, before.step, findings, level=level, root=before.why)
-    return changed(state, replan=None, trouble=trouble)
+    return _end_replan(state, replan, TroubleCause.REPLAN_FAILED, findings, level)
 
 
 def _reject_plan(state: State, replan: Replan, why: str, findings: tuple[Finding, ...] = ()) -> State:
     """Return the state after a new plan was found that may not be executed: the next planning run is told why."""
-    before = replan.trouble
     rejection = faults.plan_rejected(f"{why}: {reason(findings)}" if findings else why)
-    earlier = [finding for finding in before.findings if finding.where != faults.REPLAN]
     all_findings = (
         rejection,
         *(item.model_copy(update={"where": faults.REPLAN}) for item in findings[:REJECTIONS_MAX]),
-        *earlier,
+        *(finding for finding in replan.trouble.findings if finding.where != faults.REPLAN),
     )
-    trouble = Trouble(TroubleCause.PLAN_REJECTED, before.step, all_findings, level=replan.level, root=before.why)
+    return _end_replan(state, replan, TroubleCause.PLAN_REJECTED, all_findings, replan.level)
+
+
+def _end_replan(
+    state: State, replan: Replan, cause: TroubleCause, findings: tuple[Finding, ...], level: BacktrackLevel
+) -> State:
+    before = replan.trouble
+    trouble = Trouble(cause, before.step, findings, level=level, root=before.why)
     return changed(state, replan=None, trouble=trouble)
 
 

@@ -139,6 +139,17 @@ def outside_scope(requirements: Iterable[Requirement], changed: Collection[str],
     return (_finding(scopes[0], f"{_list_paths(paths)} changed outside of it", step),) if paths else ()
 
 
+def check_changes(
+    requirements: Collection[Requirement], changed: Collection[str], all_changed: Collection[str], step: str
+) -> tuple[Finding, ...]:
+    """Return the findings about the paths that a step has changed; `all_changed` are those of all steps so far."""
+    return (
+        *changed_paths(requirements, changed, step),
+        *outside_scope(requirements, changed, step),
+        *too_many_files(requirements, all_changed, changed, step),
+    )
+
+
 def files_limit(requirement: Requirement) -> int | None:
     """Return how many files a budget allows to change; None for any other requirement."""
     limit = requirement.limit

@@ -1,12 +1,13 @@
 """Requests for calls of an execution with their prompts, reserved at the most that they can cost. Pure."""
 
+from collections.abc import Sequence
 from typing import TypeVar, assert_never
 
 from actors.execution.events import ExecutionCall, FileRequested, ReplanRequested
 from actors.execution.ids import replan_node
 from actors.execution.state import Attempt, Replan, State
 from actors.planning.config import RunConfig
-from actors.prompting.render import Rendered, render
+from actors.prompting.render import render
 from actors.run.calls import CallRequested, child_share
 from actors.run.machine import CallPrompt, try_fields
 from actors.tools.snapshot_texts import read_file_output
@@ -18,18 +19,21 @@ from runtime.core.ledger import Limit
 _MISSING = "(this file does not exist yet)"
 
 
-def render_file_prompt(state: State, attempt: Attempt) -> Rendered:
-    """Return the prompt for the file that an attempt writes."""
-    return render(state.config.writer, file_context(state, attempt))
-
-
 def file_context(state: State, attempt: Attempt) -> Context:
     """Return everything that the prompt shows: the task, the step, the files, and why earlier files were rejected."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     assert isinstance(use, ModelUse), "only a model writes a file"
-    step, run = state.plan.by_id[attempt.step], state.run
     files = read_file_output(attempt.read) if attempt.read else {}
-    parts = [f"File: {use.file}", use.instructions, f"Step of the plan: {step.name or step.step_id}"]
+    shown = tuple(Attachment(name=path, text=_MISSING if text is None else text) for path, text in files.items())
+    return step_context(state, attempt, (f"File: {use.file}", use.instructions), shown)
+
+
+def step_context(
+    state: State, attempt: Attempt, task: Sequence[str], attachments: tuple[Attachment, ...] = ()
+) -> Context:
+    """Return the context of a prompt about a step: the task, the step, the problem, and why work was rejected."""
+    step, run = state.plan.by_id[attempt.step], state.run
+    parts = [*task, f"Step of the plan: {step.name or step.step_id}"]
     if step.description and step.description != step.name:
         parts.append(step.description)
     if state.config.problem:
@@ -39,9 +43,7 @@ def file_context(state: State, attempt: Attempt) -> Context:
         requirements=run.texts_of("requirement"),
         notes=run.texts_of("note"),
         retry=state.feedback.get(attempt.name, ()),
-        attachments=tuple(
-            Attachment(name=path, text=_MISSING if text is None else text) for path, text in files.items()
-        ),
+        attachments=attachments,
     )
 
 
@@ -89,7 +91,7 @@ def file_prompt(state: State, attempt: Attempt) -> CallPrompt:
     config = state.config
     return CallPrompt(
         attempt.step,
-        render_file_prompt(state, attempt),
+        render(config.writer, file_context(state, attempt)),
         config.output_tokens_max,
         config.timeout_seconds,
         settings=config.model_settings,

@@ -1,6 +1,6 @@
 """The result of an execution: its goals, its steps, the revisions of its plan, and the tokens that hold. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -10,11 +10,11 @@ from typing_extensions import TypedDict
 
 from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, demand_table
 from actors.demands.user_texts import user_texts
-from actors.execution.config import ExecutionConfig, ReadyPlan
+from actors.execution.config import ExecutionConfig
 from actors.execution.events import StepOutcome
 from actors.execution.forbidden import not_comparable
 from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
-from actors.execution.state import AttemptPhase, Revision, State
+from actors.execution.state import AttemptPhase, Revision, State, StepResult
 from actors.execution.undo import ShownEffect, effect_text, effect_views
 from actors.plans.constraints import with_constraints
 from actors.plans.graph import contingent_steps
@@ -150,9 +150,7 @@ def step_views(state: State) -> tuple[ShownStep, ...]:
     later, over = contingent_steps(state.plan.plan), state.run.finished is not None
     outcomes = outcomes_in(state.trace)
     steps = [
-        replace(
-            _step_view(state, step.step_id, step.step_id in later, over=over), outcome=outcomes.get(step.step_id, "")
-        )
+        _current_step(state, step, contingent=step.step_id in later, over=over, outcome=outcomes.get(step.step_id, ""))
         for step in state.plan.program.steps
     ]
     order = {step: number for number, step in enumerate(state.results)}
@@ -167,37 +165,45 @@ def _turn(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
     return (1 if shown_step.status in (StepStatus.RUNNING, StepStatus.WAITING) else 2), 0
 
 
-def _step_view(state: State, step: str, contingent: bool, *, over: bool) -> ShownStep:
-    plan, name = state.plan.by_id[step], state.plan.names[step]
-    attempt, result = state.active.get(name), state.results.get(step)
-    pending = state.now.pending >> state.plan.index[step] & 1
-    status, phase, findings = StepStatus.PENDING, "", () if result is None else result.findings
+def _current_step(state: State, step: Step, *, contingent: bool, over: bool, outcome: str) -> ShownStep:
+    name, index = state.plan.names[step.step_id], state.plan.index[step.step_id]
+    attempt, result = state.active.get(name), state.results.get(step.step_id)
+    check = state.config.tools.guard_use(step)
+    shown = replace(
+        _settled_step(step, result, contingent=contingent, outcome=outcome),
+        visits=state.visits.get(name, 0),
+        check_must_fail=isinstance(check, ToolUse) and check.expect == "failure",
+    )
     if attempt is not None:
         is_asked = attempt.unsure or any(q.node.startswith(f"{name}/") for q in state.run.open_questions.values())
-        status = StepStatus.WAITING if is_asked or attempt.rest_seconds else StepStatus.RUNNING
-        phase, findings = str(attempt.phase or ""), attempt.findings
-    elif result is not None and (result.outcome is StepOutcome.UNKNOWN or not pending or state.plan.program.repeats):
-        status = _STATUS[result.outcome]
-    elif over:
-        status = StepStatus.NOT_NEEDED if result is None else _STATUS[result.outcome]
+        return replace(
+            shown,
+            status=StepStatus.WAITING if is_asked or attempt.rest_seconds else StepStatus.RUNNING,
+            phase=str(attempt.phase or ""),
+            attempts=attempt.number,
+            seconds=None,
+            findings=attempt.findings,
+        )
+    is_pending = state.now.pending >> index & 1 and not state.plan.program.repeats
+    if over or (result is not None and (result.outcome is StepOutcome.UNKNOWN or not is_pending)):
+        return shown
+    return replace(shown, status=StepStatus.PENDING)
+
+
+def _settled_step(step: Step, result: StepResult | None, *, contingent: bool, outcome: str) -> ShownStep:
     return ShownStep(
-        step=step,
-        name=plan.name or step,
-        status=status,
-        phase=phase,
-        attempts=attempt.number if attempt is not None else 0 if result is None else result.attempts,
-        retry_budget=plan.retry_budget,
-        visits=state.visits.get(name, 0),
-        seconds=None if attempt is not None or result is None else result.seconds,
+        step=step.step_id,
+        name=step.name or step.step_id,
+        status=StepStatus.NOT_NEEDED if result is None else _STATUS[result.outcome],
+        phase="",
+        attempts=0 if result is None else result.attempts,
+        retry_budget=step.retry_budget,
+        visits=0 if result is None else result.visits,
+        seconds=None if result is None else result.seconds,
         contingent=contingent,
-        findings=findings,
-        check_must_fail=_must_fail(state, plan),
+        findings=() if result is None else result.findings,
+        outcome=outcome,
     )
-
-
-def _must_fail(state: State, step: Step) -> bool:
-    use = state.config.tools.guard_use(step)
-    return isinstance(use, ToolUse) and use.expect == "failure"
 
 
 _STATUS = {
@@ -218,35 +224,26 @@ def outcomes_in(trace: Iterable[str]) -> dict[str, str]:
 
 def revision_views(state: State) -> tuple[ShownRevision, ...]:
     """Return all revisions, the current one last."""
-    earlier = [_earlier(revision) for revision in state.earlier]
+    earlier = [_past_revision(revision) for revision in state.earlier]
     now = ShownRevision(state.revision, state.plan.plan.plan_id, state.trace, "", "", step_views(state))
     return (*earlier, now)
 
 
-def _earlier(revision: Revision) -> ShownRevision:
-    order = {step: number for number, step in enumerate(revision.results)}
-    steps = tuple(sorted(_past_steps(revision.plan, revision), key=lambda step: _turn(order, step)))
-    plan_id = revision.plan.plan.plan_id
-    return ShownRevision(revision.number, plan_id, revision.trace, revision.why, str(revision.level), steps)
-
-
-def _past_steps(plan: ReadyPlan, revision: Revision) -> Iterator[ShownStep]:
+def _past_revision(revision: Revision) -> ShownRevision:
+    plan, order = revision.plan, {step: number for number, step in enumerate(revision.results)}
     later, outcomes = contingent_steps(plan.plan), outcomes_in(revision.trace)
-    for step in plan.program.steps:
-        result = revision.results.get(step.step_id)
-        yield ShownStep(
-            step=step.step_id,
-            name=step.name or step.step_id,
-            status=StepStatus.NOT_NEEDED if result is None else _STATUS[result.outcome],
-            phase="",
-            attempts=0 if result is None else result.attempts,
-            retry_budget=step.retry_budget,
-            visits=0 if result is None else result.visits,
-            seconds=None if result is None else result.seconds,
+    steps = [
+        _settled_step(
+            step,
+            revision.results.get(step.step_id),
             contingent=step.step_id in later,
-            findings=() if result is None else result.findings,
             outcome=outcomes.get(step.step_id, ""),
         )
+        for step in plan.program.steps
+    ]
+    steps.sort(key=lambda step: _turn(order, step))
+    level = str(revision.level)
+    return ShownRevision(revision.number, plan.plan.plan_id, revision.trace, revision.why, level, tuple(steps))
 
 
 def run_phase(state: State) -> RunPhase:

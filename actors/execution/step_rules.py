@@ -1,7 +1,7 @@
 """The rules about steps: what is settled, what is attempted again, and which request comes next. Pure."""
 
 from actors.execution import faults, undo_rules
-from actors.execution.attempts import person_use, phases_of, tool_use
+from actors.execution.attempts import first_attempt, person_use, tool_use
 from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, StepSettled
 from actors.execution.execution_questions import ask_approval, ask_outcome, ask_person
 from actors.execution.ids import Owner, owner_of
@@ -205,17 +205,7 @@ def _begin(state: State) -> StepRequest | RunFinished | Limit | None:
         return None
     if is_spent(state):
         return None if state.active else _end_spent_run(state)
-    step = state.plan.program.steps[index].step_id
-    name = state.plan.names[step]
-    attempt = Attempt(
-        step=step,
-        name=name,
-        revision=state.revision,
-        visit=state.visits.get(name, 0) + 1,
-        number=1,
-        todo=phases_of(state.config, state.plan, step),
-    )
-    return _next(state, attempt)
+    return _next(state, first_attempt(state, state.plan.program.steps[index].step_id))
 
 
 def _end_spent_run(state: State) -> RunFinished:

@@ -12,22 +12,15 @@ from pydantic import ValidationError
 
 from actors.execution import faults
 from actors.execution.attempts import CHECKS, fail_phase, pass_phase
-from actors.execution.forbidden import (
-    changed_paths,
-    check_change_finding,
-    files_limit,
-    outside_scope,
-    protected_paths,
-    too_many_files,
-)
+from actors.execution.forbidden import check_change_finding, check_changes, files_limit, protected_paths
 from actors.execution.ids import WORKSPACE_END, WORKSPACE_START
+from actors.execution.requests import step_context
 from actors.execution.state import Attempt, AttemptPhase, State
 from actors.prompting.render import render
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.agent_work import AgentWork
 from actors.tools.snapshot_texts import WorkspaceSnapshot, read_snapshot, snapshot_use, touched_paths
 from actors.tools.uses import AgentTerms, ToolUse, canonical
-from actors.values.artifacts import Context
 from actors.values.findings import Finding
 from runtime.core.copies import changed
 
@@ -96,11 +89,7 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
     kept, paths = state.constraints.requirements, taken.changed or ()
     if any(files_limit(item) is not None for item in kept):
         state = changed(state, touched=state.touched.union(paths))
-    findings = (
-        *changed_paths(kept, paths, attempt.step),
-        *outside_scope(kept, paths, attempt.step),
-        *too_many_files(kept, state.touched, paths, attempt.step),
-    )
+    findings = check_changes(kept, paths, state.touched, attempt.step)
     # While another step is at work, nobody knows which of them has changed the paths.
     if attempt.phase is AttemptPhase.COMPARE and paths and len(state.active) == 1:
         check = state.plan.by_id[attempt.step].guard
@@ -136,19 +125,7 @@ def call_fields(state: State, attempt: Attempt, use: ToolUse) -> dict[str, Any]:
 
 def agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
     """Return the prompt of an agent: its instructions, the step, the problem, and why earlier work was rejected."""
-    step, run = state.plan.by_id[attempt.step], state.run
-    parts = [terms.instructions, f"Step of the plan: {step.name or step.step_id}"]
-    if step.description and step.description != step.name:
-        parts.append(step.description)
-    if state.config.problem:
-        parts.append(f"The problem that the plan solves:\n\n{state.config.problem}")
-    context = Context(
-        specification="\n\n".join(parts),
-        requirements=run.texts_of("requirement"),
-        notes=run.texts_of("note"),
-        retry=state.feedback.get(attempt.name, ()),
-    )
-    rendered = render(state.config.agent_prompt, context)
+    rendered = render(state.config.agent_prompt, step_context(state, attempt, (terms.instructions,)))
     return f"{rendered.system}\n\n{rendered.user}"
 
 
@@ -177,10 +154,5 @@ def with_commit(state: State, before: Attempt, after: Attempt, event: ToolFinish
 
 
 def _against_requirements(state: State, attempt: Attempt, files: tuple[str, ...]) -> tuple[Finding, ...]:
-    kept = state.constraints.requirements
-    findings = (
-        *changed_paths(kept, files, attempt.step),
-        *outside_scope(kept, files, attempt.step),
-        *too_many_files(kept, state.touched.union(files), files, attempt.step),
-    )
+    findings = check_changes(state.constraints.requirements, files, state.touched.union(files), attempt.step)
     return tuple(faults.not_merged(attempt, finding.message) for finding in findings)

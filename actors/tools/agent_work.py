@@ -6,7 +6,7 @@ from itertools import dropwhile
 from typing import NamedTuple
 
 from actors.tools.parameters import path_problem
-from actors.tools.uses import ToolUse, canonical
+from actors.tools.uses import ToolUse, built_in_use
 from runtime.core.events import Value
 
 WORKTREE_DIFF = "worktree:diff"
@@ -58,25 +58,19 @@ class TreeChange(NamedTuple):
 
 def diff_use(name: str, base: str, files_max: int, diff_bytes_max: int) -> ToolUse:
     """Return the call that records what an agent has changed since `base` in the worktree of this name."""
-    limits = {"files_max": files_max, "diff_bytes_max": diff_bytes_max}
-    return _built_in_use(WORKTREE_DIFF, {"name": name, "base": base, **limits})
+    arguments = {"name": name, "base": base, "files_max": files_max, "diff_bytes_max": diff_bytes_max}
+    return built_in_use(WORKTREE_DIFF, arguments, CALL_SECONDS)
 
 
 def merge_use(name: str, base: str, commit: str) -> ToolUse:
     """Return the call that merges the work of an agent; a second call with the same name and commit merges nothing."""
-    return _built_in_use(WORKSPACE_MERGE, {"name": name, "base": base, "commit": commit})
+    return built_in_use(WORKSPACE_MERGE, {"name": name, "base": base, "commit": commit}, CALL_SECONDS)
 
 
 def earlier_attempts(name: str) -> tuple[str, ...]:
     """Return the names of the earlier attempts of the same visit; the name of an attempt ends with its number."""
     start = name.rstrip("0123456789")
     return tuple(f"{start}{number}" for number in range(1, int(name[len(start) :] or 1)))
-
-
-def _built_in_use(tool: str, arguments: Mapping[str, str | int]) -> ToolUse:
-    return ToolUse(
-        tool=tool, arguments=canonical(arguments), repeatable=True, risky=False, timeout_seconds=CALL_SECONDS
-    )
 
 
 def changes_in(output: bytes) -> tuple[TreeChange, ...]:

@@ -156,18 +156,14 @@ def _check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPat
 
 
 def _use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
-    tool = _find_tool(file, binding, document, path)
+    tool, before = _find_tool(file, binding, document, path), None
+    if not isinstance(tool, HumanTool) and tool.pre_check is not None:
+        before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
     match tool:
         case CommandTool() | PythonTool() | McpTool():
-            before = None
-            if tool.pre_check is not None:
-                before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
             return _call(tool, binding, document, path, before)
         case ModelTool():
             _check_takes_nothing(binding, document, path)
-            before = None
-            if tool.pre_check is not None:
-                before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
             return ModelUse(
                 name=binding.tool,
                 file=tool.model.file,
@@ -179,7 +175,7 @@ def _use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath)
                 pre_check=before,
             )
         case AgentTool():
-            return _agent(file, tool, binding, document, path)
+            return _agent(tool, binding, document, path, before)
         case HumanTool():
             _check_takes_nothing(binding, document, path)
             return PersonUse(name=binding.tool, instructions=tool.human)
@@ -224,15 +220,12 @@ def _call(
     )
 
 
-def _agent(file: ToolsFile, tool: AgentTool, binding: Binding, document: ParsedFile, path: KeyPath) -> ToolUse:
+def _agent(tool: AgentTool, binding: Binding, document: ParsedFile, path: KeyPath, before: ToolUse | None) -> ToolUse:
     if binding.with_:
         raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
     if binding.expect == "failure":
         cause = f"the tool {binding.tool!r} is an agent, so no failure can be expected of it"
         raise document.problem(cause, (*path, "expect"), "leave `expect` out")
-    before = None
-    if tool.pre_check is not None:
-        before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
     terms = AgentTerms(
         instructions=tool.agent.instructions,
         micro_usd_max=round(tool.agent.max_cost_usd * MICRO),

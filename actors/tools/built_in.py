@@ -1,8 +1,7 @@
 """The built-in tools of an execution, which read, write, record and merge files; `open_tools` adds the user's."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, assert_never
@@ -19,7 +18,7 @@ from actors.tools.listing import PREFIX, TooManyFiles, changes, find_listing, ke
 from actors.tools.mcp_calls import mcp_tool
 from actors.tools.merging import merge_work
 from actors.tools.python_calls import python
-from actors.tools.refusals import CallRefused, RefusedCall, claim_workspace, system_refusal
+from actors.tools.refusals import CallRefused, checked_tool, system_refusal
 from actors.tools.repository import GitFailed, find_repository
 from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, WorkspaceSnapshot, cut_paths, output_of
 from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec
@@ -86,25 +85,9 @@ Work = Callable[[Workspace, Mapping[str, Any]], str]
 """Does a call's work, in a thread, and returns the output. Raises `CallRefused`."""
 
 
-def _built_in_tool(name: str, work: Work, workspace: Workspace) -> Tool:
-    """Return a tool whose calls a function does, one at a time in a workspace."""
-
-    @asynccontextmanager
-    async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
-        call: PreparedCall
-        try:
-            await claim_workspace(workspace)
-            call = _WorkCall(work, workspace, arguments)
-        except CallRefused as refused:
-            call = RefusedCall(refused.result)
-        yield call
-
-    return Tool(name, prepare)
-
-
 @dataclass(frozen=True, slots=True)
 class _WorkCall(PreparedCall):
-    """A call of a built-in tool."""
+    """A call of a built-in tool; one at a time works in a workspace."""
 
     work: Work
     """The function that does the work."""
@@ -175,15 +158,15 @@ def write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
 def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str, str]) -> list[Tool]:
     """Return all tools of a run, the user's and the built-in ones; `environment` is the driver's own."""
     tools = [_with_checkouts(spec, workspace, environment) for spec in toolset.tools.values()]
-    recorder = DiffRecorder(Redactor(secrets_in(environment)))
-    return [
-        *tools,
-        _built_in_tool(WORKSPACE_READ, read_files, workspace),
-        _built_in_tool(WORKSPACE_WRITE, write_file, workspace),
-        _built_in_tool(WORKSPACE_SNAPSHOT, take_snapshot, workspace),
-        _built_in_tool(WORKTREE_DIFF, recorder, workspace),
-        _built_in_tool(WORKSPACE_MERGE, merge_work, workspace),
-    ]
+    built_in: Mapping[str, Work] = {
+        WORKSPACE_READ: read_files,
+        WORKSPACE_WRITE: write_file,
+        WORKSPACE_SNAPSHOT: take_snapshot,
+        WORKTREE_DIFF: DiffRecorder(Redactor(secrets_in(environment))),
+        WORKSPACE_MERGE: merge_work,
+    }
+    tools += [checked_tool(name, workspace, partial(_WorkCall, work, workspace)) for name, work in built_in.items()]
+    return tools
 
 
 def _with_checkouts(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, str]) -> Tool:

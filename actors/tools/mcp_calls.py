@@ -76,7 +76,7 @@ async def open_call(
             sent, token = fill_template(json.loads(spec.arguments), arguments), _token(spec, outside)
             redactor = Redactor([*secrets_in(outside), token])
             if spec.url:
-                call = _AddressCall(spec, sent, redactor, token)
+                call = _AddressCall(spec=spec, arguments=sent, redactor=redactor, token=token)
             else:
                 gated = start_gated(
                     [*confined, find_server(spec, outside), *spec.argv[1:]],
@@ -85,7 +85,8 @@ async def open_call(
                     inherited=inherited,
                     talks=True,
                 )
-                call = _ProgramCall(spec, sent, redactor, await stack.enter_async_context(gated))
+                opened = await stack.enter_async_context(gated)
+                call = _ProgramCall(spec=spec, arguments=sent, redactor=redactor, gated=opened)
         except (CallRefused, ProgramMissing, OSError) as error:
             call = refuse_call(error, "the server cannot be started")
         yield call
@@ -109,20 +110,33 @@ def _token(spec: McpSpec, outside: Mapping[str, str]) -> str:
     return token
 
 
-@dataclass(slots=True)
-class _ProgramCall(PreparedCall):
-    """A call to a server that is a program, which waits behind its gate until the call is recorded."""
+@dataclass(slots=True, kw_only=True)
+class _ServerCall(PreparedCall):
+    """A call of a tool of an MCP server."""
 
     spec: McpSpec
-    """The tool."""
     arguments: Mapping[str, Any]
     """The arguments for the server."""
     redactor: Redactor
-    """Takes secrets out of what the server says."""
-    gated: GatedProcess
-    """The process that waits, and becomes the server."""
+    """Removes secrets from what the server says."""
     is_made: bool = False
     """Whether the call was sent."""
+
+    def send(self) -> None:
+        """Note that the call is sent now."""
+        self.is_made = True
+
+    async def shorten(self, result: ToolResult) -> ToolResult:
+        """Return a result without secrets, its output cut to `output_bytes`."""
+        return await trio.to_thread.run_sync(without_secrets, result, self.redactor, self.spec.output_bytes)
+
+
+@dataclass(slots=True, kw_only=True)
+class _ProgramCall(_ServerCall):
+    """A call to a server that is a program, which waits behind its gate until the call is recorded."""
+
+    gated: GatedProcess
+    """The process that waits, and becomes the server."""
 
     @property
     def process(self) -> str:
@@ -135,7 +149,7 @@ class _ProgramCall(PreparedCall):
         from actors.tools.mcp_wires import Talk  # noqa: PLC0415
 
         talk = Talk(self.gated.begin())
-        result = await call_server(self.spec, self.arguments, talk.streams(), self._send)
+        result = await call_server(self.spec, self.arguments, talk.streams(), self.send)
         try:
             self.gated.check_started()
         except CommandNotStarted as error:
@@ -144,26 +158,15 @@ class _ProgramCall(PreparedCall):
             result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
         elif result.outcome is ToolOutcome.BROKEN and talk.errors:
             result = ToolResult(ToolOutcome.BROKEN, talk.errors, result.reason)
-        return await trio.to_thread.run_sync(without_secrets, result, self.redactor, self.spec.output_bytes)
-
-    def _send(self) -> None:
-        self.is_made = True
+        return await self.shorten(result)
 
 
-@dataclass(slots=True)
-class _AddressCall(PreparedCall):
+@dataclass(slots=True, kw_only=True)
+class _AddressCall(_ServerCall):
     """A call to a server that listens."""
 
-    spec: McpSpec
-    """The tool."""
-    arguments: Mapping[str, Any]
-    """The arguments for the server."""
-    redactor: Redactor
-    """Takes secrets out of what the server says."""
     token: str
     """The bearer token; empty for none."""
-    is_made: bool = False
-    """Whether the call was sent."""
 
     async def run(self) -> ToolResult:
         """Connect, call the tool, and leave."""
@@ -171,14 +174,11 @@ class _AddressCall(PreparedCall):
         from actors.tools.mcp_wires import Web  # noqa: PLC0415
 
         web = Web(self.spec.url, self.token)
-        result = await call_server(self.spec, self.arguments, web.streams(), self._send)
+        result = await call_server(self.spec, self.arguments, web.streams(), self.send)
         if result.outcome is ToolOutcome.BROKEN and web.too_much:
             result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
         elif result.outcome is ToolOutcome.BROKEN and web.status in (401, 403, 404):
             result = ToolResult(ToolOutcome.PERMANENT, reason=f"the server answered with status {web.status}")
         elif result.outcome is ToolOutcome.BROKEN and not web.answered:
             result = ToolResult(ToolOutcome.TRANSIENT, reason=f"the server cannot be reached: {result.reason}")
-        return await trio.to_thread.run_sync(without_secrets, result, self.redactor, self.spec.output_bytes)
-
-    def _send(self) -> None:
-        self.is_made = True
+        return await self.shorten(result)

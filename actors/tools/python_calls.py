@@ -5,8 +5,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from actors.handlers.tools import FunctionCall, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.command_calls import cut_output
 from actors.tools.parameters import PathParameter
-from actors.tools.refusals import CallRefused, RefusedCall, check_arguments, claim_workspace
+from actors.tools.refusals import checked_tool
 from actors.tools.specs import PythonSpec
 from actors.tools.workspace import Workspace
 
@@ -127,19 +126,13 @@ def python(spec: PythonSpec, workspace: Workspace) -> Tool:
     transient failures, `PermissionError` and code that cannot be loaded permanent ones; every other exception is a
     failure. Arguments that are paths are `pathlib.Path`, below the workspace.
     """
+    paths = {name for name, parameter in spec.parameters.items() if isinstance(parameter, PathParameter)}
 
-    @asynccontextmanager
-    async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
-        call: PreparedCall
-        try:
-            await claim_workspace(workspace)
-            check_arguments(spec.parameters, arguments, workspace)
-            call = _PythonCall(spec, workspace.folder, _with_paths(spec, arguments, workspace.folder))
-        except CallRefused as refused:
-            call = RefusedCall(refused.result)
-        yield call
+    def make_call(arguments: Mapping[str, Any]) -> PreparedCall:
+        named = {name: workspace.folder / value if name in paths else value for name, value in arguments.items()}
+        return _PythonCall(spec, workspace.folder, named)
 
-    return Tool(spec.name, prepare)
+    return checked_tool(spec.name, workspace, make_call, spec.parameters)
 
 
 @dataclass(slots=True)
@@ -165,11 +158,6 @@ class _PythonCall(PreparedCall):
         return await FunctionCall(
             function, (self.folder,), self.named, partial(_result_of, self.spec), _outcome_of
         ).run()
-
-
-def _with_paths(spec: PythonSpec, arguments: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    paths = {name for name, parameter in spec.parameters.items() if isinstance(parameter, PathParameter)}
-    return {name: folder / value if name in paths else value for name, value in arguments.items()}
 
 
 def _result_of(spec: PythonSpec, value: Any) -> ToolResult:

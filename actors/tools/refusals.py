@@ -1,11 +1,12 @@
 """The checks before a call of a tool begins, and the outcome of a call that they refuse."""
 
 import errno
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from actors.handlers.tools import PreparedCall, ToolResult
+from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.confined import OutOfBounds, check_inside
 from actors.tools.parameters import Parameters, PathParameter, first_problem
@@ -59,6 +60,32 @@ def refuse_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> Re
             return RefusedCall(ToolResult(ToolOutcome.PERMANENT, reason=str(error)))
         case OSError():
             return RefusedCall(system_refusal(error, doing).result)
+
+
+def checked_tool(
+    name: str,
+    workspace: Workspace,
+    make_call: Callable[[Mapping[str, Any]], PreparedCall],
+    parameters: Parameters | None = None,
+) -> Tool:
+    """Return a tool whose calls begin once the workspace is locked and their arguments are checked.
+
+    Without `parameters` the arguments are not checked: Replan's own rules have made them.
+    """
+
+    @asynccontextmanager
+    async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
+        call: PreparedCall
+        try:
+            await claim_workspace(workspace)
+            if parameters is not None:
+                check_arguments(parameters, arguments, workspace)
+            call = make_call(arguments)
+        except CallRefused as refused:
+            call = RefusedCall(refused.result)
+        yield call
+
+    return Tool(name, prepare)
 
 
 async def claim_workspace(workspace: Workspace) -> None:

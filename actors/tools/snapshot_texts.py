@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping
 from hashlib import sha256
 
-from actors.tools.uses import ToolUse, canonical
+from actors.tools.uses import ToolUse, built_in_use
 from runtime.core.events import Value
 
 WORKSPACE_SNAPSHOT = "workspace:snapshot"
@@ -36,13 +36,7 @@ class WorkspaceSnapshot(Value):
 
 def snapshot_use(name: str, since: str = "") -> ToolUse:
     """Return the call that takes a snapshot under a name, and compares it with the one whose id is `since`."""
-    return ToolUse(
-        tool=WORKSPACE_SNAPSHOT,
-        arguments=canonical({"name": name, "since": since}),
-        repeatable=True,
-        risky=False,
-        timeout_seconds=SNAPSHOT_SECONDS,
-    )
+    return built_in_use(WORKSPACE_SNAPSHOT, {"name": name, "since": since}, SNAPSHOT_SECONDS)
 
 
 def read_snapshot(output: str) -> WorkspaceSnapshot:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, StringConstraints, Tag, field_validator
+from pydantic import BeforeValidator, Discriminator, Field, StringConstraints, Tag, field_validator
 from pydantic import model_validator as checks
 
 from actors.files.validation_errors import Config, config_error
@@ -85,6 +85,8 @@ def not_a_line(value: Any) -> Any:
     return value
 
 
+Words = Annotated[tuple[str, ...], BeforeValidator(not_a_line)]
+"""A program and its arguments, as a list."""
 TIMEOUT_SECONDS = 300.0
 """The default time limit of a call, in seconds."""
 OUTPUT_BYTES = 65_536
@@ -141,9 +143,9 @@ ExitCode = Annotated[int, Field(ge=1, le=255, strict=True)]
 class CommandTool(_Run):
     """A program that runs in the workspace, without a shell."""
 
-    command: tuple[str, ...] = Field(min_length=1, max_length=200)
+    command: Words = Field(min_length=1, max_length=200)
     """The program and its arguments, as a list; `{name}` stands for a parameter."""
-    wrap: tuple[str, ...] = Field(default=(), max_length=200)
+    wrap: Words = Field(default=(), max_length=200)
     """A program and arguments to put before the command, such as a sandbox; no parameters. `[isolated]` is built in."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
@@ -153,11 +155,6 @@ class CommandTool(_Run):
     """Exit codes with which the program says that it could not do its work, such as 2 to 5 of pytest: no result."""
     failure_pattern: Regex = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
     """A regular expression; a line of the kept output in which it is found makes exit code 0 a failure."""
-
-    @field_validator("command", "wrap", mode="before")
-    @classmethod
-    def _no_line(cls, value: Any) -> Any:
-        return not_a_line(value)
 
     @checks(mode="after")
     def _check_words(self) -> "CommandTool":
@@ -209,7 +206,7 @@ class PythonTool(_Run):
 class McpServer(Config):
     """An MCP server: a program that is started for each call and speaks on its standard streams, or an address."""
 
-    command: tuple[str, ...] = Field(default=(), max_length=200)
+    command: Words = Field(default=(), max_length=200)
     """The program and its arguments, as a list."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
@@ -217,11 +214,6 @@ class McpServer(Config):
     """The address of a server that listens, such as `https://HOST/mcp`, in place of a program."""
     token: VariableName | None = None
     """The environment variable that holds the bearer token for the address."""
-
-    @field_validator("command", mode="before")
-    @classmethod
-    def _no_line(cls, value: Any) -> Any:
-        return not_a_line(value)
 
     @checks(mode="after")
     def _check_server(self) -> "McpServer":
@@ -305,7 +297,7 @@ class ModelTool(_Called):
 class AgentCommand(Config):
     """A coding agent: a program that gets a prompt on its standard input and changes files of a worktree."""
 
-    command: tuple[str, ...] = Field(default=(), max_length=200)
+    command: Words = Field(default=(), max_length=200)
     """The program and its arguments, as a list."""
     mcp: RemoteTool | None = None
     """In place of a program: the tool of an MCP server that is started in the worktree; `{prompt}` stands for the
@@ -333,11 +325,6 @@ class AgentCommand(Config):
     """The most bytes of its changes as a diff."""
     output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
     """Bytes of its final text that are kept."""
-
-    @field_validator("command", mode="before")
-    @classmethod
-    def _no_line(cls, value: Any) -> Any:
-        return not_a_line(value)
 
     @checks(mode="after")
     def _check_words(self) -> "AgentCommand":

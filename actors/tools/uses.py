@@ -82,6 +82,14 @@ class ToolUse(Value):
         return before.union(self.takes.values(), *(values_in(pattern) for pattern in self.outcomes.values()))
 
 
+def built_in_use(
+    tool: str, arguments: Mapping[str, Any], timeout_seconds: float = FILE_SECONDS, *, risky: bool = False
+) -> ToolUse:
+    """Return a call of a built-in tool, which can be made again without harm."""
+    text = canonical(arguments)
+    return ToolUse(tool=tool, arguments=text, repeatable=True, risky=risky, timeout_seconds=timeout_seconds)
+
+
 class ModelUse(Value):
     """A file of the workspace that a model writes.
 
@@ -109,19 +117,19 @@ class ModelUse(Value):
     """The call that must succeed before anything is read; None for none."""
 
     def reading(self) -> ToolUse:
-        """Return the call that reads the file and its context; `file_texts.read_file_output` reads its output."""
+        """Return the call that reads the file and its context; `read_file_output` reads its output."""
         arguments = {
             "files": [self.file, *(path for path in self.context_files if path != self.file)],
             "missing": self.missing,
             "optional": [self.file],
             "bytes_max": self.file_bytes_max,
         }
-        return _built_in_use(WORKSPACE_READ, arguments, risky=False)
+        return built_in_use(WORKSPACE_READ, arguments)
 
     def writing(self, content: str) -> ToolUse:
         """Return the call that replaces the file by a content."""
         arguments = {"file": self.file, "content": content, "bytes_max": self.file_bytes_max}
-        return _built_in_use(WORKSPACE_WRITE, arguments, risky=self.risky)
+        return built_in_use(WORKSPACE_WRITE, arguments, risky=self.risky)
 
 
 class PersonUse(Value):
@@ -379,12 +387,6 @@ def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
         if isinstance(use, ToolUse)
     }
     return {name: result for name, result in results.items() if result.shown}
-
-
-def _built_in_use(tool: str, arguments: Mapping[str, Any], *, risky: bool) -> ToolUse:
-    return ToolUse(
-        tool=tool, arguments=canonical(arguments), repeatable=True, risky=risky, timeout_seconds=FILE_SECONDS
-    )
 
 
 def use_text(use: Use, tools: ToolSet) -> str:
