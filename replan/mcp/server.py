@@ -3,6 +3,7 @@
 import re
 import secrets
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -251,9 +252,13 @@ def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
     """Return the server over a home."""
     tools = offered_tools(allow_execute=desk.allow_execute)
 
+    @cache  # The schemas take 0.1 s of processor time.
+    def described() -> tuple[ListedTool, ...]:
+        return tuple([describe_tool(*tool) for tool in tools.values()])
+
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         del context, params
-        return ListToolsResult(tools=[describe_tool(*tool) for tool in tools.values()])
+        return ListToolsResult(tools=[*described()])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> Answer:
         found = tools.get(params.name)
