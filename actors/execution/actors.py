@@ -44,7 +44,7 @@ async def open_actors(
 
 
 def actors_for(config: ExecutionConfig, resources: Resources) -> list[Actor[Any, Any]]:
-    """Return the actors of an execution but those of its tools."""
+    """Return the actors of an execution, except those of its tools."""
     clock = resources.clock
     proof = partial(judge, plan_guard(config), clock, resources.threads, GUARD_SECONDS)
     return [

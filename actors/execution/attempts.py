@@ -39,7 +39,6 @@ CHECK_FAILS = "it does not pass"
 """The answer of a person who has checked a result and found it wrong."""
 
 CHECKS = frozenset({AttemptPhase.CHECK_PRE, AttemptPhase.CHECK})
-"""The phases in which a result is checked."""
 _AFTER_WORK = CHECKS | {AttemptPhase.MERGE}
 
 

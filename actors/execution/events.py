@@ -22,7 +22,7 @@ from actors.values.findings import Finding, Verdict
 from runtime.core.events import Event, Seconds
 
 GOALS_FAILED = "goals_failed"
-"""The outcome of an execution that ended without its goals, beside `actors.run.ending.Outcome`."""
+"""The outcome of an execution that ended without its goals; the others are in `actors.run.ending.Outcome`."""
 
 
 class StepOutcome(StrEnum):
@@ -82,7 +82,7 @@ class ReplanRequested(CallRequested):
 
 
 class ReplanReplied(Replied):
-    """The planning run of a replan ended: the content says with what (`actors.execution.replan_reply`)."""
+    """The planning run of a replan ended; the content is its result (`actors.planning.replanning`)."""
 
     kind: Literal["replan_replied"] = "replan_replied"
 
@@ -264,4 +264,3 @@ ExecutionEvent = (
     | RunFinished
 )
 EVENTS: tuple[type[Event], ...] = get_args(ExecutionEvent)
-"""The union's members, for the codec."""

@@ -48,7 +48,6 @@ from actors.run.waits import WaitEnded
 from runtime.core.copies import changed
 
 Common = Callable[[State, RunState[ExecutionCall], CommonEvent], State]
-"""The type of `RunMachine.common`."""
 
 
 def apply_event(common: Common, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
@@ -131,7 +130,6 @@ def _with_end_of_call(before: State, after: State, event: ToolFinished) -> State
 
 
 def _with_question(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked."""
     match owner_of(event.node):
         case Owner.STEP:
             return evolve_steps.record_question(state, event)
@@ -146,7 +144,6 @@ def _with_question(state: State, event: ClarificationRequested) -> State:
 
 
 def _with_answer(state: State, question: ClarificationRequested, event: Answer) -> State:
-    """Return the state after an open question was closed."""
     match owner_of(question.node):
         case Owner.STEP:
             return evolve_steps.record_answer(state, question, event)

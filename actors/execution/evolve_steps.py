@@ -47,9 +47,9 @@ FEEDBACK_WINDOW = 5
 
 
 def set_constraints(state: State, constraints: Constraints) -> State:
-    """Return the state under new constraints; attempts at steps that they forbid have failed.
+    """Return the state under new constraints; attempts at steps that they forbid fail.
 
-    An attempt whose request is open is brought to the end of that request, and no further.
+    An attempt with an open request fails when that request ends.
     """
     tools, steps = state.config.tools, state.plan.program.steps
     barred = frozenset(
@@ -84,7 +84,7 @@ def begin_visit(state: State, step: str, rest_seconds: float = 0.0) -> State:
 
 
 def _with_visit(state: State, node: str) -> State:
-    """Return the state in which a visit of the node's step has begun, if its request is the first of the visit."""
+    """Return the state with a new visit of the node's step, if the request is the first of the visit."""
     parsed = parse_node(node)
     if parsed is None or parsed.revision != state.revision or parsed.name in state.active:
         return state
@@ -136,8 +136,8 @@ def record_tool_end(state: State, event: ToolFinished) -> State:
 def _with_result(state: State, before: Attempt, after: Attempt, complete: Attempt, *, may_have_run: bool) -> State:
     """Return the state after a phase, with the effect of its call; while everything is undone, no phase follows.
 
-    `before` is the attempt before the phase ended, `after` the one after it, and `complete` is `after` with the outcome
-    and the values in the output. `may_have_run` is as in `evolve_undo.with_effect_of`.
+    `before` is the attempt while the phase was open, and `after` the attempt once it has ended. `complete` is `after`
+    with the outcome and the values in the output. `may_have_run` says that nobody knows what the call did.
     """
     state = evolve_undo.with_effect_of(state, before, after, complete.values, may_have_run=may_have_run)
     if state.undoing is not None:

@@ -37,7 +37,7 @@ from runtime.core.copies import changed
 NO_PLAN_EXISTS = frozenset({PlanningOutcome.ALL_PRUNED, PlanningOutcome.BACKTRACK_CEILING})
 """The outcomes of a planning run that has tried everything: more calls would find no plan for these goals."""
 REJECTIONS_MAX = 20
-"""The most findings about a rejected plan that the next planning run is told."""
+"""The most findings about a rejected plan that the next planning run gets."""
 
 
 def apply_decision(state: State, event: TroubleDecided) -> State:
@@ -71,9 +71,9 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
 
 
 def _visit_again(state: State, event: TroubleDecided) -> State:
-    """Return the state in which a step is pending again, with fresh attempts, after its back-off.
+    """Return the state with a step that is pending again: it has fresh attempts after its back-off.
 
-    A visit that a person wants does not count against the plan's total.
+    A visit that a person asks for does not count against the plan's total.
     """
     if not event.step:
         return state
@@ -88,7 +88,7 @@ def _visit_again(state: State, event: TroubleDecided) -> State:
 
 
 def _without_revocable(state: State) -> State:
-    """Return the state without work that may be left undone; a tool that is not repeatable is brought to its end."""
+    """Return the state without work that may stop here; a call that is not repeatable goes on to its end."""
     revocable = [attempt for attempt in state.active.values() if not _stays(attempt)]
     replan = state.replan
     nodes = {node for attempt in revocable for node in (attempt.at_work, attempt.node)}
@@ -180,7 +180,7 @@ def _fail_replan(state: State, replan: Replan, outcome: str, why: str) -> State:
 
 
 def _reject_plan(state: State, replan: Replan, why: str, findings: tuple[Finding, ...] = ()) -> State:
-    """Return the state after a new plan was found that may not be executed: the next planning run is told why."""
+    """Return the state after a new plan was rejected; the next planning run gets the reason."""
     rejection = faults.plan_rejected(f"{why}: {reason(findings)}" if findings else why)
     all_findings = (
         rejection,
@@ -211,7 +211,7 @@ def record_proof(state: State, event: ProofRequested | ProofReached) -> State:
 
 
 def adopt_plan(state: State, event: PlanRevised) -> State:
-    """Return the state in which a new plan is executed. Goals, history and what was settled survive."""
+    """Return the state with a new plan. The goals, the history and the results of earlier plans are kept."""
     tokens, plan = state.tokens, ready_plan(event.plan)
     program = plan.program
     held = sum(1 << bit for bit, token in enumerate(program.tokens) if token in tokens)
@@ -248,5 +248,5 @@ def reopen_run(state: State) -> State:
 
 
 def _reset_counts(state: State) -> State:
-    """Return the state in which all replans and questions of the configuration are left again."""
+    """Return the state with all replans and questions of the configuration left."""
     return changed(state, replans_left=state.config.replans_max, questions_left=state.config.questions_max)

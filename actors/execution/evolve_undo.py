@@ -103,7 +103,7 @@ def effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, cert
 
 
 def mark_calls_before_fork(state: State, *nodes: str) -> State:
-    """Return the state in which calls, by their nodes, are those of the run that this one was forked from."""
+    """Return the state with calls, named by their nodes, marked as calls of the run from which this one was forked."""
     made = {node: replace(state.effects[node], before_fork=True) for node in nodes if node in state.effects}
     return changed(state, effects={**state.effects, **made}) if made else state
 
@@ -140,7 +140,7 @@ def begin_undo(state: State, event: UndoDecided) -> State:
 
 
 def _runs_on(state: State, attempt: Attempt) -> bool:
-    """Return whether an attempt has a call with effects that is brought to its end."""
+    """Return whether an attempt has an open call with effects that goes on to its end."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     if attempt.phase is None or not acts(use, attempt.phase):
         return False

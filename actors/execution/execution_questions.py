@@ -26,7 +26,6 @@ REPLAN = "make a new plan"
 REVISE_GOALS = "make a new plan, and revise the goals"
 """The answer by which a new plan is made that may have other goals."""
 GO_ON = "go on with this plan"
-"""The answer by which nothing changes."""
 UNDO_ALL = "undo everything and end"
 """The answer by which everything that was done is undone, and the run ends."""
 GIVE_UP = "give up"
@@ -49,7 +48,7 @@ _MAY_GO_ON = frozenset(
         TroubleCause.GOAL_FAILED,
     }
 )
-"""The troubles after which the plan may go on as it is, if a person wants that."""
+"""The troubles after which a person may let the plan go on unchanged."""
 
 
 DOES: Mapping[str, str] = {
@@ -92,7 +91,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
 
 
 def _of_the_planner(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
-    """Return the question of the planning run of a replan, with what the new plan is to mend."""
+    """Return the question of a replan's planning run, with the trouble that the new plan must solve."""
     rest = [reason.message for reason in _reasons(trouble) if reason.where != faults.REPLAN]
     mended = "\n".join(["The new plan is to mend this:", *rest]) if rest else ""
     below = block("\n\n".join(filter(None, (inquiry.shown, mended))))
@@ -128,7 +127,6 @@ def options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: b
 
 
 def _what(trouble: Trouble) -> str:
-    """Return what happened, as a part of the question's sentence."""
     step = f"the step '{one_line(trouble.step, 200)}'"
     match trouble.cause:
         case TroubleCause.ESCALATED:

@@ -46,7 +46,6 @@ def should_have_failed(attempt: Attempt, tool: str, event: ToolFinished) -> Find
 
 
 def _result_finding(attempt: Attempt, text: str, event: ToolFinished) -> Finding:
-    """Return a finding of the result of an attempt's phase, with the end of the tool's output."""
     match attempt.phase:
         case AttemptPhase.CHECK:
             code = Code.CHECK_FAILED
@@ -81,13 +80,13 @@ def tool_broken(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
 
 
 def unknown(attempt: Attempt, tool: str, reason: str) -> Finding:
-    """Return the finding of a call of which nobody knows what it did."""
+    """Return the finding that nobody knows what a call did."""
     what = _what(attempt, tool) if tool else "the tool"
     return _finding(attempt, Code.UNKNOWN_OUTCOME, f"{what} may have done its work: {reason}")
 
 
 def failure_reported(attempt: Attempt) -> Finding:
-    """Return the finding of a tool of which a person has said that it failed."""
+    """Return the finding that a person has reported a tool's failure."""
     return _finding(attempt, Code.STEP_FAILED, "a person has reported that the tool ran and failed")
 
 
@@ -130,7 +129,7 @@ def invariant_broken(numbers: Iterable[int]) -> Finding:
 
 
 def dead_end(missing: Iterable[str]) -> Finding:
-    """Return the finding of a plan in which no step is ready, while tokens of its goal are missing."""
+    """Return the finding that no step is ready, and tokens of the goal are missing."""
     tokens = tuple(sorted(missing))
     shown = ", ".join(printable(token, 60) for token in tokens[:10])
     message = f"no step is ready, and the goal lacks {shown}"

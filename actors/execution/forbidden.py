@@ -1,4 +1,4 @@
-"""What requirements and the user's texts forbid, compared with what steps use and do. Pure."""
+"""Compares what requirements and the user's texts forbid with what steps use and do. Pure."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -76,7 +76,6 @@ def is_forbidden(requirements: Iterable[Requirement], tool: str) -> bool:
 
 
 def _names_used(step: Step, tools: ToolSet | None) -> Iterator[str]:
-    """Yield the names of a step's generator and guard, and of what they stand for."""
     if step.guard:
         yield step.guard
     yield step.generator
@@ -250,10 +249,10 @@ _CHANGES = re.compile(r"\b(?:chang|touch|modif|edit|alter|delet|remov|overwrit|r
 
 
 def told_constraints(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requirement, ...]:
-    """Return what the user's texts forbid or limit, as far as the program can read them.
+    """Return what the user's texts forbid or limit, where the program can read it.
 
-    A tool of `tools` is forbidden where a prohibition names it literally, and a path is protected where the text names
-    it literally as something that must not change. Anything else is kept as text.
+    A tool of `tools` is forbidden where a prohibition has its literal name. A path is protected where the text has its
+    literal name and says that it must not change. Anything else is kept as text.
     """
     names = tuple(tools)
     by_id: dict[str, Requirement] = {}

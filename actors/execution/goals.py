@@ -31,7 +31,6 @@ class Goal(NamedTuple):
     id: str
     """The id of its requirement, or `WHOLE_GOAL`."""
     text: str
-    """What is demanded, for people."""
     tokens: frozenset[str]
     """The tokens that hold once it is achieved."""
     depends_on: tuple[str, ...] = ()
@@ -79,9 +78,7 @@ class PastGoal(NamedTuple):
     """A goal of an earlier revision, and its status when that revision ended."""
 
     goal: Goal
-    """The goal."""
     status: GoalStatus
-    """What had become of it."""
 
 
 def past_goals(

@@ -66,7 +66,6 @@ def _may_change_files(state: State) -> bool:
 
 
 def _by_hand(event: ClarificationRequested) -> bool:
-    """Tell whether a question asks a person to do a step."""
     node = parse_node(event.node)
     return node is not None and node.phase == AttemptPhase.ACT
 
@@ -86,7 +85,6 @@ def in_workspace(state: State, folder: str) -> str:
 
 
 CODEC: Codec[ExecutionEvent] = Codec(EVENTS)
-"""The codec of the events of executions."""
 
 
 def _actors(state: State, resources: Resources) -> "AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]":

@@ -31,14 +31,12 @@ class OutlinedStep:
     """A step as a dry run shows it."""
 
     step: Step
-    """The step of the plan."""
     turn: int
     """When it runs, if nothing fails: steps with the same number may run side by side, except in a plan with outcomes.
 
     0 for a contingent step.
     """
     executes: str
-    """What executes it."""
     checks: str
     """What checks it; empty for a step without a guard."""
     approved: bool
@@ -131,7 +129,7 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
 
 
 def _numbers(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
-    """Return the numbers of the steps of a plan with outcomes, in the order in which successes can first lead to them.
+    """Return numbers for the steps of a plan with outcomes, in the order in which successes can first reach them.
 
     No two have the same number: which of them run is not known before the outcomes are.
     """

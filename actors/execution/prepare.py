@@ -88,19 +88,14 @@ class PreparedExecution:
     """An execution that may begin (`actors.run.kind.PreparedRun`)."""
 
     config: ExecutionConfig
-    """What the run is pinned to."""
     verdict: Verdict
-    """The verdict of the guard on the plan."""
     title: str
-    """The title in lists of runs."""
     limits: Limits
-    """The limits of the run."""
     plan_of: str = ""
     """The id of the planning run that made the plan; empty for a plan of a file."""
     notices: tuple[str, ...] = ()
     """Notices for the user before the run starts: the guard's warnings."""
     kind: str = "execution"
-    """The name of its kind."""
 
     def first(self, run: str, at: float) -> ExecutionStarted:
         """Return its first event, which starts it."""
@@ -109,10 +104,10 @@ class PreparedExecution:
 
 
 def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:
-    """Return an execution that may begin.
+    """Return an execution that may begin; nothing has run yet.
 
-    Raises `UsageProblem` for a plan that cannot be read, that names what no tool implements, or that its guard rejects,
-    and for a workspace that is no folder. Nothing has run then.
+    Raises `UsageProblem` for a plan that cannot be read, that uses a name no tool implements, or that its guard
+    rejects. It does so for a workspace that is no folder, too.
     """
     text = _check_plan(request)
     verdict = _prove_plan(request, text)
@@ -157,7 +152,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
 
 
 def _check_plan(request: ExecutionInput) -> str:
-    """Return the plan as it is pinned, once it can be read and all its names are bound."""
+    """Check that the plan can be read and that its names are bound; return the text that the run stores."""
     plan, findings = read_plan(dict(request.plan))
     if plan is None:
         errors = [finding for finding in findings if finding.severity == "error"]

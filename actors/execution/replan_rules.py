@@ -28,9 +28,9 @@ from runtime.core.ledger import Limit
 
 
 def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | RunFinished | None:
-    """Ask a planning run for a new plan, have its plan proved, and put it in the place of the old one.
+    """Ask a planning run for a new plan, have a guard prove that plan, and replace the old plan.
 
-    Nothing of that begins before the tools at work have ended: their results are part of what the planning run is told.
+    This waits until the tools at work have ended, because the planning run gets their results.
     """
     replan, run = state.replan, state.run
     if replan is None or state.active or run.tools or run.parked:

@@ -49,9 +49,7 @@ class ShownStep:
     step: str
     """Its id in the plan."""
     name: str
-    """Its title."""
     status: StepStatus
-    """Its status."""
     phase: str
     """The phase of the attempt that is at work; empty for none."""
     attempts: int
@@ -95,9 +93,7 @@ class ShownGoal:
     id: str
     """The id of its requirement, or `goal`."""
     text: str
-    """What is demanded."""
     status: GoalStatus
-    """Its status."""
     tokens: tuple[str, ...]
     """The tokens that hold once it is achieved, sorted."""
 
@@ -121,7 +117,6 @@ class ShownRevision:
     level: str
     """How far back the replan after it went; empty for the last revision."""
     steps: tuple[ShownStep, ...]
-    """Its steps."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the revision as plain data."""
@@ -269,7 +264,7 @@ COMPARED_BY = "the execution"
 
 
 def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -> DemandTable | None:
-    """Return the table; `later` is what the user has told the execution. None where nobody has said anything."""
+    """Return the table of demands, or None if there is no text and no requirement. `later` are the user's messages."""
     if not (config.problem.strip() or later or plan.requirements):
         return None
     texts = user_texts(config.problem, later)
@@ -277,9 +272,9 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
 
 
 def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:
-    """Return what may be said of a plan that is executed; a plan without any text is as its guard says.
+    """Return the conclusion about a plan that is executed. A plan without any text has the guard's result.
 
-    A plan that states its basis comes from a template, whichever run or file brought it.
+    A plan that states its basis comes from a template, whichever run or file made it.
     """
     proof = Proof(config.level.removeprefix("plan_"), assurance or "")
     return conclusion(proof, table if table is not None else DemandTable(), reads_text=not plan.basis)
@@ -396,7 +391,7 @@ class ExecutionResult(RunResult):
     snapshots: tuple[str, str] | None
     """The ids of the first and the last snapshot of the workspace; None where none was taken."""
     not_compared: int
-    """The snapshots of which nobody knows which paths have changed."""
+    """The number of snapshots after which the changed paths are not known."""
     undo: tuple[ShownEffect, ...]
     """What was done and has become of it, the last call first; empty where nothing is undone."""
     plan_json: Any
@@ -411,7 +406,7 @@ class ExecutionResult(RunResult):
     plan: Plan | None = None
     """The plan of the current revision, with all that every plan of the execution keeps to."""
     told_later: tuple[str, ...] = ()
-    """What the user has told the execution: requirements, then notes."""
+    """The user's messages to the execution: requirements, then notes."""
 
     @cached_property
     def demands(self) -> DemandTable | None:
@@ -494,7 +489,7 @@ def result_of(view: RunView) -> ExecutionResult:
 
 
 def _plan_with_constraints(state: State) -> Plan:
-    """Return the current plan; with what the user has forbidden since, which the plan need not state."""
+    """Return the current plan, with later prohibitions of the user that the plan may not state."""
     value = with_constraints(state.plan.json, state.constraints)
     plan = None if value is state.plan.json else read_plan(value)[0]
     return plan or state.plan.plan

@@ -94,7 +94,7 @@ def step_lines(step: ShownStep) -> Iterator[Line]:
 
 
 def step_facts(step: ShownStep) -> Iterator[str]:
-    """Yield what is to be known about a step beside its status: attempts, visits, time, in few words each."""
+    """Yield short facts about a step besides its status: attempts, visits, time."""
     if step.status is StepStatus.NOT_NEEDED:
         yield "not needed"
     if step.status is StepStatus.PENDING and step.contingent:

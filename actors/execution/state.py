@@ -1,7 +1,7 @@
-"""The state of an execution: a frozen value that only `evolve` makes anew.
+"""The state of an execution: a frozen value; only `evolve` makes new ones.
 
-What survives every replan: the tokens, what every plan keeps to (`actors.plans.constraints`), the goals as a
-projection of the tokens (`actors.execution.goals`), the history of failures, the revision, and what was settled before.
+Each replan keeps the tokens, the constraints of every plan (`actors.plans.constraints`), the history of failures, the
+revision and the earlier results. The goals are computed from the tokens (`actors.execution.goals`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,7 +52,6 @@ class Attempt:
     """An attempt at a step that is not settled."""
 
     step: str
-    """The step's id in the plan."""
     name: str
     """The step as nodes name it."""
     revision: int
@@ -82,13 +81,11 @@ class Attempt:
     work: str = ""
     """The commit of its work; empty until that is recorded."""
     result: Result = ""
-    """How it ended."""
     outcome: str = ""
     """The outcome in its output; empty before the call has ended, and for a step without outcomes."""
     values: tuple[tuple[str, str], ...] = ()
     """The values in its output, as pairs of token and value."""
     findings: tuple[Finding, ...] = ()
-    """Why it failed."""
     skipped: bool = False
     """Whether the policy skips the attempts that are left."""
     rest_seconds: float = 0.0
@@ -128,7 +125,6 @@ class StepResult:
     """What a step of the current plan came to in its last visit."""
 
     outcome: StepOutcome
-    """How the visit ended."""
     attempts: int
     """The attempts of the visit; 0 where a person has settled it by hand."""
     visits: int
@@ -136,7 +132,6 @@ class StepResult:
     seconds: float
     """How long the visit took, in seconds."""
     findings: tuple[Finding, ...] = ()
-    """Why it failed."""
 
 
 class Revision(NamedTuple):
@@ -145,7 +140,6 @@ class Revision(NamedTuple):
     number: int
     """Its number, from 1."""
     plan: ReadyPlan
-    """Its plan."""
     results: Mapping[str, StepResult]
     """What its steps came to, by id."""
     trace: tuple[str, ...]
@@ -161,11 +155,9 @@ class Trouble:
     """Why the plan does not go on by itself, until that is decided."""
 
     cause: TroubleCause
-    """What happened."""
     step: str = ""
     """The step that it happened at; empty for none."""
     findings: tuple[Finding, ...] = ()
-    """What was found."""
     number: int = 0
     """The number of the question about it, from 1; 0 until the policy has decided to ask."""
     question: str = ""
@@ -198,9 +190,8 @@ class Replan:
     node: str = ""
     """The node of the planning run's request; empty until it is made."""
     plan: str = ""
-    """The new plan as JSON, once the planning run has brought one."""
+    """The new plan as JSON; empty until the planning run has made one."""
     verdict: Verdict | None = None
-    """The verdict of the guard on it."""
     proving: bool = False
     """Whether the guard is asked."""
 
@@ -218,9 +209,7 @@ class DecidedEnd(NamedTuple):
     """The end that is decided, which waits for tools at work."""
 
     outcome: str
-    """The outcome of the run."""
     why: str
-    """The reason, in one line."""
 
 
 @dataclass(frozen=True)
@@ -230,9 +219,7 @@ class State:
     run: RunState[ExecutionCall]
     """The common part: calls, tools, waits, questions, messages, ledger and end."""
     config: ExecutionConfig
-    """What it is pinned to."""
     plan: ReadyPlan
-    """The plan of this revision."""
     now: Configuration
     """The pending steps, and the tokens that hold among those that the plan names."""
     ready: tuple[int, ...]
@@ -242,7 +229,6 @@ class State:
     plan_of: str = ""
     """The id of the planning run that made the first plan; empty for a plan of a file."""
     revision: int = 1
-    """The number of the plan's revision."""
     unnamed: frozenset[str] = frozenset()
     """The tokens that hold and that the plan does not name."""
     values: Mapping[str, str] = field(default_factory=dict)
@@ -264,15 +250,12 @@ class State:
     feedback: Mapping[str, tuple[Feedback, ...]] = field(default_factory=dict)
     """Why earlier files that models wrote for a step were rejected, by the step's name, the newest last."""
     earlier: tuple[Revision, ...] = ()
-    """The revisions that are over."""
     history: tuple[SettledFailure, ...] = ()
     """The failures that were handed over, oldest first, until a requirement changes."""
     trouble: Trouble | None = None
     """Why the plan does not go on by itself; None where it does."""
     replan: Replan | None = None
-    """The replan that is decided."""
     ending: DecidedEnd | None = None
-    """The end that is decided."""
     violations: tuple[Finding, ...] = ()
     """The requirements that were violated so far, and by which step."""
     replans: int = 0
@@ -290,7 +273,7 @@ class State:
     first_snapshot: str = ""
     """The id of the snapshot that was taken before the first step; empty for none."""
     not_compared: int = 0
-    """The snapshots of which nobody knows which paths have changed."""
+    """The number of snapshots after which the changed paths are not known."""
     constraints: Constraints = field(default_factory=Constraints)
     """What every plan keeps to: it survives every replan."""
     barred: frozenset[int] = frozenset()
@@ -346,10 +329,10 @@ SIDE_BY_SIDE_MAX = 32
 
 
 def next_step(state: State) -> int | None:
-    """Return the index of the step that begins next; None where none may.
+    """Return the index of the step that begins next; None where none may begin.
 
-    Among ready steps of a policy it is the one that was least recently started while the same tokens held: so in a loop
-    each of its ready steps has its turn. Ties, and steps of other plans, go by id.
+    Among the ready steps of a policy it is the one whose last start with these tokens was longest ago. So each ready
+    step in a loop has its turn. Ties, and the steps of other plans, go by id.
     """
     if not state.ready or len(state.active) >= SIDE_BY_SIDE_MAX:
         return None
@@ -368,9 +351,9 @@ def _last_start(state: State, step: int) -> int:
 
 
 def budget_left(state: State, besides: Iterable[int] = ()) -> int:
-    """Return the attempts that are left of the plan's total without those that pending steps and steps at work need.
+    """Return the attempts left of the plan's total after subtracting those that pending and active steps need.
 
-    What the steps in `besides` need is not subtracted: they are about to be made pending again.
+    The needs of the steps in `besides` are not subtracted: these steps are about to be made pending again.
     """
     program, left_out = state.plan.program, set(besides)
     needed = 0
@@ -385,9 +368,9 @@ def budget_left(state: State, besides: Iterable[int] = ()) -> int:
 
 
 def covers(state: State, index: int) -> bool:
-    """Return whether the plan's total still covers what going back after a step's failure makes pending again.
+    """Return whether the plan's total covers all steps that become pending again after a step's failure.
 
-    In a policy nothing is made pending again, since every step may run any number of times until the total is used up.
+    In a policy no step becomes pending again: every step may run any number of times until the total is used up.
     """
     program = state.plan.program
     if program.repeats:

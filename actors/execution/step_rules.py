@@ -26,8 +26,8 @@ REFUSED = "user"
 def settle(state: State) -> AttemptDecided | StepSettled | None:
     """Settle a step whose attempt has ended, or ask the policy whether it is attempted again.
 
-    A failure that is handed over is recorded after the running steps have ended, and after the decision about an
-    earlier trouble: where that one leads to another visit of a step, this failure comes next.
+    A failure that the plan hands over is recorded after the running steps have ended and an earlier trouble is decided.
+    If that decision leads to another visit of a step, this failure comes next.
     """
     waiting: StepSettled | None = None
     undecided = state.trouble is not None and state.replan is None and state.ending is None

@@ -26,7 +26,6 @@ class TroubleChoice(NamedTuple):
     """The row of the policy that applies to the findings of a failure."""
 
     row: Row
-    """The row that matched."""
     finding: Finding
     """The finding that matched, or else the first one."""
     known: bool
@@ -45,9 +44,9 @@ class TroubleChoice(NamedTuple):
 
 
 def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = False) -> TroubleChoice:
-    """Return what the first matching row says about findings, of which there is at least one.
+    """Return the first row of a policy that matches some of the findings, of which there is at least one.
 
-    `repeated` says that the same failure has come several times in a row.
+    `repeated` says that the same failure has occurred several times in a row.
     """
     for row in policy.rows:
         finding = next((finding for finding in findings if row.matches(finding)), None)
@@ -240,9 +239,10 @@ def ask(state: State) -> ClarificationRequested | None:
 
 
 def finish(state: State) -> RunFinished | ToolRequested | None:
-    """End the run where its end is decided, or where no step is ready and the goal holds.
+    """End the run if its end is decided, or if no step is ready and the goal holds.
 
-    Where paths are protected, the workspace is compared with its start before: it is no success if one differs.
+    If paths are protected, the workspace is first compared with its first snapshot. A protected path that differs makes
+    the run a failure.
     """
     if state.undoing is not None:
         return undo_rules.finish(state)

@@ -1,7 +1,7 @@
-"""The effects of an execution, and how far they are undone: values that `evolve` keeps. Pure.
+"""The effects of an execution and their undoing: values that `evolve` keeps. Pure.
 
-An effect is a call of a generator that got to its end successfully, whether or not a check accepted it afterwards. A
-call of which nobody knows what it did is an uncertain effect: a person is asked before it is undone.
+An effect is a successful call of a generator, whether or not a check accepted its result. If nobody knows what a call
+did, its effect is uncertain: a person is asked before it is undone.
 """
 
 import json
@@ -25,16 +25,15 @@ class EffectEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
-    """The effect of one call of a generator, with what undoing it needs."""
+    """The effect of one call of a generator, and the facts that its undoing needs."""
 
     node: str
-    """The node of the call."""
     number: int
     """The number of the call in the execution, from 1: the order in which calls were requested."""
     step: str
     """The id of its step in the plan of its time."""
     undo: str
-    """What the step says of its undo: a tool, `nothing`, `irreversible`, or empty where it says nothing."""
+    """The step's `undo`: the name of a tool, `nothing`, `irreversible`, or empty if the step has none."""
     attempts: int
     """The calls of the undo tool that may fail before a person is asked: the step's `retry_budget`."""
     arguments: str = "{}"
@@ -63,9 +62,8 @@ class Undoing:
     """The undoing of everything that was done, until it is over."""
 
     why: str
-    """What led to it, in one line."""
     tries: int = 0
-    """The calls of the undo tool for the effect whose turn it is."""
+    """The calls of the undo tool so far for the effect that is undone now."""
     tool_open: bool = False
     """Whether such a call is open."""
     rest_seconds: float = 0.0
@@ -83,7 +81,7 @@ class Undoing:
 
 
 def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str, CallEffect]:
-    """Return the effects with one added, or put in the place of that of the same call; sorted by the calls' numbers."""
+    """Return the effects with one added or replaced, sorted by the numbers of the calls."""
     listed = {**effects, effect.node: effect}
     last = next(reversed(effects.values()), None)
     if last is None or last.number < effect.number:
@@ -92,12 +90,12 @@ def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str,
 
 
 def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> CallEffect | None:
-    """Return the effect that is undone next: the last one that counts and is not over; None where there is none."""
+    """Return the effect that is undone next: the last one that counts and has no end; None if there is none."""
     return next((effect for effect in reversed(effects.values()) if effect.counts and effect.node not in ends), None)
 
 
 def can_undo(effects: Mapping[str, CallEffect], ends: Mapping[str, EffectEnd]) -> bool:
-    """Return whether a step has declared what undoes at least one of the effects that are not over."""
+    """Return whether at least one effect without an end has a declared undo."""
     return any(effect.counts and effect.undo and effect.node not in ends for effect in effects.values())
 
 
@@ -106,7 +104,6 @@ class ShownEffect:
     """An effect of an execution that is undone, as views show it."""
 
     step: str
-    """The id of its step."""
     call: int
     """The number of the call in the execution."""
     undo: str
@@ -124,7 +121,7 @@ def _status(effect: CallEffect, end: EffectEnd | None) -> str:
 
 
 def effect_views(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> tuple[ShownEffect, ...]:
-    """Return what was done and is more than nothing, in the order in which it is undone: the last call first."""
+    """Return all effects but those with the undo `nothing`, the last call first."""
     listed = (effect for effect in reversed(effects.values()) if effect.undo != NOTHING)
     return tuple(ShownEffect(item.step, item.number, item.undo, _status(item, ends.get(item.node))) for item in listed)
 
@@ -137,7 +134,7 @@ _WORDS = {
     IRREVERSIBLE: "irreversible",
     "open": "not undone",
 }
-"""What people read for each status, in the order in which they are counted."""
+"""The words for each status, in the order of the summary."""
 
 
 def effect_text(effect: ShownEffect) -> str:
@@ -147,7 +144,7 @@ def effect_text(effect: ShownEffect) -> str:
 
 
 def count_ends(shown: Iterable[ShownEffect]) -> str:
-    """Return how many effects came to which end, as a clause; empty where there are none."""
+    """Return the number of effects with each status, as a clause; empty if there are none."""
     statuses = [item.status for item in shown]
     return ", ".join(f"{statuses.count(status)} {word}" for status, word in _WORDS.items() if status in statuses)
 

@@ -22,13 +22,10 @@ from runtime.core.events import storable
 from runtime.core.messages import Mailed
 
 CALL = "undo it"
-"""The answer by which the undo tool is called."""
 CALL_AGAIN = "try again"
 """The answer by which the undo tool is called again, with all its attempts."""
 BY_HAND = "it is undone"
-"""The answer of a person who has undone it."""
 LEAVE = "leave it"
-"""The answer by which it stays as it is."""
 NOT_DONE = "it was not done"
 """The answer of a person who knows that there is nothing to undo."""
 
@@ -37,7 +34,7 @@ ENDS: Mapping[str, EffectEnd] = {
     LEAVE: EffectEnd.LEFT,
     NOT_DONE: EffectEnd.NOT_DONE,
 }
-"""What each answer makes of the effect; the others have the tool called."""
+"""The end of the effect for each answer; after other answers the tool is called."""
 _DOES: Mapping[str, str] = {
     CALL: "The undo tool is called.",
     CALL_AGAIN: "The undo tool is called again, with all its attempts.",
@@ -81,7 +78,7 @@ BY_PERSON = "a person has asked for it"
 
 
 def problem(state: State) -> str:
-    """Return why what an execution did cannot be undone now, as a sentence without its end; empty where it can."""
+    """Return why the effects of an execution cannot be undone now, as a clause; empty if they can."""
     if state.undoing is not None and (state.run.finished is None or state.run.reopening):
         return "it is being undone already"
     if state.undoing is None and state.run.finished is None:
@@ -104,7 +101,7 @@ def accept_undo_message(state: State, body: Mapping[str, Any], message: Mailed) 
 
 
 def settle(state: State) -> EffectSettled | None:
-    """Record what has become of the effect whose turn it was, once that is known."""
+    """Record the end of the effect that is undone now, once its end is known."""
     undoing, effect = state.undoing, to_undo(state.effects, state.ends)
     if undoing is None or undoing.end is None or effect is None:
         return None
@@ -135,7 +132,7 @@ def rest(state: State) -> WaitRequested | None:
 def request(state: State) -> ToolRequested | ClarificationRequested | None:
     """Call the undo tool of the last effect that is not undone, or ask a person about it.
 
-    The calls of the plan that are still at work come to their end before. No limit of the run holds for what undoes.
+    Calls of the plan that are still open end first. The limits of the run do not apply to undoing.
     """
     run, undoing = state.run, state.undoing
     effect = to_undo(state.effects, state.ends)
@@ -195,5 +192,5 @@ def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
 
 
 def keep_deadline(state: State) -> Any:
-    """Keep the deadline, but while everything is undone."""
+    """Keep the deadline, except while everything is undone."""
     return None if state.undoing is not None else rules.keep_deadline(state.run)

@@ -142,7 +142,6 @@ def _tool_end_text(event: ToolFinished) -> str:
 
 
 def _agent_arguments(event: ToolRequested) -> Mapping[str, str] | None:
-    """Return the arguments of a call of a coding agent; None for any other call."""
     parsed = parse_node(event.node)
     if parsed is None or parsed.phase != AttemptPhase.ACT:
         return None
@@ -154,7 +153,6 @@ def _agent_arguments(event: ToolRequested) -> Mapping[str, str] | None:
 
 
 def _work(event: ToolFinished) -> AgentWork | None:
-    """Return the work of an agent that a call has recorded; None for any other call."""
     parsed = parse_node(tool_node(event.request_id))
     if parsed is None or parsed.phase != AttemptPhase.DIFF or event.outcome is not ToolOutcome.SUCCEEDED:
         return None
@@ -244,7 +242,6 @@ def _ended_attempts(event: ExecutionEvent, attempts: Sequence[str]) -> Collectio
 def _tree(
     title: str, state: State, written: Sequence[Record[ExecutionEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
-    """Return the revisions of the plan, each with its steps."""
     del written, interrupted
     revisions = revision_views(state)
     shown = revisions[-1:] if brief else revisions
@@ -304,4 +301,3 @@ VIEWS: Views[State, ExecutionEvent] = Views(
     documents={view: partial(_document, view) for view in ("plan", "mermaid", "markdown", "github-checklist")},
     tracing=Tracing(_attempt_of, _facts, _ended_attempts),
 )
-"""How executions are shown to people and as JSON."""

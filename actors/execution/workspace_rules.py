@@ -34,9 +34,9 @@ def first_snapshot(state: State) -> ToolRequested | None:
 
 
 def last_snapshot(state: State) -> ToolRequested | None:
-    """Compare the workspace with the first snapshot, where requirements protect paths.
+    """Compare the workspace with the first snapshot if requirements protect paths.
 
-    The snapshots of steps do not see what a failed tool, a person or another program has changed since the last one.
+    The snapshots of steps do not show later changes by a failed tool, a person or another program.
     """
     if not state.first_snapshot or state.damaged is not None or not protected_paths(state.constraints.requirements):
         return None
@@ -64,7 +64,7 @@ def after_first(state: State, event: ToolFinished) -> State:
 def after_last(state: State, event: ToolFinished) -> State:
     """Return the state after the workspace was compared with the first snapshot.
 
-    Where that cannot tell what has changed, the result says that it was not compared.
+    If the changes are not known, the result says that the workspace was not compared.
     """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state
@@ -75,10 +75,10 @@ def after_last(state: State, event: ToolFinished) -> State:
 
 
 def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:
-    """Return the state and the attempt after the workspace was recorded, and compared with the snapshot before.
+    """Return the state and the attempt after a snapshot, which was compared with the one before.
 
-    Where the snapshot fails, or does not know what has changed, the attempt goes on: what a step may not touch is then
-    not checked, and the result says so.
+    If the snapshot fails or the changes are not known, the attempt goes on. Then forbidden changes of the step are not
+    checked, and the result says so.
     """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state, replace(attempt, open=False)
@@ -132,8 +132,8 @@ def agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
 def with_commit(state: State, before: Attempt, after: Attempt, event: ToolFinished) -> Attempt:
     """Return an attempt with the commit that its phase has made, of the workspace or of an agent's work.
 
-    Work that a requirement forbids fails the attempt before it is checked. After another phase, the attempt is
-    returned unchanged.
+    An attempt whose work a requirement forbids fails before the work is checked. After any other phase the attempt is
+    unchanged.
     """
     if len(after.todo) == len(before.todo):
         return after

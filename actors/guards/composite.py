@@ -19,9 +19,9 @@ Kind = Literal["all_of", "first_failure", "majority"]
 def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> AnyGuard:
     """Return a guard that calls its members in order and combines their verdicts.
 
-    `all_of` calls all members, and all must pass; `first_failure` stops at the first member that rejects; `majority`
-    calls all, and passes if more than half of all members pass, the errors of the others becoming warnings. `absent`
-    members are called elsewhere and count as rejecting. The result is a verdict, or an awaitable if a member is async.
+    `all_of` calls all members, and all must pass. `first_failure` stops at the first member that rejects. `majority`
+    calls all, and passes if more than half pass; the errors of the others become warnings. `absent` members are called
+    elsewhere and count as rejecting. The result is a verdict, or an awaitable if a member is async.
     """
 
     def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
@@ -101,7 +101,7 @@ def _score(kind: Kind, parts: Sequence[Verdict], members: int) -> float:
 
 
 def _each_once(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings, of equal ones the first: several members may say that an artifact cannot be read."""
+    """Yield the findings without repetitions: several members may say that an artifact cannot be read."""
     seen: set[tuple[str, str, str, str]] = set()
     for finding in findings:
         key = (finding.code, finding.where, finding.severity, finding.message)

@@ -1,10 +1,11 @@
 """The guards of a critique of a draft plan, and of the plan that follows it (S136).
 
-`critique_valid`: a critique has an assessment and at least one remark. `follows_critique`: the final plan takes the
-critique into account. The guard cannot understand a critique, so it decides three things. A plan that is its draft
-unchanged, white space and case folded, is an error. A plan that differs from its draft only in words is a warning. So
-is a step that the critique names under a certain heading and that is unchanged: the critique may approve of the step,
-and the author may have a reason to keep it.
+`critique_valid`: a critique has an assessment and at least one remark.
+
+`follows_critique`: the final plan takes the critique into account. The guard cannot understand a critique, so it
+decides three things. A plan that equals its draft, apart from white space and case, is an error. A plan that differs
+from its draft only in words is a warning. A step that the critique names under certain headings and that is unchanged
+is a warning too: the author may have a reason to keep it.
 """
 
 import re
@@ -12,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.guards.comparison import dependency
-from actors.guards.fields import ASSESSMENTS, CRITIQUE_LISTS, Fields, check_settings, fold_space, quote_text
-from actors.guards.port import Guard
+from actors.guards.fields import ASSESSMENTS, CRITIQUE_LISTS, Fields, fold_space, quote_text, without_settings
 from actors.plans.plan import Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
@@ -23,21 +23,16 @@ from runtime.models.replies import Unreadable
 CRITIQUE_VALID = "critique_valid"
 
 
-def make_critique_valid(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings."""
-    check_settings(CRITIQUE_VALID, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
-        fields = Fields(CRITIQUE_VALID, artifact)
-        fields.choice("overall_assessment", ASSESSMENTS)
-        fields.text("problem_type_match", required=False)
-        remarks = [fields.texts(key) for key in CRITIQUE_LISTS]
-        if fields.values is not None and not any(remarks):
-            message = f"the critique says nothing: fill at least one of {', '.join(CRITIQUE_LISTS)}"
-            fields.check([Finding(code=Code.EMPTY, message=message)])
-        return fields.verdict()
-
-    return guard
+def judge_critique(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
+    """Judge whether a critique has an assessment and at least one remark."""
+    fields = Fields(CRITIQUE_VALID, artifact)
+    fields.choice("overall_assessment", ASSESSMENTS)
+    fields.text("problem_type_match", required=False)
+    remarks = [fields.texts(key) for key in CRITIQUE_LISTS]
+    if fields.values is not None and not any(remarks):
+        message = f"the critique says nothing: fill at least one of {', '.join(CRITIQUE_LISTS)}"
+        fields.check([Finding(code=Code.EMPTY, message=message)])
+    return fields.verdict()
 
 
 FOLLOWS_CRITIQUE = "follows_critique"
@@ -45,26 +40,21 @@ FOLLOWS_CRITIQUE = "follows_critique"
 _WORD = re.compile(r"[\w-]+")
 
 
-def make_follows_critique(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings.
+def judge_revised_plan(artifact: Artifact, context: Context) -> Verdict:
+    """Judge whether a final plan takes the critique of its draft into account.
 
     The critique and the draft are the results of the required steps with the roles `critique` and `plan`. If several
-    steps have the role, the last is used. If the critique or the draft is missing, the guard passes with a warning.
+    steps have the role, the last is used. If the critique or the draft is missing, the plan passes with a warning.
     """
-    check_settings(FOLLOWS_CRITIQUE, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:
-        value = artifact.value
-        if isinstance(value, Unreadable):
-            return _verdict([Finding(code=value.code, message=value.message)])
-        critique, draft = dependency(context, "critique"), dependency(context, "plan")
-        if critique is None or draft is None:
-            missing = "critique" if critique is None else "draft plan"
-            message = f"no {missing} is among the results that this step requires, so that nothing was compared"
-            return _verdict([Finding(code=Code.NOT_COMPARED, message=message, severity="warning")])
-        return _verdict(list(_compare_with_draft(value.value, critique, draft)))
-
-    return guard
+    value = artifact.value
+    if isinstance(value, Unreadable):
+        return _verdict([Finding(code=value.code, message=value.message)])
+    critique, draft = dependency(context, "critique"), dependency(context, "plan")
+    if critique is None or draft is None:
+        missing = "critique" if critique is None else "draft plan"
+        message = f"no {missing} is among the results that this step requires, so that nothing was compared"
+        return _verdict([Finding(code=Code.NOT_COMPARED, message=message, severity="warning")])
+    return _verdict(list(_compare_with_draft(value.value, critique, draft)))
 
 
 def _verdict(findings: list[Finding]) -> Verdict:
@@ -121,7 +111,7 @@ def _without_words(step: Step, *, words: bool) -> Step:
 
 
 def _fold_value(value: Any) -> Any:
-    """Return a text, or each text of a set, with white space and case folded; any other value as it is."""
+    """Return a text, or each text of a set, with white space and case folded; other values are unchanged."""
     if isinstance(value, str):
         return fold_space(value).casefold()
     return frozenset(fold_space(item).casefold() for item in value) if isinstance(value, frozenset) else value
@@ -132,3 +122,9 @@ def _words(critique: Mapping[str, Any], key: str) -> set[str]:
     value = critique.get(key)
     items = value if isinstance(value, list) else []
     return {word.strip("-") for item in items if isinstance(item, str) for word in _WORD.findall(item)}
+
+
+make_critique_valid = without_settings(CRITIQUE_VALID, judge_critique)
+
+
+make_follows_critique = without_settings(FOLLOWS_CRITIQUE, judge_revised_plan)

@@ -1,9 +1,8 @@
-"""`evidence_present`: recon has the files, interfaces and tests that a strategy or a plan takes for given.
+"""`evidence_present`: recon has the files, interfaces and tests on which a strategy or a plan relies.
 
-Compared are the names in a strategy's `evidence` and in a plan's `initial_state`. In a plan, a name is what has the
-form of one in a program, such as `src/app.py`, `Cart::add` or `parse()`; other tokens are not compared. Recon has a
-name if it stands in one of its items, white space and case folded. A file that is to be created is no evidence: what a
-step of the plan makes is not compared, nor is any text but these two lists.
+The guard compares the names in a strategy's `evidence` and in a plan's `initial_state`. In a plan, only words with the
+form of a program's name are compared, such as `src/app.py`, `Cart::add` or `parse()`. Recon has a name if it stands in
+one of its items, with white space and case folded. Names of files that a step of the plan makes are not compared.
 """
 
 import re
@@ -18,8 +17,7 @@ from actors.guards.comparison import (
     warn_if_given,
     warn_nothing_to_compare,
 )
-from actors.guards.fields import ITEMS_MAX, check_settings, quote_text
-from actors.guards.port import Guard
+from actors.guards.fields import ITEMS_MAX, quote_text, without_settings
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.requirements import EVIDENCE, evidence_in
@@ -45,25 +43,20 @@ _NAME = re.compile(
 _PLACE = re.compile(r"(?::\d+){1,2}$")
 
 
-def make(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings. Recon is the result of the required step with the role `recon`."""
-    check_settings(NAME, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:
-        value, unreadable = object_of(artifact)
-        if value is None:
-            return verdict_of(NAME, unreadable)
-        claimed = list(_claimed_names(value))[:NAMES_MAX]
-        if not claimed:
-            return verdict_of(NAME, ())
-        recon = dependency(context, "recon")
-        if recon is None:
-            return warn_nothing_to_compare(NAME, "recon")
-        missing = _missing_evidence(claimed, recon)
-        findings = warn_if_given(missing, context, Code.EVIDENCE_MISSING) if "steps" in value else list(missing)
-        return verdict_of(NAME, findings, len(claimed))
-
-    return guard
+def judge_evidence(artifact: Artifact, context: Context) -> Verdict:
+    """Judge whether recon, the required step with that role, has the names on which an artifact relies."""
+    value, unreadable = object_of(artifact)
+    if value is None:
+        return verdict_of(NAME, unreadable)
+    claimed = list(_claimed_names(value))[:NAMES_MAX]
+    if not claimed:
+        return verdict_of(NAME, ())
+    recon = dependency(context, "recon")
+    if recon is None:
+        return warn_nothing_to_compare(NAME, "recon")
+    missing = _missing_evidence(claimed, recon)
+    findings = warn_if_given(missing, context, Code.EVIDENCE_MISSING) if "steps" in value else list(missing)
+    return verdict_of(NAME, findings, len(claimed))
 
 
 def names_in(text: str) -> Iterator[str]:
@@ -75,7 +68,7 @@ def names_in(text: str) -> Iterator[str]:
 
 
 def _claimed_names(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the names that an artifact takes for given, each with its place."""
+    """Yield the names on which an artifact relies, each with its place."""
     if "steps" not in value:
         for index, item in enumerate(evidence_in(value)):
             # What stands there is a name, whatever its form.
@@ -89,7 +82,6 @@ def _claimed_names(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _made_names(value: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names in what the plan's steps make."""
     steps = value.get("steps")
     for step in steps if isinstance(steps, list) else ():
         if isinstance(step, dict):
@@ -146,3 +138,6 @@ def _items(values: list[Any]) -> Iterator[str]:
 
 def _texts(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+make = without_settings(NAME, judge_evidence)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from actors.files.suggestions import near
+from actors.guards.port import Guard, PureGuardFactory
 from actors.plans.reader import REQUIREMENT
 from actors.values.artifacts import Artifact
 from actors.values.findings import Code, Finding, Verdict, limit_findings
@@ -38,6 +39,16 @@ def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]
             or not all(isinstance(item, str) and item for item in value)
         ):
             raise UsageProblem("must be a list of names, not empty", place=place)
+
+
+def without_settings(name: str, guard: Guard) -> PureGuardFactory:
+    """Return the factory of a guard that has no settings."""
+
+    def make(config: Mapping[str, Any]) -> Guard:
+        check_settings(name, config, ())
+        return guard
+
+    return make
 
 
 class Fields:
@@ -201,7 +212,6 @@ class Fields:
         return self.values[key]
 
     def _fail(self, code: Code, where: str, message: str) -> None:
-        """Count a failed check with one error."""
         self.check([_finding(code, where, message)])
 
 

@@ -4,13 +4,12 @@
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from actors.guards import plan_expansive, plan_medium, plan_minimal
-from actors.guards.fields import check_settings
-from actors.guards.port import Guard
+from actors.guards.fields import without_settings
 from actors.pddl.action_list import ACTIONS_MAX, actions_in
 from actors.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
 from actors.pddl.domain_reader import task_in
@@ -27,31 +26,26 @@ from runtime.models.replies import ReplyCode, Unreadable
 PDDL_ACTIONS = "pddl_actions"
 
 
-def make_pddl_actions(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings."""
-    check_settings(PDDL_ACTIONS, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:
-        value = artifact.value
-        if isinstance(value, Unreadable):
-            return _reject_plan((Finding(code=value.code, message=value.message),), 0.0)
-        texts = None if context.given is None else context.given.pddl
-        if texts is None:
-            message = "The run was given no problem in PDDL; start it with `replan lab pddl run`."
-            return _reject_plan((Finding(code=Code.NOT_UNDERSTOOD, message=message),), 0.0)
-        actions, errors = actions_in(value.value)
-        if errors:
-            return _reject_plan(errors, 0.1)
-        domain, problem = task_in(texts)
-        try:
-            judgement = judge_actions(domain, problem, actions)
-        except UsageProblem as outside:
-            return _reject_plan((Finding(code=Code.TOO_COMPLEX, message=str(outside)),), 0.1)
-        failure, count = judgement.failure, len(actions)
-        score = judgement.verdict.score if failure is None else 0.2 + 0.6 * failure.index / (count + 1)
-        return judgement.verdict.model_copy(update={"guard": PDDL_ACTIONS, "score": score})
-
-    return guard
+def judge_answer(artifact: Artifact, context: Context) -> Verdict:
+    """Judge whether the actions of an answer solve the PDDL problem of the run."""
+    value = artifact.value
+    if isinstance(value, Unreadable):
+        return _reject_plan((Finding(code=value.code, message=value.message),), 0.0)
+    texts = None if context.given is None else context.given.pddl
+    if texts is None:
+        message = "The run was given no problem in PDDL; start it with `replan lab pddl run`."
+        return _reject_plan((Finding(code=Code.NOT_UNDERSTOOD, message=message),), 0.0)
+    actions, errors = actions_in(value.value)
+    if errors:
+        return _reject_plan(errors, 0.1)
+    domain, problem = task_in(texts)
+    try:
+        judgement = judge_actions(domain, problem, actions)
+    except UsageProblem as outside:
+        return _reject_plan((Finding(code=Code.TOO_COMPLEX, message=str(outside)),), 0.1)
+    failure, count = judgement.failure, len(actions)
+    score = judgement.verdict.score if failure is None else 0.2 + 0.6 * failure.index / (count + 1)
+    return judgement.verdict.model_copy(update={"guard": PDDL_ACTIONS, "score": score})
 
 
 def _reject_plan(findings: tuple[Finding, ...], score: float) -> Verdict:
@@ -78,7 +72,7 @@ class FirstFailure:
     index: int
     """Its index among the plan's actions."""
     action: PlanAction
-    """The action as it is written."""
+    """The action in the plan."""
     unmet: tuple[str, ...]
     """Its unmet conditions, as PDDL, sorted; empty where the problem has no such action."""
 
@@ -205,3 +199,6 @@ def _reword_finding(finding: Finding) -> Finding:
         return finding
     who = "The goal" if finding.where == "goal_state" else f"step {finding.where}:"
     return finding.model_copy(update={"message": f"{who} needs {quote_names(finding.tokens)}: {why}."})
+
+
+make_pddl_actions = without_settings(PDDL_ACTIONS, judge_answer)

@@ -65,7 +65,6 @@ DEFINITION = GuardDefinition(make, slow=True, workflow_settings=WORKFLOW_SETTING
 
 
 def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soundness: Soundness) -> Iterator[Finding]:
-    """Yield the findings about the traces of successes and failures."""
     required, reached = settings.assurance, exploration.assurance
     # An assurance below `strong_cyclic` allows dead ends by definition, so they are only warnings then.
     rejects = ASSURANCES.index(required) >= ASSURANCES.index("strong_cyclic")
@@ -165,7 +164,6 @@ def _waiting_clause(plan: Plan, trace: Sequence[str]) -> str:
 
 
 def _invariant_finding(invariant: Invariant, index: int, broken: BrokenInvariant) -> Finding:
-    """Return the error that a trace breaks an invariant."""
     trace = broken.trace
     parts = [f"{quote_names(broken.missing)} must hold and does not"] if broken.missing else []
     parts += [f"{quote_names(broken.wrong)} must not hold and does"] if broken.wrong else []
@@ -180,7 +178,6 @@ def _invariant_finding(invariant: Invariant, index: int, broken: BrokenInvariant
 
 
 def _too_low(reached: str, required: str, exploration: Exploration) -> Finding:
-    """Return the error that the assurance is weaker than the required one."""
     loop = exploration.loop if reached == "strong_cyclic" else None
     reason = f" It can go round and round: {_path(loop)}." if loop else ""
     text = f"The plan's assurance is {reached}, and {required} is required.{reason}"

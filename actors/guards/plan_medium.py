@@ -95,7 +95,6 @@ def check_soundness(
 
 
 def _undefined_states(plan: Plan) -> Iterator[Finding]:
-    """Yield an error for each state that is empty."""
     if not plan.initial_state:
         text = "initial_state is empty; list the tokens that hold before the first step."
         yield Finding(code=Code.INITIAL_UNDEFINED, where="initial_state", message=text)
@@ -105,7 +104,6 @@ def _undefined_states(plan: Plan) -> Iterator[Finding]:
 
 
 def _over_budget(plan: Plan, settings: Settings) -> Iterator[Finding]:
-    """Yield an error for each budget above its limit."""
     needed, total = sum(step.retry_budget for step in plan.steps), plan.total_retry_budget
     if needed > total:
         text = (
@@ -217,14 +215,12 @@ def _each(unmet: list[Unmet]) -> str:
 
 
 def _unproduced_finding(step: Step, tokens: list[str]) -> Finding:
-    """Return the error that no step produces some preconditions of the step."""
     return _precondition(
         step, UncertaintyCause.NOT_PRODUCED, [Unmet(token, UncertaintyCause.NOT_PRODUCED, ()) for token in tokens]
     )
 
 
 def _contingent_dependency_finding(step: Step, contingent: frozenset[str]) -> Finding:
-    """Return the error that a nominal step depends on a contingent one."""
     names = id_list(sorted(contingent & step.dependencies))
     text = (
         f"step {printable(step.step_id)} depends on {names}, which only runs after a failure, so it never starts when "
@@ -301,7 +297,6 @@ def _never_runs(step: Step, lost: Sequence[str] = (), produced: AbstractSet[str]
 
 
 def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]]:
-    """Return for each token the ranks of the steps whose failure makes it."""
     makers: dict[str, list[int]] = {}
     for step in plan.steps:
         for token in step.failure_effects:
@@ -344,7 +339,6 @@ def _goal(unmet: Unmet, late: list[str]) -> Finding:
 
 
 def _orphan(step: Step) -> Finding:
-    """Return the warning that a step does not contribute to the goal."""
     makes = quote_names(step.effects) if step.effects else "nothing"
     text = (
         f"step {printable(step.step_id)} makes {makes}, which neither the goal nor a step on the way to it needs; "
@@ -356,7 +350,6 @@ def _orphan(step: Step) -> Finding:
 
 
 def _redundant(step: Step) -> Finding:
-    """Return the warning that a step changes nothing."""
     name, tokens = printable(step.step_id), quote_names(step.effects)
     text = f"step {name} only makes {tokens}, which holds already; it may be left out."
     return Finding(

@@ -140,7 +140,6 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
 
 
 def _bad_outcomes(step: Step) -> Iterator[Finding]:
-    """Yield an error for each outcome without a name of its own."""
     names = [outcome.name for outcome in step.outcomes]
     for name, count in sorted(Counter(names).items()):
         shown = printable(name)
@@ -157,12 +156,10 @@ def _bad_outcomes(step: Step) -> Iterator[Finding]:
 
 
 def _step_error(step_id: str, code: Code, text: str) -> Finding:
-    """Return an error about one step."""
     return Finding(code=code, where=step_id, message=f"step {printable(step_id)}: {text}")
 
 
 def _bad_budget(where: str, name: str, value: int) -> Finding:
-    """Return the error that a budget is out of range."""
     number = describe_value(value).removeprefix("the number ")
     text = f"{name} must be between 1 and {BUDGET_MAX}, not {number}; it counts all attempts, the first included."
     return Finding(code=Code.BAD_BUDGET, where=where, message=text)
@@ -188,7 +185,6 @@ def _unknown_guard(step: Step, allowed: str) -> Finding:
 
 
 def _cycles(plan: Plan) -> Iterator[Finding]:
-    """Yield one finding for each cycle of dependencies."""
     for cycle in cycles(plan):
         path = " needs ".join((*map(printable, cycle[:20]), printable(cycle[0]) if len(cycle) <= 20 else "…"))
         text = f"dependencies run in a circle, so none of these steps can ever start: {path}. Remove one dependency."

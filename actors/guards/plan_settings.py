@@ -80,7 +80,6 @@ def read_settings(config: Mapping[str, Any]) -> Settings:
 
 
 def _catalog(value: Any) -> frozenset[str]:
-    """Return the guard names that the setting `guard_catalog` stands for."""
     replaces = isinstance(value, Mapping) and set(value) == {"only"}
     names = value["only"] if replaces else value
     if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str) for name in names):

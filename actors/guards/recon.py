@@ -1,10 +1,10 @@
 """`recon_valid`: every item extracted from the problem's text occurs in it literally.
 
 White space is folded before the comparison. An item must occur in the specification or in another text of the user.
-Files, APIs and tests are names, and a requirement has a quote, so such an item that does not occur is invented. An
-invented item is a warning, and `normalise_artifact` removes it for the steps that build on the artifact. An artifact
-all of whose items are invented is rejected once in a run: an author that invents names again would do so a third time,
-and what is left without them can be planned with. Items of the other lists may be summaries.
+Files, APIs and tests are names, and a requirement has a quote. If such an item does not occur, it is invented. An
+invented item is a warning, and `normalise_artifact` removes it for later steps. If all items of an artifact are
+invented, it is rejected once in a run; a second such artifact is accepted without these items, because a third attempt
+would hardly be better. Items of the other lists may be summaries.
 """
 
 import re
@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from actors.guards.fields import RECON_LISTS, Fields, check_settings, fold_space, quote_text
-from actors.guards.port import Guard
+from actors.guards.fields import RECON_LISTS, Fields, fold_space, quote_text, without_settings
 from actors.values.artifacts import Artifact, Context, format_json
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.requirements import own_ids, requirement_to_json, requirements_in
@@ -32,33 +31,28 @@ SEARCH_MAX = 300_000_000
 _PLACE = re.compile(r"(\w+)\[(\d+)\]$")
 
 
-def make(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings."""
-    check_settings(NAME, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:
-        fields = Fields(NAME, artifact)
-        search = ItemSearch(context)
-        lists = {key: fields.texts(key) for key in RECON_LISTS}
-        quotes = list(_quotes(fields))
-        every = (*lists.values(), quotes)
-        rejects = Code.NOT_IN_TEXT not in context.rejected_for and not any(
-            search.finds(item) for items in every for _, item in items[:ITEMS_MAX]
-        )
-        for key, listed in lists.items():
-            if len(listed) > ITEMS_MAX:
-                message = f"{key} has {len(listed)} items; at most {ITEMS_MAX} will do"
-                fields.check([Finding(code=Code.TYPE, message=message, where=key)])
-            elif listed:
-                fields.check(_not_in_text(key, listed, search, rejects=key in LITERAL and rejects))
-        if quotes:
-            fields.check(_not_in_text(REQUIREMENTS, quotes[:ITEMS_MAX], search, rejects=rejects))
-        if fields.values is not None and not any(lists.values()) and not quotes:
-            message = "nothing was found in the problem's text; every list is empty"
-            fields.check([Finding(code=Code.NOTHING_FOUND, message=message, severity="warning")])
-        return fields.verdict()
-
-    return guard
+def judge_recon(artifact: Artifact, context: Context) -> Verdict:
+    """Judge whether the items of recon stand in the texts of the user."""
+    fields = Fields(NAME, artifact)
+    search = ItemSearch(context)
+    lists = {key: fields.texts(key) for key in RECON_LISTS}
+    quotes = list(_quotes(fields))
+    every = (*lists.values(), quotes)
+    rejects = Code.NOT_IN_TEXT not in context.rejected_for and not any(
+        search.finds(item) for items in every for _, item in items[:ITEMS_MAX]
+    )
+    for key, listed in lists.items():
+        if len(listed) > ITEMS_MAX:
+            message = f"{key} has {len(listed)} items; at most {ITEMS_MAX} will do"
+            fields.check([Finding(code=Code.TYPE, message=message, where=key)])
+        elif listed:
+            fields.check(_not_in_text(key, listed, search, rejects=key in LITERAL and rejects))
+    if quotes:
+        fields.check(_not_in_text(REQUIREMENTS, quotes[:ITEMS_MAX], search, rejects=rejects))
+    if fields.values is not None and not any(lists.values()) and not quotes:
+        message = "nothing was found in the problem's text; every list is empty"
+        fields.check([Finding(code=Code.NOTHING_FOUND, message=message, severity="warning")])
+    return fields.verdict()
 
 
 def _quotes(fields: Fields) -> Iterator[tuple[int, str]]:
@@ -115,9 +109,9 @@ def _not_in_text(key: str, items: list[tuple[int, str]], search: ItemSearch, *, 
 
 
 def normalise_artifact(artifact: Artifact, findings: Collection[Finding]) -> Artifact:
-    """Return the artifact as later steps see it: without invented names, and with the ids made for its requirements.
+    """Return the artifact for later steps: without invented names, and with generated ids for its requirements.
 
-    `findings` are those of the verdict that accepted it. An artifact with nothing to change is returned as it is.
+    `findings` are those of the verdict that accepted it. If nothing changes, the same artifact is returned.
     """
     parsed = artifact.value
     value = parsed.value if isinstance(parsed, Parsed) else None
@@ -156,3 +150,6 @@ def _rename_ids(value: Any, key: str, names: Mapping[str, str]) -> Any:
     if not isinstance(value, Mapping) or not isinstance(listed := value.get(key), list | tuple):
         return value
     return {**value, key: [names.get(name, name) if isinstance(name, str) else name for name in listed]}
+
+
+make = without_settings(NAME, judge_recon)

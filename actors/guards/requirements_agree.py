@@ -1,17 +1,17 @@
 """`requirements_agree`: the requirements that recon states can hold together, and there is a goal.
 
-Three conflicts can be decided without understanding a text: recon declares one (`conflicts_with`), the same name is
+Three conflicts can be decided without understanding a text. Recon declares one (`conflicts_with`), the same name is
 wanted and forbidden, or one limit has two values. The quotes of both requirements must stand in the user's texts. Each
-conflict is a question to the user. One that was asked before is a warning: the answer drops a requirement.
+conflict is a question to the user; one that was asked before is only a warning.
 
-A requirement is ambiguous where recon states several readings of its quote, and where a sentence of the user leaves a
-value open ("within TBD days"). That is a question too, as long as the step may ask. Else recon's own reading is
-assumed, which the table of demands shows.
+A requirement is ambiguous if recon states several readings of its quote, or if a sentence of the user leaves a value
+open ("within TBD days"). That is a question too, if the step may ask. Otherwise recon's own reading is assumed, which
+the table of demands shows.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 from actors.demands.user_texts import (
     HOLDS,
@@ -23,8 +23,7 @@ from actors.demands.user_texts import (
     user_texts_in,
 )
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
-from actors.guards.fields import ITEMS_MAX, check_settings
-from actors.guards.port import Guard
+from actors.guards.fields import ITEMS_MAX, without_settings
 from actors.guards.recon import ItemSearch
 from actors.values.answers import TEXT
 from actors.values.artifacts import Artifact, Context
@@ -44,19 +43,14 @@ _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.A
 """The sources of requirements; where two state one limit, the later source is right."""
 
 
-def make(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings."""
-    check_settings(NAME, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:
-        value, findings = object_of(artifact)
-        stated: list[Requirement] = []
-        if value is not None and isinstance(value.get("requirements"), list):
-            stated = _quoted_requirements(requirements_in(value["requirements"][:ITEMS_MAX]), context)
-            findings += disagreements(stated, context)
-        return verdict_of(NAME, findings, len(stated))
-
-    return guard
+def judge_agreement(artifact: Artifact, context: Context) -> Verdict:
+    """Judge whether the requirements that recon states can hold together."""
+    value, findings = object_of(artifact)
+    stated: list[Requirement] = []
+    if value is not None and isinstance(value.get("requirements"), list):
+        stated = _quoted_requirements(requirements_in(value["requirements"][:ITEMS_MAX]), context)
+        findings += disagreements(stated, context)
+    return verdict_of(NAME, findings, len(stated))
 
 
 def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[Finding]:
@@ -71,7 +65,7 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
 
 
 def _quoted_requirements(stated: Iterable[Requirement], context: Context) -> list[Requirement]:
-    """Return the requirements but those whose quotes are certainly not in the user's texts (`ItemSearch`)."""
+    """Return the requirements, except those whose quotes are certainly not in the user's texts (`ItemSearch`)."""
     search = ItemSearch(context)
     return [item for item in stated if search.finds(item.quote) is not False]
 
@@ -170,3 +164,6 @@ def _two_values(stated: Sequence[Requirement]) -> Iterator[_Pair]:
 def _rank(item: Requirement) -> int:
     """Return how late the source of a requirement is: the problem comes first, and answers last."""
     return _LATER.index(RequirementSource(item.source))
+
+
+make = without_settings(NAME, judge_agreement)

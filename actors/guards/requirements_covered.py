@@ -1,16 +1,14 @@
 """The guards of the requirements and the demands that a plan meets.
 
-`requirements_covered`: a plan covers each stated goal, and uses nothing that a requirement forbids.
+`requirements_covered`: a plan covers each stated goal, and does nothing that a requirement forbids. The requirements
+are those of recon and those of the plan; only the plan's entries have tokens. A goal is covered if a step that
+satisfies it contributes to one of its tokens in the plan's goal state. Forbidden tools are compared with the generators
+and guards of the steps. Forbidden and kept tokens are compared with the tokens that steps add and delete. All other
+requirements are listed as not checked. The time is linear in the plan for each goal.
 
-The requirements are those of recon and those of the plan; a plan's entry has the tokens. A goal is covered if a step
-that satisfies it contributes to one of its tokens, which are tokens of the plan's goal state. What forbids tools is
-compared with the generators and guards of the steps, and what forbids or keeps tokens with what steps add and delete.
-Everything else is listed as not checked, in the verdict's facts and wherever people see the plan. Linear in the plan
-for each goal.
-
-`demands_planned`: each demand of the user's text is in a step of the plan. The demands are those that the program finds
-in the problem, in later messages to the run and in the answers (`actors.demands`). The option `strict` adds this guard;
-without it, such a demand is only shown after the plan.
+`demands_planned`: each demand of the user's text is in a step of the plan. The program finds the demands in the
+problem, in later messages to the run and in the answers (`actors.demands`). The option `strict` adds this guard;
+without it, a missing demand is only shown after the plan.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +17,7 @@ from typing import Any
 from actors.demands.table import DemandTable, TableRow, demand_table
 from actors.demands.user_texts import user_texts_in
 from actors.guards.comparison import bare_name, dependency, object_of, same_name, verdict_of, warn_if_given
-from actors.guards.fields import ITEMS_MAX, check_settings, quote_text
-from actors.guards.port import Guard
+from actors.guards.fields import ITEMS_MAX, quote_text, without_settings
 from actors.guards.requirements_agree import disagreements
 from actors.plans.coverage import GOALS_MAX, CheckedRequirement, RequirementStanding, check_requirements
 from actors.plans.plan import Plan, Step
@@ -36,35 +33,30 @@ SATISFIED_MAX = 5
 _VIOLATION = (ReasonTag.REQUIREMENT_VIOLATION,)
 
 
-def make_requirements_covered(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings. A plan passes where neither it nor recon states a requirement."""
-    check_settings(REQUIREMENTS_COVERED, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:
-        value, unreadable = object_of(artifact)
-        if value is None:
-            return verdict_of(REQUIREMENTS_COVERED, unreadable)
-        recon = dependency(context, "recon")
-        if not value.get("requirements") and not (recon or {}).get("requirements"):
-            return verdict_of(REQUIREMENTS_COVERED, ())  # Most plans of other workflows; nothing else is read.
-        draft, findings = read_draft(value)
-        if draft is None:
-            return verdict_of(REQUIREMENTS_COVERED, findings)
-        plan = add_stated_requirements(draft, recon)
-        asked = () if recon is not None else disagreements(plan.requirements, context)
-        results = check_requirements(plan)
-        return verdict_of(
-            REQUIREMENTS_COVERED,
-            [*asked, *warn_if_given(_coverage(plan, results), context, Code.UNCOVERED), *_tools(plan), *_steps(plan)],
-            len(plan.requirements),
-            {
-                "not_checked": [
-                    result.requirement.id for result in results if result.standing is RequirementStanding.NOT_CHECKED
-                ]
-            },
-        )
-
-    return guard
+def judge_coverage(artifact: Artifact, context: Context) -> Verdict:
+    """Judge whether a plan meets its requirements. A plan passes where neither it nor recon states one."""
+    value, unreadable = object_of(artifact)
+    if value is None:
+        return verdict_of(REQUIREMENTS_COVERED, unreadable)
+    recon = dependency(context, "recon")
+    if not value.get("requirements") and not (recon or {}).get("requirements"):
+        return verdict_of(REQUIREMENTS_COVERED, ())  # Most plans of other workflows; nothing else is read.
+    draft, findings = read_draft(value)
+    if draft is None:
+        return verdict_of(REQUIREMENTS_COVERED, findings)
+    plan = add_stated_requirements(draft, recon)
+    asked = () if recon is not None else disagreements(plan.requirements, context)
+    results = check_requirements(plan)
+    return verdict_of(
+        REQUIREMENTS_COVERED,
+        [*asked, *warn_if_given(_coverage(plan, results), context, Code.UNCOVERED), *_tools(plan), *_steps(plan)],
+        len(plan.requirements),
+        {
+            "not_checked": [
+                result.requirement.id for result in results if result.standing is RequirementStanding.NOT_CHECKED
+            ]
+        },
+    )
 
 
 def add_stated_requirements(plan: Plan, recon: Mapping[str, Any] | None) -> Plan:
@@ -185,24 +177,19 @@ QUOTE_MAX = 300
 """Characters of a demand that a finding quotes."""
 
 
-def make_demands_planned(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings."""
-    check_settings(DEMANDS_PLANNED, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:
-        value, unreadable = object_of(artifact)
-        if value is None:
-            return verdict_of(DEMANDS_PLANNED, unreadable)
-        plan, findings = read_draft(value)
-        if plan is None:
-            return verdict_of(DEMANDS_PLANNED, findings)
-        if context.given is not None and context.given.initial_state is not None:
-            # The plan goes on with an execution, which has done a part of the work and has a table of its own.
-            return verdict_of(DEMANDS_PLANNED, ())
-        table = demand_table(user_texts_in(context), add_stated_requirements(plan, dependency(context, "recon")))
-        return verdict_of(DEMANDS_PLANNED, list(_missing_demands(table)), len(table.rows))
-
-    return guard
+def judge_demands(artifact: Artifact, context: Context) -> Verdict:
+    """Judge whether each demand of the user's text is in a step of the plan."""
+    value, unreadable = object_of(artifact)
+    if value is None:
+        return verdict_of(DEMANDS_PLANNED, unreadable)
+    plan, findings = read_draft(value)
+    if plan is None:
+        return verdict_of(DEMANDS_PLANNED, findings)
+    if context.given is not None and context.given.initial_state is not None:
+        # The plan goes on with an execution, which has done a part of the work and has a table of its own.
+        return verdict_of(DEMANDS_PLANNED, ())
+    table = demand_table(user_texts_in(context), add_stated_requirements(plan, dependency(context, "recon")))
+    return verdict_of(DEMANDS_PLANNED, list(_missing_demands(table)), len(table.rows))
 
 
 def _missing_demands(table: DemandTable) -> Iterator[Finding]:
@@ -225,3 +212,9 @@ def _todo(row: TableRow) -> str:
         return f"write {row.requirement} under 'satisfies' of a step that leads to the goal, and break it nowhere"
     stated = f"state it as a requirement of kind {row.kind} with these words as its quote"
     return f"{stated}, and have a step satisfy it" if row.kind == RequirementKind.GOAL else stated
+
+
+make_requirements_covered = without_settings(REQUIREMENTS_COVERED, judge_coverage)
+
+
+make_demands_planned = without_settings(DEMANDS_PLANNED, judge_demands)

@@ -1,14 +1,12 @@
-"""`human_review`: a guard whose verdict comes from a person, alone or as a member of a composite. Pure.
+"""`human_review`: a guard whose verdict comes from a person. It may be a member of a composite. Pure.
 
 The person is asked after the other members, and only if the answer can still change the composite's verdict.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from actors.guards.composite import Composite, combine_verdicts
-from actors.guards.fields import check_settings
-from actors.guards.port import Guard
+from actors.guards.fields import without_settings
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 
@@ -26,14 +24,9 @@ SCHEMA: dict[str, Any] = {
 """The schema of a review. The reason of a rejection is the feedback for the next attempt."""
 
 
-def make(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings. It always rejects: only a person's answer can pass."""
-    check_settings(NAME, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
-        return verdict_without_answer("there is nobody to ask")
-
-    return guard
+def reject_unreviewed(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
+    """Reject every artifact: only a person's answer can pass."""
+    return verdict_without_answer("there is nobody to ask")
 
 
 def includes_review(guard: str | Composite) -> bool:
@@ -78,3 +71,6 @@ def combine_with_review(guard: str | Composite, others: Verdict | None, person: 
 
 def _reject_by_person(code: Code, message: str) -> Verdict:
     return Verdict(guard=NAME, passed=False, score=0.0, findings=(Finding(code=code, message=message),))
+
+
+make = without_settings(NAME, reject_unreviewed)

@@ -16,7 +16,15 @@ from actors.guards.comparison import (
     warn_if_given,
     warn_nothing_to_compare,
 )
-from actors.guards.fields import PROBLEM_TYPES, SEVERITIES, STRATEGIES, Fields, check_settings, quote_text
+from actors.guards.fields import (
+    PROBLEM_TYPES,
+    SEVERITIES,
+    STRATEGIES,
+    Fields,
+    check_settings,
+    quote_text,
+    without_settings,
+)
 from actors.guards.port import Guard
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
@@ -104,63 +112,52 @@ def _check_key_steps(items: list[Any]) -> Iterator[Finding]:
 FITS_PROBLEM_TYPE = "fits_problem_type"
 
 
-def make_fits_problem_type(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings.
+def judge_strategy_type(artifact: Artifact, context: Context) -> Verdict:
+    """Compare the strategy's `for_type` with the `problem_type` of the analysis that the step requires.
 
-    It compares the strategy's `for_type` with the `problem_type` of the analysis that the step requires. A strategy
-    without `for_type` passes.
+    A strategy without `for_type` passes.
     """
-    check_settings(FITS_PROBLEM_TYPE, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:
-        value, unreadable = object_of(artifact)
-        if value is None:
-            return verdict_of(FITS_PROBLEM_TYPE, unreadable)
-        wanted = value.get(FOR_TYPE)
-        if not isinstance(wanted, str):
-            return verdict_of(FITS_PROBLEM_TYPE, ())
-        analysis = dependency(context, "analysis")
-        found = None if analysis is None else analysis.get("problem_type")
-        if not isinstance(found, str):
-            return warn_nothing_to_compare(FITS_PROBLEM_TYPE, "analysis with a problem_type")
-        if same_name(wanted) == same_name(found):
-            return verdict_of(FITS_PROBLEM_TYPE, ())
-        message = (
-            f"the strategy is for a problem of the type {quote_text(wanted)}, and the analysis found "
-            f"{quote_text(found)}; choose a strategy for that type"
-        )
-        tags = (ReasonTag.WORKFLOW_MISMATCH,)
-        return verdict_of(
-            FITS_PROBLEM_TYPE, [Finding(code=Code.WORKFLOW_MISMATCH, message=message, where=FOR_TYPE, tags=tags)]
-        )
-
-    return guard
+    value, unreadable = object_of(artifact)
+    if value is None:
+        return verdict_of(FITS_PROBLEM_TYPE, unreadable)
+    wanted = value.get(FOR_TYPE)
+    if not isinstance(wanted, str):
+        return verdict_of(FITS_PROBLEM_TYPE, ())
+    analysis = dependency(context, "analysis")
+    found = None if analysis is None else analysis.get("problem_type")
+    if not isinstance(found, str):
+        return warn_nothing_to_compare(FITS_PROBLEM_TYPE, "analysis with a problem_type")
+    if same_name(wanted) == same_name(found):
+        return verdict_of(FITS_PROBLEM_TYPE, ())
+    message = (
+        f"the strategy is for a problem of the type {quote_text(wanted)}, and the analysis found "
+        f"{quote_text(found)}; choose a strategy for that type"
+    )
+    tags = (ReasonTag.WORKFLOW_MISMATCH,)
+    return verdict_of(
+        FITS_PROBLEM_TYPE, [Finding(code=Code.WORKFLOW_MISMATCH, message=message, where=FOR_TYPE, tags=tags)]
+    )
 
 
 FOLLOWS_STRATEGY = "follows_strategy"
 
 
-def make_follows_strategy(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings.
+def judge_plan_by_strategy(artifact: Artifact, context: Context) -> Verdict:
+    """Judge whether the plan implements the key steps of the strategy, which the required step with that role has made.
 
-    The strategy is the result of the required step with the role `strategy`. Key steps without an id are not compared.
+    Key steps without an id are not compared.
     """
-    check_settings(FOLLOWS_STRATEGY, config, ())
-
-    def guard(artifact: Artifact, context: Context) -> Verdict:
-        value, unreadable = object_of(artifact)
-        if value is None:
-            return verdict_of(FOLLOWS_STRATEGY, unreadable)
-        strategy = dependency(context, "strategy")
-        if strategy is None:
-            return warn_nothing_to_compare(FOLLOWS_STRATEGY, "strategy")
-        key_steps = [step for step in key_steps_in(strategy) if step.id]
-        if not key_steps:
-            return verdict_of(FOLLOWS_STRATEGY, ())
-        findings = warn_if_given(_compare_key_steps(value, key_steps), context, Code.STRATEGY_NOT_FOLLOWED)
-        return verdict_of(FOLLOWS_STRATEGY, findings, len(key_steps))
-
-    return guard
+    value, unreadable = object_of(artifact)
+    if value is None:
+        return verdict_of(FOLLOWS_STRATEGY, unreadable)
+    strategy = dependency(context, "strategy")
+    if strategy is None:
+        return warn_nothing_to_compare(FOLLOWS_STRATEGY, "strategy")
+    key_steps = [step for step in key_steps_in(strategy) if step.id]
+    if not key_steps:
+        return verdict_of(FOLLOWS_STRATEGY, ())
+    findings = warn_if_given(_compare_key_steps(value, key_steps), context, Code.STRATEGY_NOT_FOLLOWED)
+    return verdict_of(FOLLOWS_STRATEGY, findings, len(key_steps))
 
 
 def _compare_key_steps(value: Mapping[str, Any], key_steps: list[KeyStep]) -> Iterator[Finding]:
@@ -184,3 +181,9 @@ def _compare_key_steps(value: Mapping[str, Any], key_steps: list[KeyStep]) -> It
                 f"step {printable(step.step_id)}: implements names no key step of the strategy: {quote_names(unknown)}"
             )
             yield Finding(code=Code.UNKNOWN_KEY_STEP, message=message, where=step.step_id, severity="warning")
+
+
+make_fits_problem_type = without_settings(FITS_PROBLEM_TYPE, judge_strategy_type)
+
+
+make_follows_strategy = without_settings(FOLLOWS_STRATEGY, judge_plan_by_strategy)

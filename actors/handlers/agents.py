@@ -49,7 +49,6 @@ class PreparedAgent:
     """A run of a small agent that may begin (`actors.run.kind.PreparedRun`)."""
 
     kind: str
-    """The name of the agent's kind."""
     task: AgentTask
     """The user's input with the limits of the run."""
     settings: AgentSettings

@@ -28,7 +28,6 @@ class GenerationBrief(NamedTuple):
     """What a generator gets for one try of a call."""
 
     run: str
-    """The run's id."""
     request: CallOptions
     """The id, the purpose and the limits of the call."""
     prompt: Rendered
@@ -59,4 +58,4 @@ class JudgementBrief(NamedTuple):
     artifact: Artifact
     """The artifact that is judged."""
     context: Context
-    """Everything that the guard may read beside the artifact."""
+    """Everything else that the guard may read."""

@@ -1,6 +1,6 @@
 """Generators of artifacts. The built-in ones call a model; a plug-in is any function from a context to text.
 
-A plug-in is written against anyio, so that its author need not know the event loop: `async def make(context: Context)
+A plug-in is written against anyio, so its author need not know the event loop. It is `async def make(context: Context)
 -> str`, or a plain function if it does not wait. Its text is judged like a model's.
 """
 

@@ -83,7 +83,6 @@ def _find_plan(settings: Mapping[str, Any], given: Given) -> dict[str, Any]:
 
 
 def _tokens(steps: Sequence[Step], goal: Sequence[str]) -> frozenset[str]:
-    """Return the tokens that a goal or a step names."""
     return frozenset(goal).union(*(step.preconditions | step.may_add | step.may_delete for step in steps))
 
 
@@ -94,8 +93,8 @@ ROLE = "actions"
 class PddlPlanGenerator:
     """Returns the plan that the accepted actions stand for: deterministic, so never tried twice.
 
-    It returns an empty object, which the guard of the plan rejects, in three cases: the run was given no problem in
-    PDDL, the workflow has no step for actions, or the accepted answer holds no plan of valid actions.
+    It returns an empty object, which the plan's guard rejects, in three cases. The run has no problem in PDDL, the
+    workflow has no step for actions, or the accepted answer holds no plan of valid actions.
     """
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:

@@ -40,7 +40,7 @@ class ToolResult:
     outcome: ToolOutcome
     """How it ended; `ToolFinished` records it."""
     output: str = ""
-    """What the tool brought, as text; of a program, its standard output and errors."""
+    """The output as text; for a program, its standard output and errors."""
     reason: str = ""
     """The reason of a failure, in one line; empty after a success."""
     cost: ToolCost | None = None
@@ -64,7 +64,7 @@ class PreparedCall(ABC):
 
     @abstractmethod
     async def run(self) -> ToolResult:
-        """Let it begin, and return what it brought. Cancellation ends all of it before it is raised."""
+        """Begin the call and return its result. A cancellation ends the whole call before it is raised."""
 
 
 Prepare = Callable[[Mapping[str, Any]], AbstractAsyncContextManager[PreparedCall]]
@@ -102,7 +102,7 @@ def tool_actor(tool: Tool, now: Callable[[], float]) -> ToolActor:
 
 
 def ending_actors(tools: Collection[ToolRequested], now: Callable[[], float]) -> list[Actor[Any, Any]]:
-    """Return actors for a run that has ended: they end what is left of its calls of tools, and call none."""
+    """Return actors for a run that has ended: they end the open calls of its tools, and make none."""
 
     async def handle(envelope: Envelope[ToolCheckRequested]) -> Checked:
         request = envelope.brief
@@ -226,11 +226,8 @@ class FunctionCall(PreparedCall):
     """A call of a Python function, sync or async."""
 
     function: Callable[..., Any | Awaitable[Any]]
-    """The function."""
     positional: tuple[Any, ...]
-    """Its positional arguments."""
     named: Mapping[str, Any] = field(default_factory=dict)
-    """Its keyword arguments."""
     result_of: Callable[[Any], ToolResult] = _result_of_value
     """Makes a result of a returned value."""
     outcome_of: Callable[[Exception], ToolOutcome] = _failed_outcome

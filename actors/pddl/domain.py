@@ -18,9 +18,7 @@ class Atom(NamedTuple):
     """A predicate with its terms: objects, or variables, which begin with `?`."""
 
     predicate: str
-    """The name of the predicate."""
     terms: tuple[str, ...] = ()
-    """Its terms, in order."""
 
     def __str__(self) -> str:
         """Return the atom as PDDL."""
@@ -35,7 +33,6 @@ class Literal(NamedTuple):
     """An atom that must hold, or that must not hold."""
 
     atom: Atom
-    """The atom."""
     positive: bool = True
     """Whether it must hold; if not, it must not hold."""
 
@@ -56,7 +53,7 @@ class Effect(NamedTuple):
     conditional: "tuple[ConditionalEffect, ...]" = ()
     """The effects that happen in addition where their condition holds."""
     choices: "tuple[tuple[Effect, ...], ...]" = ()
-    """For each `oneof` its alternatives, of which exactly one happens in addition."""
+    """The alternatives of each `oneof`; exactly one of them happens, in addition to the literals."""
 
 
 class ConditionalEffect(NamedTuple):
@@ -65,7 +62,6 @@ class ConditionalEffect(NamedTuple):
     condition: tuple[Literal, ...]
     """The literals that must all hold before the action."""
     effect: Effect
-    """The effect in that case."""
 
 
 NOTHING = Effect()
@@ -77,13 +73,11 @@ class ActionSchema:
     """An action of a domain, with parameters."""
 
     name: str
-    """The name of the action."""
     parameters: tuple[tuple[str, str], ...] = ()
     """The variable and the type of each parameter, in order."""
     condition: tuple[Literal, ...] = ()
     """Its precondition: literals that must all hold before it."""
     effect: Effect = NOTHING
-    """Its effect."""
     line: int = 0
     """The line of its definition, from 1; 0 where it comes from no file."""
 
@@ -93,7 +87,6 @@ class PddlDomain:
     """A planning domain."""
 
     name: str
-    """The name of the domain."""
     supertypes: Mapping[str, str] = field(default_factory=dict)
     """The type above each declared type; every chain ends in `object`."""
     constants: Mapping[str, str] = field(default_factory=dict)
@@ -101,7 +94,6 @@ class PddlDomain:
     predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The types of the terms of each predicate."""
     actions: Mapping[str, ActionSchema] = field(default_factory=dict)
-    """The actions by their names."""
     functions: frozenset[str] = frozenset()
     """The names of declared numeric functions; they only count costs."""
     file: str = ""
@@ -119,7 +111,6 @@ class PddlProblem:
     """A problem of a domain."""
 
     name: str
-    """The name of the problem."""
     objects: Mapping[str, str]
     """The type of each object, those of the domain's constants included."""
     initial: frozenset[Atom]
@@ -129,7 +120,7 @@ class PddlProblem:
 
 
 class PlanAction(NamedTuple):
-    """One action of a sequential plan, as it is written."""
+    """One action of a sequential plan."""
 
     name: str
     """The name of an action; whether the domain has it is checked later."""

@@ -26,7 +26,6 @@ class FormulaScope:
     """What the formulas of one place may name."""
 
     source: PddlFile
-    """The file."""
     domain: PddlDomain
     """The types, predicates, constants and functions; its actions are not looked at."""
     objects: Mapping[str, str]

@@ -52,7 +52,6 @@ class GroundAction(NamedTuple):
     condition: tuple[Literal, ...]
     """Its precondition, without literals that are always true."""
     effect: Effect
-    """Its effect."""
 
     def applicable_in(self, state: AbstractSet[Atom]) -> bool:
         """Return whether it can run in a state."""

@@ -25,7 +25,7 @@ class Repair(NamedTuple):
     makes: str
     """What it makes, as PDDL."""
     runs: bool
-    """Whether it can run in the state in which that is lacking."""
+    """Whether it can run in the state where the condition is unmet."""
     enough: bool
     """Whether nothing else is lacking after it."""
 

@@ -1,9 +1,9 @@
 """Turns a sequential plan for a PDDL problem into a plan of this product, which the guards judge. Pure.
 
-Each action becomes a step that cannot fail and waits for the one before it. An atom becomes a token; where some
-condition says that an atom must not hold, a second token stands for its absence. The alternatives of `oneof` become
-outcomes. A conditional effect becomes an effect where all states that the plan may be in agree on its condition; where
-they differ, the action becomes one step for each case, and tokens that count the actions keep the order.
+Each action becomes a step that cannot fail and waits for the one before it. An atom becomes a token. If some condition
+says that an atom must not hold, a second token stands for its absence. The alternatives of `oneof` become outcomes. A
+conditional effect becomes a plain effect if all possible states agree on its condition. If they differ, the action
+becomes one step for each case, and tokens that count the actions keep the order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,14 +16,14 @@ from actors.plans.plan import NEVER, NamedOutcome, Plan, Step
 from runtime.core.errors import UsageProblem
 
 STATES_MAX = 1_000
-"""The most states in which the plan may be before one action, as far as they decide what actions do."""
+"""The most possible states before one action; only facts that decide what actions do are counted."""
 GUARD = "domain"
 """The guard that each step names: what an action does is what the domain says."""
 ALWAYS = "(and)"
 """The token that always holds. It keeps the state at the beginning, and an empty goal, from being undefined."""
 
 States = frozenset[frozenset[Atom]]
-"""The states in which the plan may be."""
+"""The possible states of the plan."""
 
 
 class Case(NamedTuple):
@@ -32,7 +32,6 @@ class Case(NamedTuple):
     when: tuple[Literal, ...]
     """The literals that hold in these states and not in the others; empty where there are no others."""
     changes: tuple[AtomChange, ...]
-    """Its outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class _Progression:
 
 
 def _fewest_lacking(literals: Iterable[Literal], states: States) -> tuple[str, ...]:
-    """Return what does not hold, in the state in which that is least."""
+    """Return the unmet literals in the state that has the fewest of them."""
     lists = ([literal for literal in literals if not holds(literal, state)] for state in states)
     found = min((sorted(map(str, lacking)) for lacking in lists), key=lambda names: (len(names), names))
     return tuple(found)

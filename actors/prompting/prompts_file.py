@@ -30,14 +30,14 @@ class PromptsFile(Value):
 
 
 def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]:
-    """Return the prompts of a file, and notices; if the file has no `sections`, those of the file `shared` are used.
+    """Return the prompts of a file, and notices. A file without `sections` uses those of the file `shared`.
 
     AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`. An entry of a JSON file that lacks
-    only this key takes the one of `shared`, with a notice, so that it comes from data, not from code (S100). An entry
-    of a JSON file that is a single text is ignored, with a notice, since its role and task cannot be told apart.
+    only this key takes the one of `shared`, with a notice (S100). An entry of a JSON file that is a single text is
+    ignored, with a notice: its role and task cannot be told apart.
 
-    Raises:
-        UsageProblem: a file cannot be read, a text is missing, empty or too long, or a slot is missing or repeated.
+    Raises `UsageProblem` if a file cannot be read, a text is missing, empty or too long, or a slot is missing or
+    repeated.
     """
     document, ignored = _without_plain_texts(read_document(path))
     document, completed = _with_escalation_wrapper(document, shared)

@@ -1,11 +1,9 @@
 """Renders prompts: a pure function of a prompt entry, the shared sections and a context.
 
-The system part consists of the role, the constraints and the note on data. The user part consists of the workflow's
-constraints, the problem, attachments, given facts, later requirements, answers, notes, accepted results, the task,
-escalation history and retry history, in this order; empty sections are omitted. What differs between attempts of a step
-comes last, so that a provider can read the rest from its prompt cache. Text from users and models is enclosed in
-delimiters that do not occur in it, so that it cannot be mistaken for an instruction. Slots in inserted text are not
-replaced.
+The system part consists of the role, the constraints and the note on data. The user part consists of sections in a
+fixed order; empty sections are omitted. Text that differs between attempts of a step comes last, so that a provider can
+read the rest from its prompt cache. Text from users and models stands between delimiters that do not occur in it, so it
+cannot be mistaken for an instruction. Slots in inserted text are not replaced.
 """
 
 import hashlib
@@ -100,7 +98,6 @@ def render(template: PromptTemplate, context: Context, *, headed: bool = True) -
 
 
 def _facts(given: Given) -> str:
-    """Return the facts that a run is given as a prompt shows them; empty where a prompt shows none."""
     return format_json(given.shown) if given.shown else ""
 
 
@@ -254,7 +251,6 @@ def _delimit_text(text: str, bytes_max: int, data_open: str, data_close: str, cu
 
 
 def _fill(template: str, slot: str, text: str) -> str:
-    """Replace the only slot of a template."""
     return template.replace(f"{{{slot}}}", text, 1)
 
 

@@ -260,4 +260,3 @@ AUTHORS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "acquisition_decompose": decomposition,
     "acquisition_reflect": review,
 }
-"""The functions by role."""

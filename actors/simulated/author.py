@@ -65,7 +65,6 @@ class Request:
     """A request to the author."""
 
     world: World
-    """The problem."""
     node: str
     """The id of the attempt; all tries of an attempt have the same."""
     material: Mapping[str, Any]

@@ -52,7 +52,6 @@ def _ungiven_body(defect: Defect | None, clue: str, position: int) -> dict[str, 
 
 
 def _body(defect: Defect | None, clue: str, position: int, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a plan without its name and goal."""
     steps = {number: _step(number) for number in range(1, STEPS + 1)}
     goals = [f"done_{STEPS}"]
     if given.get("goal_state"):

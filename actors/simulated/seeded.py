@@ -13,7 +13,7 @@ _LEAST = 2.0**-53
 _PLASTIC = 1.32471795724474602596
 _STEPS = (1 / _PLASTIC, 1 / _PLASTIC**2)
 QUANTILES = 4096
-"""The number of equally likely difficulties that are told apart."""
+"""The number of different, equally likely difficulties."""
 DIFFICULTIES = 512
 """The number of equally likely difficulties over which curves are averaged."""
 
@@ -54,10 +54,10 @@ def normal(*words: object) -> float:
 
 
 def stratum(seed: int, position: int, *words: object) -> float:
-    """Return a number on [0, 1) whose values at consecutive seeds are spread evenly, however many there are.
+    """Return a number on [0, 1); its values at consecutive seeds are spread evenly.
 
-    It is a coordinate of Roberts's two-dimensional Kronecker sequence (place 0 or 1), shifted by a draw; the two
-    coordinates of a seed are spread evenly over the square.
+    It is a coordinate of Roberts's two-dimensional Kronecker sequence (place 0 or 1), shifted by a draw. The two
+    coordinates of consecutive seeds are spread evenly over the square.
     """
     return (draw(*words, "stratum", position) + seed * _STEPS[position]) % 1.0
 

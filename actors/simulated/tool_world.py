@@ -1,8 +1,8 @@
 """Simulated executions: the task, plans for it, and the world of its tools.
 
-A task has goals of several steps, and tools that can do each step. A plan uses one of the tools of each step, one of
-its ways. In the world every draw is a function of the seed and of the tool or the request, so policies that make the
-same call see the same result. Some tools never work, for a whole trial; other faults are drawn for each call.
+A task has goals of several steps, and tools that can do each step. A plan uses one of the tools of each step. Every
+draw is a function of the seed and of the tool or the request. So policies that make the same call see the same result.
+Some tools never work during a trial; other faults are drawn for each call.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -158,7 +158,6 @@ class Called:
     """What a call came to."""
 
     outcome: ToolOutcome
-    """What it reports."""
     reason: str = ""
     """The reason of a failure, in one line; empty after a success."""
 
@@ -172,7 +171,6 @@ class ToolWorld:
     task: Task
     """The steps, and the tools that can do each."""
     seed: int
-    """The seed of the trial."""
     done: set[str] = field(default_factory=set)
     """The steps whose results hold in truth."""
     ran: set[str] = field(default_factory=set)

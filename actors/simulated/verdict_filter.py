@@ -23,7 +23,7 @@ from runtime.core.events import text_hash
 from runtime.models.replies import Unreadable
 
 COMPARING = frozenset(("evidence_present", "follows_strategy", "requirements_covered"))
-"""The guards beside the plan guards that judge plans. In a simulated world they reject nothing but what is no JSON."""
+"""The other guards that judge plans. In a simulated world they reject only what is no JSON."""
 Feedback = Literal["full", "shuffled", "verdict_only"]
 """The findings of a rejection: its own, those of another problem's plan, or none but that it is a rejection."""
 ELSEWHERE = "elsewhere"
@@ -117,10 +117,10 @@ class VerdictFilter:
 
 
 def score_verdict(verdict: Verdict, artifact: Artifact, world: World) -> Verdict:
-    """Return the verdict with a score that tells, with the probability `score_signal`, how much is right.
+    """Return the verdict with a score that shows, with the probability `score_signal`, how much is right.
 
-    Otherwise it is a uniform number, so that a right artifact has the higher score of two with probability
-    1 - (1 - score_signal)^2 / 2. A plan that passes keeps its score, and so does what cannot be read.
+    Otherwise the score is a uniform number. So a right artifact has the higher score of two with probability 1 - (1 -
+    score_signal)^2 / 2. A plan that passes keeps its score, and so does an artifact that cannot be read.
     """
     views, signal = read_views(artifact.content), world.profile.score_signal
     if signal is None or not views or (verdict.passed and PLAN in views):

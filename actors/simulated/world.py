@@ -35,7 +35,6 @@ class World:
     seed: int
     """The seed of the trial."""
     problem: str
-    """The problem's text."""
 
     @cached_property
     def problem_key(self) -> str:

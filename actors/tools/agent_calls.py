@@ -52,11 +52,10 @@ DRAIN_SECONDS = 5.0
 
 
 def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
-    """Return a coding agent as a tool. `outside` is the driver's environment; its tools file lists what the agent sees.
+    """Return a coding agent as a tool. `outside` is the driver's environment; the tools file lists what the agent sees.
 
-    A call succeeds with exit code 0, unless the agent reports an error or a cost above its limit. It is a permanent
-    failure if the program is missing or no worktree can be made, broken if a signal ended the agent, and otherwise a
-    failure.
+    A call succeeds with exit code 0, unless the agent reports an error or a cost above its limit. A missing program or
+    worktree is a permanent failure. A call that a signal ended is broken. Any other end is a failure.
     """
 
     @asynccontextmanager
@@ -159,7 +158,6 @@ class _AgentCall(PreparedCall):
     """A call of an agent that is a program; its process waits until the call is recorded."""
 
     spec: AgentSpec
-    """The tool."""
     prompt: str
     """The text for its standard input."""
     redactor: Redactor
@@ -167,7 +165,6 @@ class _AgentCall(PreparedCall):
     gated: GatedProcess
     """The waiting process, which then executes the agent."""
     begun: bool = False
-    """Whether it has begun."""
     succeeded: bool = False
     """Whether it has succeeded: then its worktree is kept until its work is recorded."""
 
@@ -216,9 +213,7 @@ class _ServerCall(PreparedCall):
     call: PreparedCall
     """The call of the server's tool."""
     begun: bool = False
-    """Whether it has begun."""
     succeeded: bool = False
-    """Whether it has succeeded."""
 
     @property
     def process(self) -> str:

@@ -25,7 +25,6 @@ class AgentReport:
     text: str
     """Its final text; empty where it has none."""
     cost: ToolCost
-    """The cost that it reports."""
     problem: str = ""
     """The failure that it reports, or why its output cannot be read, in one line; empty for neither."""
 

@@ -40,7 +40,6 @@ class TreeChange(NamedTuple):
     """A path that differs between two trees of git."""
 
     path: bytes
-    """The path."""
     old_mode: str
     """The file mode before the change, such as `100644`; `000000` if the path did not exist."""
     new_mode: str

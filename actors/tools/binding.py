@@ -1,4 +1,4 @@
-"""What the bindings of a tools file come to: each a use, its arguments checked against the parameters. Pure."""
+"""Turns the bindings of a tools file into uses, and checks their arguments against the parameters. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,11 +30,8 @@ class Uses:
     """What a tools file binds."""
 
     generators: Mapping[str, Use]
-    """The uses of generators, by their names."""
     guards: Mapping[str, Use]
-    """The uses of guards, by their names."""
     steps: Mapping[str, StepUses]
-    """The uses of single steps, by their ids."""
     undos: Mapping[str, ToolUse | PersonUse]
     """The tools that may undo a call, by their names, each with the defaults of its parameters as arguments."""
     undo_of: Mapping[str, str]
@@ -78,7 +75,6 @@ def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
 def _declare_step(
     name: str, binding: Binding, use: Use, guards: Mapping[str, Use], document: ParsedFile
 ) -> DeclaredStep:
-    """Return the step that a generator's binding declares."""
     step, path = binding.step, ("generators", name, "step")
     assert step is not None, "only such bindings are asked"
     if step.guard is not None and step.guard not in guards:

@@ -11,9 +11,7 @@ from actors.tools.output_parsing import with_values
 from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Regex, pattern_problem
 
 ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
-"""The name of a tool."""
 ParameterName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""The name of a parameter."""
 PlanName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """A generator's or a guard's name in a plan."""
 
@@ -24,7 +22,6 @@ Expected = Literal["success", "failure"]
 TokenName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 """A token of a plan that has a value."""
 OutcomeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""The name of an outcome of a step."""
 OutcomePattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
 """A regular expression; `{token}` in it is replaced by the value of the token."""
 

@@ -90,11 +90,9 @@ class _WorkCall(PreparedCall):
     """A call of a built-in tool; one at a time works in a workspace."""
 
     work: Work
-    """The function that does the work."""
     workspace: Workspace
     """Where it is done."""
     arguments: Mapping[str, Any]
-    """The arguments of the call."""
 
     async def run(self) -> ToolResult:
         """Do the work; a cancellation waits for its end."""

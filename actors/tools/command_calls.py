@@ -1,4 +1,4 @@
-"""Calls of command tools: a program in the workspace, in a process group of its own, with what it may see and say."""
+"""Calls of command tools: a program runs in the workspace, in its own process group, with a limited environment."""
 
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -20,12 +20,12 @@ from runtime.process.group import CommandExit, CommandNotStarted, start_gated
 
 
 def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
-    """Return a command tool. `outside` is the driver's environment, of which it sees what its file allows.
+    """Return a command tool. `outside` is the driver's environment; the tools file lists the variables that it sees.
 
-    A call is a success with exit code 0, unless a line of its output matches `failure_pattern`. It is a transient
-    failure with one of `transient_exit_codes`, where it takes too long, and where the system has no room for it for the
-    moment; a permanent one where the program is missing or may not be executed; it breaks off with one of
-    `broken_exit_codes`; else it is a failure.
+    Exit code 0 is a success, unless a line of the output matches `failure_pattern`. These are transient failures: an
+    exit code of `transient_exit_codes`, a call over its time limit, and a shortage of the system. A program that is
+    missing or may not be executed is a permanent failure. An exit code of `broken_exit_codes` or a signal means that
+    the call broke off. Any other exit code is a failure.
     """
 
     @asynccontextmanager
@@ -61,7 +61,7 @@ def words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[s
 
 
 def result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolResult:
-    """Return what the end of a program comes to, or that it could not be executed."""
+    """Return the result of a program that has ended or that could not be executed."""
     if isinstance(done, CommandNotStarted):
         return system_refusal(done, "it cannot be started").result
     output = cut_output(done.output, done.dropped, spec.output_bytes)

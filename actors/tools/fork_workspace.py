@@ -33,9 +33,10 @@ ANOTHER = "name another folder with --workspace"
 def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: str) -> None:
     """Make the workspace of a fork in a folder that `free_folder` has returned.
 
-    `snapshot` is the id of a snapshot of `source`, the other run's workspace; `run` is the id of the fork. Raises
-    `UsageProblem`, with nothing left behind, for files that cannot be shown any more, and for a folder that is no git
-    repository and has changed since the snapshot, or in which a run works now.
+    `snapshot` is the id of a snapshot of `source`, the other run's workspace; `run` is the id of the fork.
+
+    Raises `UsageProblem` if the files of the snapshot are no longer known. A folder that is no git repository must not
+    have changed since the snapshot, and no run may work in it. After an error nothing is left behind.
     """
     try:
         if snapshot.startswith(PREFIX):

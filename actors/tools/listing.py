@@ -147,7 +147,7 @@ def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.s
 
 
 def _hash(parent: int, name: bytes, status: os.stat_result) -> str:
-    """Return the hash of a file with whether it may be executed, of a link's target, or what it is instead."""
+    """Return a mark for the kind of a file, its mode of execution and the hash of its content or target."""
     if stat.S_ISLNK(status.st_mode):
         return f"l{hashlib.sha256(os.readlink(name, dir_fd=parent)).hexdigest()[:32]}"
     if not stat.S_ISREG(status.st_mode):

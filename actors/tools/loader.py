@@ -40,7 +40,6 @@ class LoadedTools:
     """A tools file as it was read."""
 
     toolset: ToolSet
-    """What a run pins."""
     notices: tuple[str, ...]
     """Lines for the user, such as one about tools that no binding names."""
 
@@ -48,13 +47,12 @@ class LoadedTools:
 def load_tools(
     path: str | Path, *, workspace: Path | None = None, environment: Mapping[str, str] = os.environ
 ) -> LoadedTools:
-    """Return the tools of a file. No tool is run; `environment` is what the programs are looked for with.
+    """Return the tools of a file. No tool is run; programs are searched with `environment`.
 
     Neither the file nor Python code that it names may be in `workspace`, where tools and models write.
 
-    Raises:
-        UsageProblem: the file cannot be read or is invalid, a program or a function is missing, or code is in the
-            workspace; with file, line and key.
+    Raises `UsageProblem` with file, line and key if the file is invalid, a program or function is missing, or code is
+    in the workspace.
     """
     source = Path(path).expanduser()
     document = read_document(source)

@@ -31,12 +31,12 @@ from runtime.process.group import CommandNotStarted, GatedProcess, start_gated
 
 
 def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
-    """Return a tool of an MCP server. `outside` is the driver's environment, with the token where one is needed.
+    """Return a tool of an MCP server. `outside` is the driver's environment, with the token if the server needs one.
 
-    A call is a success where the server says so, and a failure where it says that; then its text is the output. It is a
-    permanent failure where the server does not list the tool, lists other arguments, or refuses the token; a transient
-    one where an address cannot be reached; broken off where the server ends, sends too much, or sends what cannot be
-    read. Whether the call was sent is recorded.
+    The server says whether a call is a success or a failure; its text is the output. A call is a permanent failure if
+    the server does not list the tool, lists other arguments, or refuses the token. It is a transient failure if an
+    address cannot be reached. It breaks off if the server ends, sends too much, or sends what cannot be read. Whether
+    the call was sent is recorded.
     """
 
     @asynccontextmanager

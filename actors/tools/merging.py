@@ -1,7 +1,7 @@
 """The built-in tool `workspace:merge`: it merges the work of an agent into the workspace, once.
 
-The files of the merge are recorded as a commit before the first of them is written. A call that is made again after a
-crash finds that commit by its name, and writes the files that are still as they were before the merge.
+The files of the merge are recorded as a commit before the first of them is written. After a crash, a repeated call
+finds that commit by its name. It writes the files that are still unchanged since before the merge.
 """
 
 import hashlib

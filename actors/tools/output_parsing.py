@@ -1,7 +1,7 @@
 """Parses the output of a call: finds its outcome, and the values of tokens that later calls use. Pure.
 
 Patterns have the syntax of Rust's `regex`, which needs linear time. In a pattern of an outcome, `{token}` stands for
-the value of a token, as it is.
+the literal value of a token.
 """
 
 import re

@@ -83,7 +83,6 @@ INTEGER_MAX = 2**53
 """The largest magnitude of an integer: every JSON reader keeps it exactly."""
 
 Bound = Annotated[int, Field(ge=-INTEGER_MAX, le=INTEGER_MAX, strict=True)]
-"""A bound of an integer parameter."""
 
 
 class StringParameter(Config):
@@ -133,9 +132,7 @@ class ChoiceParameter(Config):
 
 
 Parameter = Annotated[StringParameter | IntegerParameter | PathParameter | ChoiceParameter, Field(discriminator="type")]
-"""A parameter of any type."""
 Parameters = Mapping[str, Parameter]
-"""Parameters by name."""
 
 
 def with_defaults(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:

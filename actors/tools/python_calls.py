@@ -140,11 +140,9 @@ class _PythonCall(PreparedCall):
     """A call of a Python tool."""
 
     spec: PythonSpec
-    """The tool."""
     folder: Path
     """The workspace."""
     named: Mapping[str, Any]
-    """The arguments."""
     is_made: bool = False
     """Whether the function was called."""
 

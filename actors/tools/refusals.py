@@ -32,7 +32,6 @@ class RefusedCall(PreparedCall):
     """A call that cannot begin."""
 
     result: ToolResult
-    """Its outcome."""
 
     @property
     def is_made(self) -> bool:

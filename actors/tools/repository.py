@@ -65,7 +65,6 @@ class Git:
     """The git of a user, with an environment of its own."""
 
     program: str
-    """The path of the program."""
     workspace: Path
     """The folder in which it runs."""
     own: Mapping[str, str]
@@ -171,7 +170,7 @@ class Repository:
         return self.store.with_suffix(".repository")
 
     def commit(self, run: str, name: str, parent: str) -> tuple[str, str, list[str]]:
-        """Record the files as a commit after another one, and return the commit, its ref, and what is left out.
+        """Record the files as a commit with a parent; return the commit, its ref, and the paths left out.
 
         Without a parent it follows HEAD. Raises `GitFailed`, `OSError`.
         """
@@ -248,12 +247,12 @@ class Repository:
         return {decode_path(path) for path in paths}
 
     def _tree(self) -> tuple[str, list[str]]:
-        """Return the tree of the files, and the paths of what is left out. Raises `GitFailed`, `OSError`."""
+        """Return the tree of the files, and the paths that are left out. Raises `GitFailed`, `OSError`."""
         left_out = self._fill_index()
         return self.ours.text("write-tree"), left_out
 
     def _fill_index(self) -> list[str]:
-        """Bring the index in the home up to the files, and return the paths of what is left out."""
+        """Update the index in the home with the files, and return the paths that are left out."""
         # The workspace is locked, so a git that is at work is ours; what is left here, one that was killed has left.
         self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)
         excludes = self.common / "info" / "exclude"
@@ -346,7 +345,7 @@ def open_repository(
 
 
 def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
-    """Return the repository of a workspace, if it is the one that was noted with the last first snapshot there.
+    """Return the repository of a workspace if it is the one that was noted at the start of the run.
 
     Raises `GitFailed`, `OSError`.
     """

@@ -27,7 +27,7 @@ class WorkspaceSnapshot(Value):
     changed: tuple[str, ...] | None = None
     """The paths that were added, changed or removed since the snapshot given, sorted; None where that is not known."""
     more: int = 0
-    """How many changed paths beside those were left out."""
+    """The number of further changed paths, which were left out."""
     left_out: tuple[str, ...] = ()
     """The first of the paths that the snapshot does not hold, such as very large files and nested repositories."""
     notice: str = ""

@@ -27,7 +27,6 @@ class CommandSpec(Value):
     folder: str
     """The absolute path of the tools file's folder: a program named by a relative path is looked for there."""
     parameters: Mapping[str, Parameter]
-    """The parameters by name."""
     environment: tuple[str, ...]
     """The environment variables that it sees: `NAME` is passed on, `NAME=value` is set."""
     output_bytes: int
@@ -55,7 +54,6 @@ class PythonSpec(Value):
     sha256: str
     """The hash of the file's content when the run was started, in hex; empty for a module."""
     parameters: Mapping[str, Parameter]
-    """The parameters by name."""
     output_bytes: int
     """Bytes of its result that are kept."""
 
@@ -83,7 +81,6 @@ class McpSpec(Value):
     token_variable: str = ""
     """The environment variable with the server's bearer token; empty for none. The token itself is not stored."""
     parameters: Mapping[str, Parameter]
-    """The parameters by name."""
     repeatable: bool = False
     """Whether a second call does no harm, as the tools file says."""
     output_bytes: int
@@ -105,7 +102,7 @@ class AgentSpec(Value):
     environment: tuple[str, ...] = ()
     """The environment variables that it sees: `NAME` is passed on, `NAME=value` is set."""
     writable: tuple[str, ...] | None
-    """The absolute paths that it may write beside its worktree; None where it is not confined."""
+    """The absolute paths that it may write in addition to its worktree; None if it is not confined."""
     report: Literal["claude", "codex", "none"]
     """The form of its output, from which its result and its cost are read."""
     micro_usd_max: int

@@ -105,7 +105,6 @@ Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(=[
 
 
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
-"""The name of an environment variable."""
 
 
 WritablePath = Annotated[str, StringConstraints(pattern=r"^(/|~/)[^\x00]*$", max_length=1_000)]

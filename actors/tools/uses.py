@@ -1,7 +1,7 @@
-"""The uses to which a tools file binds the generators, guards and steps of a plan, as a run pins them. Pure.
+"""The uses to which a tools file binds the generators, guards and steps of a plan; a run stores them. Pure.
 
-A `Use` is a call of a tool, a file that a model writes, or work of a person. It holds no text of the plan: all
-arguments come from the tools file.
+A `Use` is a call of a tool, a file that a model writes, or work of a person. All arguments come from the tools file,
+not from the plan.
 """
 
 import json
@@ -102,7 +102,7 @@ class ModelUse(Value):
     file: str
     """The path of the file below the workspace."""
     instructions: str
-    """What the model is told to write, from the tools file."""
+    """The instructions for the model, from the tools file."""
     context_files: tuple[str, ...]
     """Paths of other files that the model is shown; the file itself is always shown."""
     missing: Literal["empty", "failure"]
@@ -251,8 +251,8 @@ class ToolSet(Value):
     def _undo_lacks(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
         """Yield the parameters of undo tools that get no argument. Every name of the plan is bound.
 
-        A parameter gets the argument of the same name in the call that is undone; or the value of the token of that
-        name, if every success of the step reads or needs it; or its default.
+        A parameter gets the argument of the same name in the call that is undone. Otherwise it gets the value of the
+        token of that name, if every success of the step reads or needs it. Otherwise it gets its default.
         """
         for step in plan.steps:
             undo = self.undos.get(step.undo)
@@ -296,7 +296,6 @@ class ToolSet(Value):
         return {"undo": undo} if undo else {}
 
     def _undo_of(self, act: Use) -> str:
-        """Return the undo that a tool declares; empty for none."""
         return self.undo_of.get(act.tool if isinstance(act, ToolUse) else act.name, "")
 
     def _undos(self, acts: Mapping[str, Use]) -> dict[str, str]:

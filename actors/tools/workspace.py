@@ -1,4 +1,4 @@
-"""The workspace: the one folder in which an execution's tools work, checked, held open and locked."""
+"""The workspace: the folder in which the tools of an execution work. It is checked, open and locked."""
 
 import fcntl
 import os
@@ -177,8 +177,9 @@ def check_workspace(path: str | Path, home: Path) -> Path:
 def open_workspace(path: str | Path, home: Path, run: str) -> Iterator[Workspace]:
     """Check a folder, lock it for a run, and yield it as the run's workspace.
 
-    It is yielded without the lock where processes of this run that a killed driver has left hold it; `locked` takes it
-    once they have ended. Raises `UsageProblem` if the folder cannot be a workspace, or if another run works in it.
+    Processes that a killed driver of this run has left may hold the lock. Then the workspace is yielded without it, and
+    `locked` takes it once they have ended. Raises `UsageProblem` if the folder cannot be a workspace or another run
+    works in it.
     """
     folder = check_workspace(path, home)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

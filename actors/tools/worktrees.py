@@ -1,7 +1,7 @@
-"""A worktree made for one call: the files of a commit in a folder of the home, with a repository of their own.
+"""A worktree made for one call: the files of a commit in a folder of the home, with their own repository.
 
-That repository reads the objects of the workspace's repository (git alternates) and shares nothing else with it:
-changes of branches, hooks and the configuration are deleted with the folder. Replan reads only a worktree's files.
+That repository reads the objects of the workspace's repository (git alternates) and shares nothing else with it.
+Changes of branches, hooks and the configuration are deleted with the folder. Replan reads only a worktree's files.
 """
 
 import os
