@@ -90,7 +90,7 @@ def _correct_value(state: State, event: ValueTold) -> State:
 def start_state(event: AcquisitionStarted) -> State:
     """Return the state after the first event."""
     state = State(
-        run=RunState.begun(event),
+        run=RunState.begin(event),
         config=read_config(event.pinned),
         goal=event.goal,
         source=event.source,

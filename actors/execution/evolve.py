@@ -110,7 +110,7 @@ def apply_event(common: Common, state: State, run: RunState[ExecutionCall], even
         case Forked():
             config = read_config(event.pinned) if event.pinned else state.config
             return evolve_undo.mark_calls_before_fork(changed(after, config=config), *state.effects)
-        case RunResumed() if state.run.undone(at_once=event.at_once):
+        case RunResumed() if state.run.undoes_end(at_once=event.at_once):
             return evolve_troubles.reopen_run(after)
         case ExecutionStarted():
             return state
@@ -162,7 +162,7 @@ def start_state(event: ExecutionStarted) -> State:
     config = read_config(event.pinned)
     plan = ready_plan(config.plan)
     state = State(
-        run=RunState.begun(event),
+        run=RunState.begin(event),
         config=config,
         plan=plan,
         now=plan.program.initial,

@@ -1,4 +1,4 @@
-"""Branches in the state: which branch an event is about, and how a branch is opened and ended. Pure.
+"""Branches in the state: the branch of an event, and how a branch is opened and pruned. Pure.
 
 The branches share the ledger, the nodes, the open requests and the questions. These are keyed by node or request id,
 and each id names its branch. Everything else is in the `Branch`, which functions take beside the state.
@@ -96,10 +96,10 @@ def _number(state: State, event: PlanningEvent) -> int | None:
             assert_never(event)
 
 
-def with_view(before: State, event: PlanningEvent, after: State) -> State:
-    """Return the state after an event with the views of its branches, for a strategy that compares them."""
+def update_view(before: State, event: PlanningEvent, after: State) -> State:
+    """Return the state with the views of the branches that an event has changed, for a strategy that compares them."""
     if isinstance(event, Revised) and event.new_round:
-        return with_views(after)
+        return update_views(after)
     branch = after.latest
     if branch.number < len(before.branches) and _same_view(before, after, branch):
         return after
@@ -107,8 +107,8 @@ def with_view(before: State, event: PlanningEvent, after: State) -> State:
     return changed(after, branches=with_branch(after.branches, changed(branch, view=view)))
 
 
-def with_views(state: State) -> State:
-    """Return the state with the view of every branch as it is now, for a strategy that compares them."""
+def update_views(state: State) -> State:
+    """Return the state with a new view of every branch, for a strategy that compares branches."""
     if not state.config.compares:
         return state
     branches = [changed(branch, view=_view(state, branch)) for branch in state.branches]
@@ -136,15 +136,15 @@ def _same_view(before: State, after: State, branch: Branch) -> bool:
 def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
     """Return the state with a new branch, which starts from artifacts of its parent, `branch`, or from none.
 
-    If the parent was about to go back, the new branch goes back instead: the reason and the counts after that step are
-    recorded in the new branch, and the parent tries its failed step again.
+    If the parent was about to go back, the new branch goes back instead, with the reason and the later counts. The
+    parent then tries its failed step again.
     """
     graph = state.config.graph
     fresh = Branch(number=event.branch, progress=start(graph))
     if event.parent is not None:
         fresh = changed(
             fresh,
-            progress=_on(branch.progress, event.kept),
+            progress=_keep_artifacts(branch.progress, event.kept),
             attempts=branch.attempts,
             history=branch.history,
             replans=branch.replans,
@@ -164,8 +164,8 @@ def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
     return changed(state, branches=with_branch(state.branches, fresh), branch=event.branch)
 
 
-def _on(progress: BranchProgress, kept: Collection[str]) -> BranchProgress:
-    """Return the slots with the accepted artifacts of the `kept` steps only; the counts are kept for all steps."""
+def _keep_artifacts(progress: BranchProgress, kept: Collection[str]) -> BranchProgress:
+    """Return the slots with only the accepted artifacts of the `kept` steps, and all counts."""
     return BranchProgress({step: slot if step in kept else _unset(slot) for step, slot in progress.items()})
 
 
@@ -192,7 +192,7 @@ def restart_round(branch: Branch) -> Branch:
     return changed(branch, progress=new_round(branch.progress), history=())
 
 
-def in_new_round(state: State, branch: Branch, event: Revised) -> tuple[Branch, ...]:
+def begin_round_everywhere(state: State, branch: Branch, event: Revised) -> tuple[Branch, ...]:
     """Return all branches at the start of a new round. `branch` has been changed by the event already.
 
     If a requirement has changed, the other branches go back to the same steps.

@@ -1,4 +1,4 @@
-"""What the actors of a planning run are handed with an open request. Pure."""
+"""The inputs of the actors of a planning run. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,17 +33,17 @@ class ChildBrief:
     limits: Limits
     """What the request reserves for the child, with the parent's deadline and patience."""
     change: Mapping[str, Any] = field(default_factory=dict)
-    """What people have changed of the parent's settings, as an inbox message holds it."""
+    """The inbox message with the settings of the parent that people have changed."""
     given: Given | None = None
     """The facts that the child is given; None for a child that finds them itself."""
 
 
 Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
-"""What an actor may see of a run, by the work that it does."""
+"""The part of a run that an actor may see."""
 
 
 def brief_for(state: PlanningState, work: Work) -> Brief:
-    """Return what the actor that does this work may see."""
+    """Return the part of the run that the actor of this work may see."""
     assert isinstance(state, State)
     request: PlanningCall | JudgementRequested | WaitRequested | ClarificationRequested = work.request
     match request:
@@ -71,10 +71,10 @@ def brief_for(state: PlanningState, work: Work) -> Brief:
 
 
 def child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:
-    """Return what a child run starts with.
+    """Return the input of a child run.
 
     Its problem is the problem of this run. If the step has dependencies, feedback, messages or answers of the user, its
-    problem is the step's whole prompt, so that the child reads what a model would.
+    problem is the step's whole prompt instead.
     """
     pinned = state.config.child_of(request.step)
     assert pinned is not None

@@ -1,4 +1,4 @@
-"""Steps that are runs of their own: their result as a reply to the parent, and how it is judged."""
+"""The actors of a planning run, and those of its steps that are child runs."""
 
 import json
 from collections.abc import Awaitable
@@ -36,7 +36,7 @@ from runtime.models.replies import Parsed
 
 
 class ChildFailed(Exception):
-    """A child ended by a bug, so its parent does too: no call is made in answer to a bug."""
+    """A child ended by a bug, so its parent ends too: no call is made after a bug."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +62,20 @@ class ChildGenerator:
             return None
         now, elapsed = self.clock.now(), trio.current_time() - started
         if state.run.finished is None:
-            return _waits(brief, state, now, elapsed)
+            return _wait_of_parent(brief, state, now, elapsed)
         reply = Reply(text=artifact_of(brief.run, state), usage=None, model=brief.pinned.model)
         cost = state.run.ledger.committed
-        return Generated(brief.request_id, now, elapsed, reply, cost, out_of_time=_out_of_time(state))
+        return Generated(brief.request_id, now, elapsed, reply, cost, out_of_time=_is_out_of_time(state))
 
 
-def _out_of_time(state: State) -> bool:
+def _is_out_of_time(state: State) -> bool:
     """Tell whether a child run has ended because its deadline has passed."""
     deadline = state.run.ledger.limits.deadline
     spent_out = state.end is not None and state.end.outcome is PlanningOutcome.BUDGET_EXHAUSTED
     return spent_out and deadline is not None and state.run.now >= deadline
 
 
-def _waits(brief: ChildBrief, state: State, now: float, elapsed: float) -> Faulted | None:
+def _wait_of_parent(brief: ChildBrief, state: State, now: float, elapsed: float) -> Faulted | None:
     wait = state.run.outage
     if wait is None or wait.fault is None:
         return None
@@ -84,7 +84,7 @@ def _waits(brief: ChildBrief, state: State, now: float, elapsed: float) -> Fault
 
 
 def child_of(brief: ChildBrief) -> ChildRun:
-    """Return the child run that a step is."""
+    """Return the child run of a step."""
 
     def first(at: float) -> RunStarted:
         return RunStarted(

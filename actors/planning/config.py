@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 STOP_BELOW = 0.025
-"""The least chance of success per call of a move of a belief policy where no workflow and no person says another."""
+"""The usual least chance of success per call of a move of a belief policy."""
 
 
 class StepConfig(NamedTuple):
-    """The configuration of one step, which is looked up several times in every attempt."""
+    """The configuration of one step."""
 
     role: str
     """The role of its artifact, such as `plan`; empty where the workflow gives it none."""
@@ -84,7 +84,7 @@ class RunConfig(Value):
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
     """The configurations of the runs that its steps start, by the name after `workflow:`."""
     deterministic: bool = Field(default=False, exclude_if=lambda deterministic: not deterministic)
-    """Whether the model always writes the same for the same prompt: it is never asked for what it wrote before."""
+    """Whether the model always gives the same reply to the same prompt, so that no reply is asked for twice."""
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)
     """Whether nobody is there to answer, so that a belief policy weighs no question; False with other policies."""
     model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -109,21 +109,21 @@ class RunConfig(Value):
             yield from child.all
 
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
-        """Return the configuration after a person has changed the model or the limits of a call, also of runs to come.
+        """Return the configuration after a person has changed the model or the limits of a call.
 
-        Such a limit holds for every step, and so does the model: a step's own may be of a provider that is gone.
-        `strict` is for the run's own plans: its child runs make parts of them.
+        The limits and the model hold for every step, also in child runs to come; a step's own model may be of a
+        provider that is gone. `strict` is only for the run's own plans: its child runs make parts of them.
         """
         for_calls = (event.model, event.timeout_seconds, event.output_tokens_max)
         if not event.strict and not event.model_settings and all(value is None for value in for_calls):
             return self
         workflow = self.workflow.changed(strict=True) if event.strict else self.workflow
         if event.timeout_seconds is not None:
-            workflow = _for_every_step(workflow, "timeout_seconds", "model_timeout_seconds", event.timeout_seconds)
+            workflow = _set_for_every_step(workflow, "timeout_seconds", "model_timeout_seconds", event.timeout_seconds)
         elif (seconds := timeout_after(workflow.model_timeout_seconds, event)) != workflow.model_timeout_seconds:
             workflow = workflow.changed(model_timeout_seconds=seconds)
         if event.output_tokens_max is not None:
-            workflow = _for_every_step(workflow, "output_tokens_max", "output_tokens_max", event.output_tokens_max)
+            workflow = _set_for_every_step(workflow, "output_tokens_max", "output_tokens_max", event.output_tokens_max)
         below = event.model_copy(update={"strict": False})
         model = event.model or self.model
         return self.changed(
@@ -133,14 +133,14 @@ class RunConfig(Value):
             children={name: child.with_settings(below) for name, child in self.children.items()},
             deterministic=is_deterministic(model) if event.model is not None else self.deterministic,
             step_models={} if event.model is not None else self.step_models,
-            model_settings=self._patched(event.model_settings) if event.model_settings else self.model_settings,
+            model_settings=self._patch_settings(event.model_settings) if event.model_settings else self.model_settings,
         )
 
     def with_step_models(self, other: "RunConfig") -> "RunConfig":
         """Return the configuration with the models that steps name in another of the same workflow, also below it."""
         return self.changed(
             step_models=other.step_models,
-            deterministic=always_the_same(self.model, other.step_models),
+            deterministic=writes_the_same(self.model, other.step_models),
             children={name: child.with_step_models(other.children[name]) for name, child in self.children.items()},
         )
 
@@ -149,7 +149,7 @@ class RunConfig(Value):
         # `model_copy` would also copy the cached properties, which were computed from the old values.
         return RunConfig(**({name: getattr(self, name) for name in RunConfig.model_fields} | fields))
 
-    def _patched(self, patch: Mapping[str, Any]) -> dict[str, ModelSettings]:
+    def _patch_settings(self, patch: Mapping[str, Any]) -> dict[str, ModelSettings]:
         """Return the settings of each step after a person has changed those of the run."""
         names = (*self.workflow.model_steps, CLASSIFIER)
         patched = {name: self.model_settings.get(name, ModelSettings()).patched(patch) for name in names}
@@ -179,7 +179,7 @@ class RunConfig(Value):
 
     @cached_property
     def search(self) -> Search:
-        """The strategy's way to search each branch."""
+        """How the strategy searches each branch."""
         name = read_search(self.workflow.search).name
         return Search(name) if name in SINGLE_BRANCH else self.strategy.moves
 
@@ -261,7 +261,7 @@ class RunConfig(Value):
         )
 
     def settings(self, step: str) -> dict[str, Any]:
-        """Return what a step's generator and guard are told of the configuration, as values that nobody else holds."""
+        """Return the settings that a step's generator and guard get, as new objects."""
         workflow = self.workflow
         return {
             "role": self.steps[step].role,
@@ -284,16 +284,16 @@ class RunConfig(Value):
 
     @cached_property
     def workflow_ref(self) -> str:
-        """The content hash of all this: two runs with the same one decide alike."""
+        """The hash of the configuration: two runs with the same hash decide alike."""
         return text_hash(self.model_dump_json())
 
 
-def always_the_same(model: str, step_models: Mapping[str, StepModel]) -> bool:
-    """Tell whether each model of a run always writes the same for the same prompt."""
+def writes_the_same(model: str, step_models: Mapping[str, StepModel]) -> bool:
+    """Tell whether each model of a run always gives the same reply to the same prompt."""
     return all(map(is_deterministic, (model, *(own.model for own in step_models.values()))))
 
 
-def _for_every_step(workflow: Workflow, own: str, common: str, value: float) -> Workflow:
+def _set_for_every_step(workflow: Workflow, own: str, common: str, value: float) -> Workflow:
     """Return the workflow with a value for one of its keys and for the key by which a step has its own."""
     steps = {step: pair.model_copy(update={own: value}) for step, pair in workflow.action_pairs.items()}
     return workflow.model_copy(update={"action_pairs": steps, common: value})

@@ -1,4 +1,4 @@
-"""What follows from replies that were cut off, and ends of a run while calls are left. Pure."""
+"""Ends of a run while calls are left, and decisions about replies that were cut off. Pure."""
 
 from dataclasses import replace
 
@@ -24,26 +24,23 @@ REPEATS_MAX = 3
 """How often a step's model writes the same rejected artifact in a round before the run ends."""
 
 
-def not_worth_it(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run where no move is worth its calls, unless an answer may change what is known.
+def end_worthless_search(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
+    """End the run because no move is worth its calls.
 
     The failure stays undecided: a run that is reopened decides about it then.
     """
-    if state.run.open_questions:
-        return None
     assert decision.weighing is not None
-    assert node.verdict is not None
     best = decision.weighing.options[0]
     move, calls = " ".join((best.move, *best.targets)), count_calls(best.calls)
     least = state.run.ledger.limits.stop_below
     chance = f"the best move left, {move}, has a chance of {best.chance:.1%} in {calls}, less than {least:g} a call"
-    return _end_run(f"{NOT_WORTH_IT}: {chance}; {summary(decision, node.verdict)}")
+    return _end_early(state, node, decision, f"{NOT_WORTH_IT}: {chance}")
 
 
 def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bool:
-    """Return whether a rejected artifact is the third of its step in this round that says the same.
+    """Return whether a rejected artifact is the third of its step in this round with the same meaning.
 
-    A question is asked all the same, since its answer begins a new round. A run that keeps trying is never stuck.
+    A step with a question is not stuck, since the answer begins a new round. A run that keeps trying is never stuck.
     """
     if not state.run.ledger.limits.stop_below or decision.level in (BacktrackLevel.CLARIFY, BacktrackLevel.GIVE_UP):
         return False
@@ -64,28 +61,27 @@ def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bo
 
 
 def end_stuck_run(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run because its model repeats itself; None while the answer to an open question may change that."""
-    if state.run.open_questions:
-        return None
-    assert node.verdict is not None
-    return _end_run(f"{STUCK}: {node.step} was written {REPEATS_MAX} times alike; {summary(decision, node.verdict)}")
+    """End the run because its model repeats itself."""
+    return _end_early(state, node, decision, f"{STUCK}: {node.step} was written {REPEATS_MAX} times alike")
 
 
 def end_used_up_run(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run because its deterministic model has nothing new to write; None while a question is open."""
+    """End the run because its deterministic model has nothing new to write."""
+    cause = f"the model {state.config.model} always writes the same for the same prompt"
+    return _end_early(state, node, decision, f"{STUCK_FOR_GOOD}: {cause}")
+
+
+def _end_early(state: State, node: Node, decision: Decision, cause: str) -> ending.RunFinished | None:
+    """End the run with calls unspent; None while the answer to an open question may change what is known."""
     if state.run.open_questions:
         return None
     assert node.verdict is not None
-    cause = f"the model {state.config.model} always writes the same for the same prompt"
-    return _end_run(f"{STUCK_FOR_GOOD}: {cause}; {summary(decision, node.verdict)}")
-
-
-def _end_run(why: str) -> ending.RunFinished:
+    why = f"{cause}; {summary(decision, node.verdict)}"
     return ending.RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
 
 
 def steps_not_asked_again(state: State, branch: Branch) -> frozenset[str]:
-    """Return the steps for which a deterministic model has repeated an artifact already, from the same parents.
+    """Return the steps for which a deterministic model has repeated an artifact from the same parents.
 
     Its reply depends on the number of rejections, so one repeat shows that further rejections change nothing.
     """
@@ -116,8 +112,8 @@ def _content(state: State, name: str | None) -> str | None:
     return None if artifact is None else artifact.content
 
 
-def without_moves(graph: Graph, steps: frozenset[str]) -> Graph:
-    """Return the graph in which nothing is gained by asking these steps again."""
+def disable_steps(graph: Graph, steps: frozenset[str]) -> Graph:
+    """Return the graph in which these steps are not asked again."""
     if not steps:
         return graph
     budgets = {
@@ -127,7 +123,7 @@ def without_moves(graph: Graph, steps: frozenset[str]) -> Graph:
 
 
 CUTS_MAX = 2
-"""Replies of one visit whose end may be missing before the run parks."""
+"""The number of replies in one visit with a missing end at which the run parks."""
 
 
 def reject_cut(state: State, name: str) -> VerdictReached | None:
@@ -141,7 +137,7 @@ def reject_cut(state: State, name: str) -> VerdictReached | None:
 
 
 def park_for_cut(state: State, branch: Branch) -> RunParked | None:
-    """Park after the second reply of a visit whose end is missing, where nothing else is under way or can be asked."""
+    """Park after the second reply of a visit whose end is missing, if nothing else is under way or can be asked."""
     if branch.pruned or Phase.FAILED not in branch.progress.phases:
         return None
     run = state.run
@@ -158,17 +154,17 @@ def park_for_cut(state: State, branch: Branch) -> RunParked | None:
 
 
 def is_held(state: State, branch: Branch, node: Node) -> bool:
-    """Tell whether nothing is decided about a rejected node before a person has resumed the run."""
+    """Tell whether the decision about a rejected node waits until a person has resumed the run."""
     if not is_cut(node) or node.node in state.forgiven:
         return False
     cut_replies = [item for item in _cut_nodes_in_visit(state, branch, node) if item not in state.forgiven]
     return len(cut_replies) >= CUTS_MAX
 
 
-def in_same_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
-    """Return the decision about a node; in a visit that a person has resumed, a cut reply is followed by a retry.
+def retry_in_resumed_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
+    """Return the decision about a node: a retry after a cut reply in a visit that a person has resumed.
 
-    So it is where no attempt is left: other steps are not to blame.
+    The retry follows even if no attempt is left, because other steps are not to blame.
     """
     if not is_cut(node) or state.forgiven.isdisjoint(_cut_nodes_in_visit(state, branch, node)):
         return decision
@@ -177,7 +173,7 @@ def in_same_visit(state: State, branch: Branch, node: Node, decision: Decision) 
 
 
 def is_cut(node: Node) -> bool:
-    """Tell whether a node was rejected because the end of its reply is missing; a guard's own codes do not matter."""
+    """Tell whether a node was rejected because the end of its reply is missing."""
     if node.verdict is None or node.artifact is None or node.artifact.finish_reason not in (LENGTH, FILTERED):
         return False
     return any(finding.code in (Code.CUT, Code.FILTERED) for finding in node.verdict.errors)
@@ -188,14 +184,14 @@ def _cut_nodes_in_visit(state: State, branch: Branch, node: Node) -> list[str]:
     return [attempt.node for attempt in attempts if attempt.visit == node.visit and is_cut(attempt)]
 
 
-def forgive(state: State) -> State:
-    """Return the state after a person has resumed a run that was parked for such replies: they count no more."""
+def forgive_cut_replies(state: State) -> State:
+    """Return the state after a person has resumed a run that was parked for cut replies: they count no more."""
     cut_nodes = {name for name, node in state.nodes.items() if is_cut(node)}
     return changed(state, forgiven=state.forgiven | cut_nodes)
 
 
-def with_new_limit(state: State) -> State:
-    """Return the state after the limit of replies has changed: prompts do not ask for brevity that it does not need."""
+def apply_new_limit(state: State) -> State:
+    """Return the state after the limit of replies has changed, with the new limit in the texts of rejections."""
     nodes = dict(state.nodes)
     for name, node in state.nodes.items():
         text = text_under_limit(node.verdict, state.config.steps[node.step].output_tokens_max) if is_cut(node) else ""

@@ -78,22 +78,13 @@ class Decided(Event):
     classified: Cause | None = None
     """The classifier's code that selected the row."""
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
-    """What a belief policy went by."""
+    """The numbers on which a belief policy based it."""
 
     @classmethod
     def of(cls, decision: Decision) -> "Decided":
         """Return the event of a decision."""
-        return cls(
-            node=decision.node,
-            level=decision.level,
-            targets=decision.targets if decision.level in REPLANS else (),
-            rule=decision.rule,
-            code=decision.code,
-            wanted=decision.wanted,
-            delay_seconds=decision.delay_seconds,
-            classified=decision.classified,
-            weighing=decision.weighing,
-        )
+        fields = {name: value for name, value in decision if name in cls.model_fields}
+        return cls(**fields | {"targets": decision.targets if decision.level in REPLANS else ()})
 
     @property
     def step(self) -> str:
@@ -102,26 +93,16 @@ class Decided(Event):
 
     @property
     def decision(self) -> Decision:
-        """The decision; what is no replan is about the failed step itself, unless it gives up."""
+        """The decision; the target of a retry or a question is the failed step."""
         own = () if self.level is BacktrackLevel.GIVE_UP else (self.step,)
-        return Decision(
-            step=self.step,
-            node=self.node,
-            level=self.level,
-            targets=self.targets if self.level in REPLANS else own,
-            rule=self.rule,
-            code=self.code,
-            wanted=self.wanted,
-            delay_seconds=self.delay_seconds,
-            classified=self.classified,
-            weighing=self.weighing,
-        )
+        fields = {name: value for name, value in self if name in Decision.model_fields}
+        return Decision(**fields | {"step": self.step, "targets": self.targets if self.level in REPLANS else own})
 
 
 class GenerationRequested(CallRequested):
     """A step's generator was asked for an artifact; its node is the attempt.
 
-    What the attempt builds on is what was accepted at this place.
+    The attempt builds on the artifacts that are accepted at this point.
     """
 
     kind: Literal["generation_requested"] = "generation_requested"
@@ -274,9 +255,9 @@ class Revised(Event):
 
 
 class BranchOpened(Event):
-    """A search of its own began beside the others, on the artifacts that `parent` has accepted for the steps `kept`.
+    """A new branch of the search began, on the artifacts that `parent` has accepted for the steps `kept`.
 
-    Where the parent was about to go back, the new branch does, and the parent stays where it is.
+    If the parent was about to go back, the new branch goes back instead, and the parent stays where it is.
     """
 
     kind: Literal["branch_opened"] = "branch_opened"
@@ -293,7 +274,7 @@ class BranchOpened(Event):
 
 
 class BranchPruned(Event):
-    """A branch ended: its open work is withdrawn, and what it has not reserved of its slice is free."""
+    """A branch ended: its open work is withdrawn, and the rest of its slice of the calls is free."""
 
     kind: Literal["branch_pruned"] = "branch_pruned"
     branch: int
@@ -321,7 +302,7 @@ class RunFinished(ending.RunFinished):
     outcome: PlanningOutcome
     """How it ended; only `success` has a plan."""
     branch: int = 0
-    """The branch that brought the plan, or else that got furthest."""
+    """The branch that brought the plan, or else the one that got furthest."""
     question: NeededAnswer | None = Field(default=None, exclude_if=lambda question: question is None)
     """The question that the run may not ask, and needed an answer to."""
 

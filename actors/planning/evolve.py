@@ -5,17 +5,17 @@ from typing import assert_never
 
 from actors.guards import review
 from actors.planning.branches import (
+    begin_round_everywhere,
     branch_about,
     drop_work,
-    in_new_round,
     nodes_of_other_branches,
     open_branch,
     prune_branch,
-    with_view,
-    with_views,
+    update_view,
+    update_views,
 )
 from actors.planning.config import read_config
-from actors.planning.early_ends import forgive, with_new_limit
+from actors.planning.early_ends import apply_new_limit, forgive_cut_replies
 from actors.planning.events import (
     ArtifactProduced,
     BranchOpened,
@@ -35,8 +35,8 @@ from actors.planning.events import (
     visit_and_attempt,
 )
 from actors.planning.given_plans import make_content
-from actors.planning.meaning import came_again
-from actors.planning.planning_questions import of_verdict
+from actors.planning.meaning import compare_redone_steps
+from actors.planning.planning_questions import questions_of_verdict
 from actors.planning.prompt_context import explain, rejection_codes
 from actors.planning.state import Branch, Node, PendingReplan, PlannedQuestion, State, with_branch
 from actors.policy.belief import Past
@@ -68,17 +68,16 @@ from runtime.core.copies import changed, without
 Common = RunState[PlanningCall]
 """The common part of a run; functions take it as it is after the event, beside the state before the event."""
 _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
-"""The template of new nodes: to set all fields of so large a value one by one takes five times as long."""
+"""The template of new nodes: a copy of it takes a fifth of the time that setting all fields takes."""
 
 
 def record_request(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:
-    """Return the state after a call was asked for: with a node of its own if it is an attempt's first try."""
+    """Return the state after a call was asked for, with a new node if it is the first try of an attempt."""
     taken, tries = branch.calls + event.calls, run.calls.tries
     if tries and event.call in tries:  # A further try of the same call.
-        return changed(state, run=run, branches=with_branch(state.branches, changed(branch, calls=taken)))
+        return _count_calls(state, run, branch, taken)
     if not isinstance(event, GenerationRequested):
-        branches = with_branch(state.branches, changed(branch, calls=taken))
-        return changed(state, run=run, branches=branches, classifications=state.classifications + 1)
+        return changed(_count_calls(state, run, branch, taken), classifications=state.classifications + 1)
     step, (visit, attempt) = event.step, visit_and_attempt(event.node)
     progress, earlier = begin(state.config.graph, branch.progress, step), branch.attempts.get(step, ())
     node = changed(
@@ -99,14 +98,18 @@ def record_request(state: State, run: Common, branch: Branch, event: PlanningCal
     return changed(state, run=run, branches=with_branch(state.branches, branch), nodes=nodes, live=live)
 
 
+def _count_calls(state: State, run: Common, branch: Branch, calls: int) -> State:
+    """Return the state with another number of calls of a branch."""
+    return changed(state, run=run, branches=with_branch(state.branches, changed(branch, calls=calls)))
+
+
 def record_reissue(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
     """Return the state after an earlier driver's call was asked for again: that one stays charged as unknown.
 
     A call of the run that this one was forked from counts in its branch from the beginning.
     """
     of_origin = state.run.calls.open[event.replaces].epoch == OF_ORIGIN
-    branch = changed(branch, calls=branch.calls + (0 if of_origin else event.again.calls))
-    return changed(state, run=run, branches=with_branch(state.branches, branch))
+    return _count_calls(state, run, branch, branch.calls + (0 if of_origin else event.again.calls))
 
 
 def record_artifact(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
@@ -156,18 +159,17 @@ def record_cause(state: State, run: Common, event: FailureClassified) -> State:
 
 
 def record_failure(state: State, run: Common, branch: Branch, event: CallFailed) -> State:
-    """Return the state after a try brought no reply: what comes next is decided by the tries before it."""
+    """Return the state after a try brought no reply."""
     reserved = state.run.calls.open[event.request_id].request.calls
-    branch = changed(branch, calls=branch.calls - reserved + calls_charged(state.run.calls, event))
-    return changed(state, run=run, branches=with_branch(state.branches, branch))
+    return _count_calls(state, run, branch, branch.calls - reserved + calls_charged(state.run.calls, event))
 
 
 def planned_questions(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
-    """Return the questions that a decision to ask means."""
+    """Return the questions of a decision to ask."""
     verdict = state.nodes[decision.node].verdict
     assert verdict is not None
     history = state.branch_of(decision.node).history
-    forms = of_verdict(state, decision.step, verdict, state.questions_left(decision.step), history)
+    forms = questions_of_verdict(state, decision.step, verdict, state.questions_left(decision.step), history)
     return tuple(PlannedQuestion(decision.node, decision.step, form, decision.rule) for form in forms)
 
 
@@ -179,7 +181,7 @@ def record_question(state: State, run: Common, branch: Branch, event: Clarificat
 
 
 def record_close(state: State, run: Common, branch: Branch, event: ClosingEvent) -> State:
-    """Return the state after a question was closed; its step goes on when none of its questions is open any more."""
+    """Return the state after a question was closed; the step goes on once none of its questions is open."""
     before = state.run.questions[event.question_id]
     state = changed(state, run=run)
     if isinstance(event, ClarificationWithdrawn):
@@ -189,7 +191,7 @@ def record_close(state: State, run: Common, branch: Branch, event: ClosingEvent)
     if before.request.review:
         return changed(state, silenced=state.silenced | {step}) if unanswered else state
     if not before.open:
-        # What answers a closed question redoes nothing, but it is known from now on, and opens a round as any answer.
+        # A late answer redoes no step, but prompts show it from now on, and it opens a round.
         return _to_revise(state, branch, ())
     together = [other for other in state.run.questions.values() if other.request.node == before.request.node]
     if any(question.open for question in together):
@@ -209,12 +211,6 @@ def _to_revise(state: State, branch: Branch, targets: tuple[str, ...]) -> State:
     return changed(state, branches=with_branch(state.branches, changed(branch, to_revise=revision)))
 
 
-def with_message(state: State, run: Common, event: NoteTold | RequirementTold) -> State:
-    """Return the state after the user sent a note or a requirement."""
-    to_replan = state.to_replan or isinstance(event, RequirementTold)
-    return changed(state, run=run, to_replan=to_replan)
-
-
 ApplyCommon = Callable[[State, Common, CommonEvent], State]
 """What `RunMachine.common` is."""
 
@@ -225,7 +221,7 @@ def apply_event(common: ApplyCommon, state: State, run: Common, event: PlanningE
     after = _apply_to_branch(common, state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):
         after = changed(after, branch=branch.number)
-    return with_view(state, event, after) if after.config.compares else after
+    return update_view(state, event, after) if after.config.compares else after
 
 
 def _apply_to_branch(common: ApplyCommon, state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
@@ -265,24 +261,23 @@ def _apply_to_branch(common: ApplyCommon, state: State, run: Common, branch: Bra
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             return record_close(state, run, branch, event)
         case NoteTold() | RequirementTold():
-            return with_message(state, run, event)
+            return changed(state, run=run, to_replan=state.to_replan or isinstance(event, RequirementTold))
         case WaitEnded():
             return _end_rest(state, run, event)
         case Settled():
             difference = event.used.calls - state.run.ledger.forfeited[event.request_id].calls
-            branch = changed(branch, calls=branch.calls + difference)
-            return changed(state, run=run, branches=with_branch(state.branches, branch))
+            return _count_calls(state, run, branch, branch.calls + difference)
         case RunFinished():
             return changed(state, run=run, judgements={} if event.final else state.judgements)
         case SettingsChanged():
             after = common(state, run, event)
             if event.model is not None:
                 after = changed(after, of_former_model=frozenset(after.nodes))
-            return after if event.output_tokens_max is None else with_new_limit(after)
+            return after if event.output_tokens_max is None else apply_new_limit(after)
         case Forked():
             return _start_fork(state, run, event)
         case RunResumed() if state.run.parked_cause == "reply":
-            return forgive(changed(state, run=run))
+            return forgive_cut_replies(changed(state, run=run))
         case _:
             return common(state, run, event)
 
@@ -291,7 +286,7 @@ def start_state(event: RunStarted) -> State:
     """Return the state after the first event."""
     config = read_config(event.pinned)
     state = State(
-        run=changed(RunState.begun(event), never_strict=config.workflow.never_strict),
+        run=changed(RunState.begin(event), never_strict=config.workflow.never_strict),
         config=config,
         specification=event.specification,
         attachments=read_stored(event.attachments),
@@ -299,7 +294,7 @@ def start_state(event: RunStarted) -> State:
         given=event.given_facts,
         branches=(Branch(progress=start(config.graph)),),
     )
-    return with_views(state)
+    return update_views(state)
 
 
 def _start_fork(state: State, run: Common, event: Forked) -> State:
@@ -309,7 +304,7 @@ def _start_fork(state: State, run: Common, event: Forked) -> State:
         config = read_config(event.pinned)
         never_strict = config.workflow.never_strict
         state = changed(state, config=config, run=changed(run, never_strict=never_strict))
-    return with_views(state)
+    return update_views(state)
 
 
 def _record_verdict(state: State, run: Common, branch: Branch, event: VerdictReached) -> State:
@@ -377,10 +372,10 @@ def _record_decision(state: State, branch: Branch, event: Decided) -> State:
 
 
 def _remember_failure(state: State, branch: Branch, node: Node, decision: Decision) -> tuple[Past, ...]:
-    """Return the decided failure as the history keeps it. What an earlier round asked for is not of this one."""
+    """Return the record of a decided failure for the history; none for an attempt of an earlier round."""
     if node.verdict is None or node.round != state.round:
         return ()
-    came = came_again(state, branch, node, state.config.policy)
+    came = compare_redone_steps(state, branch, node, state.config.policy)
     return (remember_failure(node.verdict, decision, state.config.graph, state.config.policy, came),)
 
 
@@ -391,7 +386,7 @@ def _forget_last_failure(history: tuple[Past, ...], step: str) -> tuple[Past, ..
 
 
 def _apply_replan(state: State, branch: Branch, event: Revised) -> State:
-    """Unset what the replan clears, and withdraw all work on it; what it had reserved is unknown from now on."""
+    """Unset the cleared steps and withdraw all work on them; its reservations are charged as unknown."""
     graph, gone, new = state.config.graph, set(event.cleared), event.new_round
     of_all = event.branch is None
     used = frozenset[str]() if of_all else nodes_of_other_branches(state, branch)
@@ -414,7 +409,7 @@ def _apply_replan(state: State, branch: Branch, event: Revised) -> State:
     return changed(
         drop_work(state, dead),
         revision=event.revision,
-        branches=in_new_round(state, branch, event) if new else with_branch(state.branches, branch),
+        branches=begin_round_everywhere(state, branch, event) if new else with_branch(state.branches, branch),
         round=state.round + 1 if new else state.round,
         to_replan=state.to_replan and state.branches[branch.number].to_revise is not None,
         silenced=frozenset() if new else state.silenced,

@@ -1,7 +1,6 @@
-"""What the program changes in the plans that a run's model writes, before a guard judges them. Pure.
+"""Puts given facts and mended values into the plans that a run's model writes, before a guard judges them. Pure.
 
-It sets what only it needs (`actors.plans.mending`) and the facts that the run was given (`actors.plans.mending`). A
-run that is given facts and asks nobody ends with its first question.
+A run that is given facts and asks nobody ends with its first question.
 """
 
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ PLAN = "plan"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A reply as the content of its artifact."""
+    """The content of a reply's artifact, and the changes that were made in a plan."""
 
     content: str
     """The content, with what the program has set in a plan."""
@@ -42,9 +41,9 @@ class Made:
 
 
 def make_content(state: State, step: str, content: str, finish_reason: str) -> Made:
-    """Return a reply as the content of its artifact.
+    """Return the content of a reply's artifact.
 
-    What is no plan, and a reply whose end is missing, is left as it is: the guard rejects it.
+    A reply that is no plan, or whose end is missing, is not changed: the guard rejects it.
     """
     if state.config.roles.get(step) != PLAN or lacks_end(content, finish_reason):
         return Made(content)
@@ -54,7 +53,7 @@ def make_content(state: State, step: str, content: str, finish_reason: str) -> M
     return _make_with_given(pair[0], state.given, pair[1]) or pair[1]
 
 
-@total("what the plan says about the given facts", lambda _: None)  # `with_remarks` compares it with them again.
+@total("what the plan says about the given facts", lambda _: None)  # `add_remarks` compares it with them again.
 def _make_with_given(plan: Any, facts: Given, made: Made) -> Made:
     changed, replaced = set_given_facts(plan, facts)
     return made if changed is plan else Made(format_json(changed), replaced, made.notes)
@@ -76,7 +75,7 @@ def _unbound(plan: Any, facts: Given) -> tuple[Finding, ...]:
     return (*unbound_findings(plan, facts), *unread_findings(plan, facts))
 
 
-def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
+def add_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
     """Return a guard's verdict on an artifact, with this program's own findings about a plan; errors reject it."""
     node = state.nodes[name]
     if node.artifact is None or state.config.roles.get(node.step) != PLAN:

@@ -1,6 +1,6 @@
 """The kind of planning runs, registered under the name `planning`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from actors.planning.config import read_config
@@ -41,18 +41,6 @@ def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
     return prepare_planning(request, setup)
 
 
-def _model(state: State) -> str | None:
-    return state.config.model
-
-
-def _step_models(state: State) -> Mapping[str, str]:
-    return {step: own.model for step, own in state.config.step_models.items()}
-
-
-def _title(state: State) -> str | None:
-    return title_of(state.specification)
-
-
 def _children(state: State) -> list[str]:
     run, config = state.run.run_id, state.config
     return [child_run(run, name) for name, node in state.nodes.items() if config.child_of(node.step)]
@@ -89,10 +77,10 @@ PLANNING: Kind[State, PlanningEvent] = Kind(
     codec=CODEC,
     actors=_actors,
     prepare=_prepare,
-    model=_model,
-    step_models=_step_models,
+    model=lambda state: state.config.model,
+    step_models=lambda state: {step: own.model for step, own in state.config.step_models.items()},
     children=_children,
-    title=_title,
+    title=lambda state: title_of(state.specification),
     purpose=_purpose,
     missing=_missing_names,
     drift=_drift,

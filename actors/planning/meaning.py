@@ -1,4 +1,7 @@
-"""The meaning of an artifact: a text that two artifacts share if they say the same in other words. Pure."""
+"""The meaning of artifacts, and the comparison of redone steps by it, for policies with an agreement. Pure.
+
+The meaning is a text that two artifacts share if they differ only in words or in white space.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -49,9 +52,9 @@ def _fold_value(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def meaning(artifact: Artifact, *, plan: bool) -> str:
-    """Return a text that two artifacts have in common if they say the same, whatever their white space.
+    """Return a text that two artifacts share if they differ only in white space.
 
-    Of a plan, the names for people and the order of its lists do not count, since no guard reads them.
+    In a plan, the names for people and the order of lists do not count either, since no guard reads them.
     """
     value = artifact.value
     if not isinstance(value, Parsed):
@@ -76,11 +79,11 @@ def _canonical(value: Any, *, plan: bool) -> Any:
             return value
 
 
-def came_again(state: State, branch: Branch, failed_node: Node, policy: Policy) -> Came:
-    """Return which steps above a rejected attempt have brought the same as before, and which something else.
+def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy: Policy) -> Came:
+    """Return which steps above a rejected attempt have made the same artifact again, and which another one.
 
-    A step is compared with its last accepted attempt of this round, if that was made from the same artifacts: by their
-    text or by their meaning, as the policy says. Nothing is compared for a policy that does not go by agreement.
+    An artifact is compared with the step's last accepted one of this round, if both were made from the same artifacts.
+    The policy says whether texts or meanings are compared; without an agreement in the policy, nothing is.
     """
     belief = policy.belief
     if belief is None or belief.agreement is None:
@@ -107,11 +110,11 @@ def _before(state: State, branch: Branch, accepted: Node) -> Node | None:
 
 
 _Content = Callable[[State, Node], object]
-"""Returns what is compared of an attempt; None where it has no artifact."""
+"""Returns the compared content of an attempt; None where it has no artifact."""
 
 
 def _inputs(state: State, node: Node, content: _Content) -> list[object]:
-    """Return what is compared of the artifacts that an attempt was made from."""
+    """Return the compared contents of the artifacts that an attempt was made from."""
     return [content(state, state.nodes[parent]) for parent in node.parents]
 
 

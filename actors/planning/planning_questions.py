@@ -1,4 +1,4 @@
-"""The questions of a planning run: what its findings and its reviews ask of a person. Pure."""
+"""The questions of a planning run to a person, from its findings and its reviews. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -32,15 +32,14 @@ REVIEW_CHOICES: Mapping[str, str] = {
 """What the answers to a review do."""
 
 
-def of_verdict(
+def questions_of_verdict(
     state: State, step: str, verdict: Verdict, questions_left: int, history: Sequence[Past] = ()
 ) -> list[AskedForm]:
-    """Return the questions that a rejection asks of a person.
+    """Return the questions to a person that follow from a rejection.
 
-    Each finding for a person is a question of its own, with its words and its schema. Where the run may not ask that
-    many more, the last one asks for the rest together. Findings for models are no questions: where there is
-    nothing else, the step has used up its escalations, and the person is asked what is to be done (S104); `history` has
-    the failures of the round.
+    Each finding for a person is a question, with its words and its schema. If the run may not ask that many more, the
+    last question asks for the rest together. With only findings for models, the step has used up its escalations, and
+    the person is asked how to go on (S104). `history` has the failures of the round.
     """
     about = waiting_text(step, blocks(state, step))
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
@@ -92,9 +91,9 @@ def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inq
 
 
 def _what_to_do(step: str, verdict: Verdict, history: Sequence[Past]) -> Inquiry:
-    """Return the question what is to be done about a step that may send the search back no more.
+    """Return the question how to go on with a step that may not send the search back any more.
 
-    What its guard has found is for models; the person sees how often it failed, and who rejected it last.
+    Its findings are for models; the person sees how often it failed, and which guard rejected it last.
     """
     failures = [past for past in history if past.step == step]
     back = sum(past.up > 0 for past in failures)

@@ -21,7 +21,7 @@ from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
 from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
-from actors.planning.config import RunConfig, StepModel, always_the_same
+from actors.planning.config import RunConfig, StepModel, writes_the_same
 from actors.planning.events import RunStarted
 from actors.planning.state import State
 from actors.policy.table import CLASSIFIER, ROLES, Policy, unknown_names
@@ -331,7 +331,7 @@ def pin(
         model=model,
         price=price,
         children=children,
-        deterministic=always_the_same(model, step_models),
+        deterministic=writes_the_same(model, step_models),
         no_input=no_input and policy.belief is not None,
         model_settings=_call_settings(loaded.workflow, model, step_models, setup, settings),
         step_models=step_models,

@@ -1,4 +1,4 @@
-"""The contexts that generators and guards get, with both kinds of feedback as projections of the state. Pure.
+"""The contexts that generators and guards get, with both kinds of feedback, made from the state. Pure.
 
 Retry feedback: "your output for this step was rejected because …". Escalation feedback: "a later step failed because of
 what this step produced". Both are computed from the nodes and not stored, so they survive a new visit and a restart.
@@ -61,7 +61,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
 
 
 def earlier_answers(facts: Given) -> tuple[Clarified, ...]:
-    """Return the questions that were asked for earlier runs as prompts show those of this one."""
+    """Return the answers to questions of earlier runs, in the form in which prompts show them."""
     return tuple(Clarified(answer.question, answer.answer, unanswered=answer.unanswered) for answer in facts.answers)
 
 
@@ -161,8 +161,7 @@ def escalations(state: State, branch: Branch, step: str) -> list[Node]:
 def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
     """Return a text of what failed, why, and on which path, with previews of the artifacts.
 
-    What is said of cut replies is the same for each, so it is said once: a visit that people resume again and again may
-    have many.
+    The text about a cut reply is the same for all of them, so it stands there once.
     """
     lines, of_cut = list[str](), set[str]()
     for name in cycle:
@@ -221,7 +220,7 @@ def failure_context(state: State, branch: Branch, node: str) -> Context:
 
 
 def render_failure_prompt(state: State, branch: Branch, node: str, context: Context | None = None) -> Rendered:
-    """Return the prompt of a classification; `context` is what it may see, where the caller has it already."""
+    """Return the prompt of a classification; `context` is its context, if the caller has computed it."""
     return render(state.config.classifier, context or failure_context(state, branch, node), headed=False)
 
 

@@ -1,4 +1,4 @@
-"""Requests for calls: rendered, bounded, and reserved at the most that they can cost. Pure."""
+"""Requests for calls, with a reservation of the most that they can cost, and the events of their results. Pure."""
 
 from typing import assert_never
 
@@ -12,7 +12,7 @@ from actors.planning.events import (
     VerdictReached,
     classification_id,
 )
-from actors.planning.given_plans import make_content, with_remarks
+from actors.planning.given_plans import add_remarks, make_content
 from actors.planning.prompt_context import render_failure_prompt, render_prompt
 from actors.planning.state import Branch, State
 from actors.policy.table import CLASSIFIER, read_cause
@@ -57,7 +57,7 @@ def request_for(state: State, branch: Branch, node: str, try_number: int) -> Gen
 
 
 def classification_of(state: State, branch: Branch, node: str, rule: str, try_number: int) -> ClassificationRequested:
-    """Return the request for a try of a classification, likewise."""
+    """Return the request for a try of a classification, with the prompt, limits and reservation as they are now."""
     prompt = _classifier_prompt(state, branch, node)
     fields = try_fields(state, prompt, node, try_number, call=classification_id(node))
     return ClassificationRequested(**fields, rule=rule)
@@ -88,7 +88,7 @@ def _classifier_prompt(state: State, branch: Branch, node: str) -> CallPrompt:
 
 
 def prompt_bytes(config: RunConfig, request: GenerationRequested) -> int:
-    """Return the bytes of the prompt of a step that calls the model itself, from what its request reserves."""
+    """Return the size of a step's prompt in bytes, computed from the reservation of its request."""
     step = config.steps[request.step]
     return request.tokens_max - step.output_tokens_max - schema_bytes(step.role) - FRAMING_TOKENS
 
@@ -112,7 +112,7 @@ def accept_verdict(state: State, message: Judged) -> VerdictReached | None:
     request = state.judgements.get(message.request_id)
     if request is None:
         return None
-    verdict = with_remarks(state, request.node, message.verdict)
+    verdict = add_remarks(state, request.node, message.verdict)
     return VerdictReached(
         node=request.node,
         at=message.at,

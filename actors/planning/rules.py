@@ -1,4 +1,8 @@
-"""The rules of a planning run, each a decision that may follow from a state; `advance` has them in one table. Pure."""
+"""The rules of a planning run: each is a decision that may follow from a state; `rules_with` has their order. Pure.
+
+The order counts: the first rule that returns an event wins. Some rules look at every branch, or at the tree of all
+branches.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -6,7 +10,7 @@ from typing import Any
 
 from actors.guards import review
 from actors.planning import early_ends, planning_questions
-from actors.planning.early_ends import in_same_visit, is_held, park_for_cut, reject_cut
+from actors.planning.early_ends import is_held, park_for_cut, reject_cut, retry_in_resumed_visit
 from actors.planning.events import (
     ONLY_FORWARD,
     ClassificationRequested,
@@ -23,7 +27,7 @@ from actors.planning.events import (
     node_id,
 )
 from actors.planning.given_plans import ask_or_end
-from actors.planning.meaning import came_again
+from actors.planning.meaning import compare_redone_steps
 from actors.planning.planning_questions import blocks
 from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
@@ -58,7 +62,7 @@ def judge(state: State) -> JudgementRequested | VerdictReached | None:
 
 
 def begin_round(state: State, branch: Branch) -> Revised | None:
-    """Begin a new round after an answer: it is one of all branches, also when the branch that asked was pruned."""
+    """Begin a new round of all branches after an answer, even if the branch that asked was pruned."""
     return revise(state, branch) if branch.to_revise is not None and branch.to_revise.new_round else None
 
 
@@ -79,7 +83,7 @@ def revise(state: State, branch: Branch) -> Revised | None:
 
 
 def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | ending.RunFinished | None:
-    """Decide about a rejected artifact, have a classifier say first what its failure means, or end the run there."""
+    """Decide about a rejected artifact, ask a classifier for its cause first, or end the run."""
     if branch.pruned or _FAILED not in branch.progress.phases:
         return None
     for step, slot in branch.progress.items():
@@ -102,15 +106,15 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         node.node,
         node.verdict,
         repeats=_builds_on_a_repeat(state, branch, node),
-        came=came_again(state, branch, node, config.policy),
+        came=compare_redone_steps(state, branch, node, config.policy),
     )
     classification = node.classification
     situation = situation_of(state, branch, node.step)
-    decision = in_same_visit(
+    decision = retry_in_resumed_visit(
         state, branch, node, decide(failure, situation, None if classification is None else classification.cause)
     )
     if decision.not_worth_it:
-        return early_ends.not_worth_it(state, node, decision)
+        return early_ends.end_worthless_search(state, node, decision)
     if early_ends.is_stuck(state, branch, node, decision):
         return early_ends.end_stuck_run(state, node, decision)
     if decision.level is BacktrackLevel.GIVE_UP and situation.graph is not config.graph:
@@ -131,7 +135,7 @@ def situation_of(state: State, branch: Branch, step: str) -> Situation:
     """Return all that a decision about a failure of a step in a branch depends on, besides the failure."""
     config = state.config
     return Situation(
-        graph=early_ends.without_moves(config.graph, early_ends.steps_not_asked_again(state, branch)),
+        graph=early_ends.disable_steps(config.graph, early_ends.steps_not_asked_again(state, branch)),
         progress=branch.progress,
         roles=config.roles,
         policy=config.policy,
@@ -317,7 +321,7 @@ def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
 
 
 def replan(state: State) -> Revised | None:
-    """Go back as far as the policy says after a changed requirement, in a new round."""
+    """Go back after a changed requirement, as far as the policy says, and begin a new round."""
     if not state.to_replan:
         return None
     config = state.config
@@ -332,8 +336,8 @@ def replan(state: State) -> Revised | None:
     )
 
 
-def look(state: State) -> ClarificationRequested | RunFinished | VerdictReached | None:
-    """Have a person judge what no other guard rejects, and take their verdict."""
+def review_artifact(state: State) -> ClarificationRequested | RunFinished | VerdictReached | None:
+    """Ask a person to review an artifact that no other guard rejects, and take the verdict."""
     if not state.reviews:
         return None
     for node, others in state.reviews.items():
@@ -385,7 +389,7 @@ def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
         Rule("withdraw a question", Scope.BRANCH, withdraw),
         Rule("ask", Scope.BRANCH, ask),
         EXPIRE,
-        Rule("have it reviewed", Scope.RUN, look),
+        Rule("have it reviewed", Scope.RUN, review_artifact),
         Rule("decide about a failure", Scope.BRANCH, settle_failure),
         Rule("end", Scope.SEARCH, end),
         AFTER_FAULT,
@@ -422,6 +426,6 @@ def next_event(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEv
 
 
 def _finish_run(event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
-    """Return the run's end; where the search compares branches, with the one whose result is the best."""
+    """Return the run's end, with the best branch if the search compares branches."""
     end = RunFinished.of(event)
     return end if tree is None else end_with_best(tree, end)

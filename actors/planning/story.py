@@ -1,7 +1,7 @@
 """The search of a planning run as data: its attempts with their results and costs, and its branches. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from actors.planning.events import ArtifactProduced, BranchOpened, BranchPruned, Decided, PlanningEvent, Revised
@@ -133,7 +133,7 @@ _BUILT_IN_RULES = {
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """One attempt at one step, with what views show beside its node."""
+    """One attempt at one step: its node, and the facts about it that the state does not hold."""
 
     node: Node
     """The attempt in the state: its artifact, verdict and decision."""
@@ -332,22 +332,14 @@ class BranchStory:
     cause: str = ""
     """The reason why it was pruned, as a code (`PruneCause`); empty while it is live."""
     pruned: str = ""
-    """The same reason in words."""
+    """The reason why it was pruned, in words."""
     won: bool = False
     """Whether the run's plan is this branch's."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the branch as plain data."""
-        return {
-            "branch": self.branch,
-            "parent": self.parent,
-            "kept": list(self.kept),
-            "opened": self.opened,
-            "calls": self.calls,
-            "cause": self.cause or None,
-            "pruned": self.pruned or None,
-            "won": self.won,
-        }
+        fields = {"kept": list(self.kept), "cause": self.cause or None, "pruned": self.pruned or None}
+        return asdict(self) | fields
 
 
 def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:

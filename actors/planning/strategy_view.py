@@ -1,4 +1,4 @@
-"""Between machine and strategy: the strategy's view of the branches, its changes, and the branch that wins. Pure."""
+"""The strategy's view of the branches, its changes as events, and the branch that wins. Pure."""
 
 from dataclasses import replace
 from typing import assert_never
@@ -23,7 +23,7 @@ def tree_of(state: State, strategy: SearchStrategy) -> SearchTree:
 
 
 def free_calls(tree: SearchTree, share: int) -> int:
-    """Return the calls that are in no branch's slice, with those that pruned branches have left of theirs."""
+    """Return the calls that are in no slice of a live branch."""
     committed = sum(
         [share if view.live and not view.done and view.calls < share else view.calls for view in tree.branches]
     )
@@ -31,7 +31,7 @@ def free_calls(tree: SearchTree, share: int) -> int:
 
 
 def change_of(state: State, tree: SearchTree | None) -> BranchOpened | BranchPruned | None:
-    """Open or prune a branch, as the strategy says."""
+    """Open or prune a branch if the strategy wants that."""
     if tree is None:
         return None
     change = state.config.strategy.change(tree)

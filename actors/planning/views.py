@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from actors.guards import review
@@ -33,16 +34,13 @@ from actors.run.views import (
     Scalar,
     Traced,
     Tracing,
-    Tree,
     Views,
     budget_line,
     rebuilt_prompt,
 )
 from actors.values.findings import Finding, finding_line
-from actors.values.flow import Flow
 from actors.values.format import format_count
 from actors.values.lines import Line
-from runtime.core.events import Record
 
 if TYPE_CHECKING:
     from actors.planning.result import Result
@@ -177,36 +175,15 @@ def _result(view: "RunView") -> "Result":
     return result_of(view)
 
 
-def _result_lines(result: "Result", program: str) -> list[Line]:
-    from actors.planning.result_lines import outcome_lines  # noqa: PLC0415 -- as above
+def _lines() -> ModuleType:
+    from actors.planning import result_lines  # noqa: PLC0415 -- as above
 
-    return outcome_lines(result, program)
-
-
-def _brief_lines(result: "Result", program: str) -> list[Line]:
-    from actors.planning.result_lines import brief_lines  # noqa: PLC0415 -- as above
-
-    return brief_lines(result, program)
-
-
-def _tree(
-    title: str, state: State, written: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool
-) -> Tree:
-    from actors.planning.result_lines import tree  # noqa: PLC0415 -- as above
-
-    return tree(title, state, written, interrupted=interrupted, brief=brief)
-
-
-def _flow(_: State, result: "Result") -> Flow | None:
-    from actors.planning.result_lines import flow  # noqa: PLC0415 -- as above
-
-    return flow(result)
+    return result_lines
 
 
 def _document(name: str, state: State, result: "Result", program: str) -> RunDocument:
-    from actors.planning.result_lines import document  # noqa: PLC0415 -- as above
-
-    return document(name, state, result, program)
+    text: RunDocument = _lines().document(name, state, result, program)
+    return text
 
 
 def _progress(state: State, now: float) -> Line:
@@ -225,11 +202,11 @@ def _findings(event: PlanningEvent) -> tuple[str, tuple[Finding, ...]]:
 VIEWS: Views[State, PlanningEvent] = Views(
     asked=_describe_request,
     result=_result,
-    result_lines=_result_lines,
-    brief_lines=_brief_lines,
-    tree=_tree,
+    result_lines=lambda result, program: _lines().outcome_lines(result, program),
+    brief_lines=lambda result, program: _lines().brief_lines(result, program),
+    tree=lambda *run, **how: _lines().tree(*run, **how),
     tree_title="Search",
-    flow=_flow,
+    flow=lambda _, result: _lines().flow(result),
     flow_title="Plan",
     record_text=record_text,
     news_text=news_text,

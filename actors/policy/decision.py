@@ -7,7 +7,7 @@ what is to be done. A finding for models is never settled by a question: the sea
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from actors.policy.belief import NOTHING, BeliefModel, Came, Past, places_up, signature
 from actors.policy.belief_choice import Bounds, Weighing, record_weighing, steps_known_right, weigh
@@ -390,19 +390,6 @@ def _is_used_up(failure: Failure, situation: Situation) -> bool:
     return e_max is not None and caused >= e_max
 
 
-def _question(failure: Failure, proposal: _Proposal) -> Decision:
-    return Decision(
-        step=failure.step,
-        node=failure.node,
-        level=BacktrackLevel.CLARIFY,
-        targets=(failure.step,),
-        rule=proposal.rule,
-        code=proposal.finding.code if proposal.finding else "",
-        classified=proposal.classified,
-        weighing=proposal.weighing,
-    )
-
-
 def _decision(failure: Failure, graph: Graph, proposal: _Proposal, move: Move) -> Decision:
     targets: tuple[str, ...] = ()
     match move:
@@ -417,6 +404,19 @@ def _decision(failure: Failure, graph: Graph, proposal: _Proposal, move: Move) -
             level = BacktrackLevel.GIVE_UP
         case _:
             assert_never(move)
+    differs = bool(proposal.targets) and set(proposal.targets) != set(targets)
+    delay = proposal.delay_seconds if level is BacktrackLevel.LOCAL_RETRY else 0.0
+    return _record(failure, proposal, level, targets, wanted=proposal.targets if differs else None, delay_seconds=delay)
+
+
+def _question(failure: Failure, proposal: _Proposal) -> Decision:
+    return _record(failure, proposal, BacktrackLevel.CLARIFY, (failure.step,))
+
+
+def _record(
+    failure: Failure, proposal: _Proposal, level: BacktrackLevel, targets: tuple[str, ...], **fields: Any
+) -> Decision:
+    """Return the decision with the rule, the finding, the cause and the numbers of its proposal."""
     return Decision(
         step=failure.step,
         node=failure.node,
@@ -424,10 +424,9 @@ def _decision(failure: Failure, graph: Graph, proposal: _Proposal, move: Move) -
         targets=targets,
         rule=proposal.rule,
         code=proposal.finding.code if proposal.finding else "",
-        wanted=proposal.targets if proposal.targets and set(proposal.targets) != set(targets) else None,
-        delay_seconds=proposal.delay_seconds if level is BacktrackLevel.LOCAL_RETRY else 0.0,
         classified=proposal.classified,
         weighing=proposal.weighing,
+        **fields,
     )
 
 

@@ -63,7 +63,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
 
     def begin(self, event: AgentStarted) -> AgentState[D]:
         """Return the state after the first event."""
-        return AgentState(RunState.begun(event), event, event.settings, self.agent.start(event.task))
+        return AgentState(RunState.begin(event), event, event.settings, self.agent.start(event.task))
 
     def apply(self, state: AgentState[D], run: RunState[Any], event: AgentEvent) -> AgentState[D]:
         """Return the state after an event: its step is counted, and the agent is told."""

@@ -82,12 +82,12 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             return changed(run, calls=calls_now, ledger=ledger)
         case WaitRequested():
             paused = parking.begin_wait(run.calls, event, run.waits.get(event.request_id))
-            return changed(run, waits=waits.add_wait(run.waits, event), calls=paused)
+            return changed(run, waits={**run.waits, event.request_id: event}, calls=paused)
         case WaitEnded():
             ended = parking.end_wait(run.calls, run.waits[event.request_id])
             return changed(run, waits=waits.remove_wait(run.waits, event.request_id), calls=ended)
         case ClarificationRequested():
-            asked = questions.add_question(run.questions, event, run.now)
+            asked = {**run.questions, event.question_id: questions.Question(event, run.now)}
             return changed(run, questions=asked, tools=tools.record_question(run.tools, event))
         case (
             ToolRequested()
@@ -154,7 +154,7 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     run = changed(run, changes=changes, renewing=run.renewing or event.strict)
     if event.model is not None:
         again = parking.up(run.calls) if PROVIDER in run.waits else run.calls
-        left = waits.without_provider(run.waits)
+        left = {name: wait for name, wait in run.waits.items() if not wait.for_provider}
         run = changed(run, waits=left, calls=again, renewing=True, reopening=run.reopening or _ended_early(run))
     if event.limits is None:
         return run
@@ -197,5 +197,5 @@ def without_work(run: RunState[C], nodes: Collection[str]) -> RunState[C]:
         calls=open_calls,
         ledger=ledger,
         tools=left,
-        waits=waits.withdraw_waits(run.waits, nodes),
+        waits={name: wait for name, wait in run.waits.items() if wait.node not in nodes},
     )

@@ -103,7 +103,7 @@ Messages = tuple[UserMessage, ...]
 
 
 def next_place(messages: Messages, questions: Questions) -> int:
-    """Return the place of what a person tells next. Times would not do: two messages can have the same."""
+    """Return the place of the next message of a person. Times would not do: two messages can have the same time."""
     places = [*(message.place for message in messages), *(question.place for question in questions.values())]
     return 1 + max(places, default=0)
 
@@ -177,11 +177,10 @@ def _accept_message(questions: Questions, messages: Messages, body: dict[str, An
 
 
 def normalise_answer(questions: Questions, name: str, answer: object, via: str, person: str = "") -> str:
-    """Return an answer in its normal form; `via` is the way that it came, empty where that is not known.
+    """Return an answer in its normal form; `via` is the way by which it came, empty if it is not known.
 
-    `person` is the name of the person who gives it, where the way says that.
-
-    An answer to a question that was withdrawn or has expired meanwhile is taken: what a person has said is not lost.
+    `person` is the name of the person who gives it, if the way says that. An answer to a question that was withdrawn or
+    has expired meanwhile is taken too, so that no answer is lost.
     Raises `UsageProblem` with the reason for one that cannot be taken, `ForPeopleOnly` for a program's; the question
     stays as it is.
     """
@@ -211,7 +210,7 @@ def _check_open(questions: Questions, name: str, kind: str, via: str, person: st
         raise UsageProblem(f"there is no open question {name!r}")
     if question.answer:
         raise UsageProblem(f"question {name!r} is answered already: {question.answer[:200]!r}")
-    if not question.can(kind):
+    if not question.can_take(kind):
         raise UsageProblem(f"question {name!r} is closed: it was {question.status}")
     if via and via not in PEOPLE and question.request.people_only:
         raise ForPeopleOnly("only a person may answer this")
@@ -220,7 +219,7 @@ def _check_open(questions: Questions, name: str, kind: str, via: str, person: st
 
 
 def body_of(text: str) -> dict[str, Any]:
-    """Return the object that the body of a message is; empty for one that cannot be read."""
+    """Return the body of a message as an object; empty if it cannot be read."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):  # A body of a hundred thousand brackets is no message either.

@@ -35,7 +35,7 @@ from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import ClarificationRequested
-from actors.run.reminders import with_reminders
+from actors.run.reminders import add_reminders
 from actors.run.result import status_row
 from actors.run.rules import Rule, Scope, end_tools
 from actors.run.settings import SettingsChanged
@@ -68,7 +68,7 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
         return _after_end(run, run.finished, message)
     match message:
         case Woken():
-            return waits.woken(run.waits, message)
+            return waits.accept_woken(run.waits, message)
         case Resumed():
             return _resume_run(message)
         case Parking():
@@ -92,7 +92,7 @@ def _after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlE
     match message:
         case Mailed() if not end.final:
             return _accept_mail(run, message)
-        case Resumed() if run.tools or run.undone(at_once=message.at_once):
+        case Resumed() if run.tools or run.undoes_end(at_once=message.at_once):
             return _resume_run(message)
         case _:
             return None
@@ -114,12 +114,9 @@ def _resume_run(message: Resumed) -> RunResumed:
 
 
 def accept_fault(run: RunState[C], message: Faulted) -> CallFailed | Settled | WaitRequested | None:
-    """Return the event that follows from a fault; None for a duplicate.
-
-    The fault is that of a call, of the provider, or of a child run that waits for its provider.
-    """
+    """Return the event that follows from a fault of a call, of the provider or of a child run; None for a duplicate."""
     if message.request_id == waits.PROVIDER or message.until is not None:
-        return outage.still_down(run, message) if run.finished is None else None
+        return outage.continue_outage(run, message) if run.finished is None else None
     return calls.accept_fault(run.calls, run.ledger, message)
 
 
@@ -165,10 +162,10 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class CallPrompt:
-    """What a call sends to a model, and the limits that are configured for it."""
+    """The texts that a call sends to a model, and the limits of the call."""
 
     purpose: str
-    """What the call is for: a step, or a name of the kind's own."""
+    """The purpose of the call: a step, or a name of the kind's own."""
     text: "Rendered"
     """The system message and the user message."""
     output_tokens_max: int
@@ -194,7 +191,7 @@ def try_fields(
 ) -> dict[str, Any]:
     """Return the fields of the request for a try of a call, which reserves the most that the call can cost.
 
-    `call` is the call's name where that is not the node's; `reserve` is reserved for what is no call of a model.
+    `call` is the call's name if it is not the node's; `reserve` is the reservation of a request that no model answers.
     """
     if reserve is None:
         sent = prompt.text.byte_count + prompt.schema_bytes
@@ -382,7 +379,7 @@ class RunMachine(ABC, Generic[S, E]):
         run = state.run
         event: Any = self.decide(state) if run.finished is None else end_tools(run)
         if run.reminders and isinstance(event, ClarificationRequested):
-            event = with_reminders(event, run, state.config.question_expires_seconds)
+            event = add_reminders(event, run, state.config.question_expires_seconds)
         decision: E | None = event
         return decision
 

@@ -1,4 +1,4 @@
-"""What a run does when its model's provider fails: tries again, waits for the provider, or parks. Pure.
+"""Decides what follows when a model's provider fails: another try, a wait for the provider, or parking. Pure.
 
 A fault never ends a run (docs/explanation/endings.md). The first tries of a call come after pauses that double. Then,
 and at once where trying again cannot help, the run waits for the provider: before the next try the driver asks, without
@@ -44,26 +44,26 @@ _DOWN = frozenset(kind for kind in FaultKind if kind.final) - _WRONG
 
 
 def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
-    """Wait before the next try of a call that failed, or for the provider; park where only a person can help."""
-    if run.parked or run.renewing or PROVIDER in run.waits:
+    """Request a wait before the next try of a failed call, or for the provider; park where only a person can help."""
+    if not run.calls.tries or run.parked or run.renewing or PROVIDER in run.waits:
         return None
     for tries in run.calls.tries.values():
         if tries.phase != "failed":
             continue
         fault = tries.failed.fault
-        if fault.kind in _WRONG or _hopeless(tries):
+        if fault.kind in _WRONG or _is_hopeless(tries):
             if run.calls.open:  # The replies in flight are judged first.
                 continue
             return RunParked(at=run.wall, why=_reason(fault), cause="provider")
-        if not _over(run, tries):
+        if not _is_over(run, tries):
             name, until = backoff_id(tries.request.request_id), tries.failed.at + _pause(tries)
             return WaitRequested(request_id=name, until=until, why="back-off", node=tries.request.node)
         return _wait(run, tries, fault, tries.failed.at)
     return None
 
 
-def still_down(run: RunState[C], message: "Faulted") -> WaitRequested | None:
-    """Return the wait that follows when the provider, or that of a child run, was asked and is down."""
+def continue_outage(run: RunState[C], message: "Faulted") -> WaitRequested | None:
+    """Return the next wait after the provider of the run, or of a child run, was asked and is still down."""
     fault = message.fault.model_copy(update={"message": storable(message.fault.message)})
     if message.until is not None:
         name = f"{PROVIDER}:{message.request_id}"
@@ -114,7 +114,7 @@ def _continue_wait(name: str, until: float, fault: Fault, asked_at: float) -> Wa
 
 
 def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:
-    """Return the wait for the provider from a time on; a process waits for it only within the patience."""
+    """Return the wait for the provider from a time on; a process stays for it only within the patience."""
     left, pause = patience_of(run) - tries.waited, min(_doubled_pause(tries), STAYING_SECONDS)
     if fault.retry_after is not None:  # A server that asks for no pause at all must not be asked without end.
         pause = max(pause, min(fault.retry_after, PAUSE_MAX))
@@ -130,13 +130,13 @@ def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitReq
     )
 
 
-def _hopeless(tries: Tries[C]) -> bool:
+def _is_hopeless(tries: Tries[C]) -> bool:
     """Tell whether a call has failed in a way that another try would repeat."""
     too_large = tries.failed.fault.kind is FaultKind.TOO_LARGE and tries.count >= TRIES_MAX
     return too_large or tries.bad_replies >= BAD_REPLIES_MAX
 
 
-def _over(run: RunState[C], tries: Tries[C]) -> bool:
+def _is_over(run: RunState[C], tries: Tries[C]) -> bool:
     """Tell whether no try follows by itself: none could help, or the tries in a row or the patience are used up."""
     over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > patience_of(run)
     return over or tries.failed.fault.kind in _DOWN or tries.failed.used is not None

@@ -52,7 +52,7 @@ def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
     provider that was waited for is asked now.
     """
     waits, open_calls, ledger = waiting.remove_wait(run.waits, HOME_BUDGET), run.calls, run.ledger
-    undone = run.undone(at_once=event.at_once)
+    undone = run.undoes_end(at_once=event.at_once)
     if undone:
         open_calls, ledger = calls.reopen_calls(open_calls, ledger)
     if event.at_once:

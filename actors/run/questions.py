@@ -31,7 +31,7 @@ OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
 def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool = False) -> AskedForm:
     """Return the question about the outcome of a call that broke off; `lives` says that it may still be running.
 
-    With `forked` it is a call that another run has made, from which this one was forked.
+    `forked` says that the call was made by the run from which this one was forked.
     """
     where = " It may still be running where it was started; end it there first." if lives else ""
     name = f"the tool '{tool}'" if tool else "the tool"
@@ -63,7 +63,7 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
 
 Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link"]
 """The way by which an answer was given: the command line, the web page, the HTTP API, the MCP server, `replan.answer`,
-the `ask` function of a Python program, or, by a named person, a signed link in a message; empty if it is not known."""
+the `ask` function of a Python program, or a signed link of a named person; empty if it is not known."""
 VIAS: tuple[Via, ...] = get_args(Via)
 """All ways by which an answer can be given."""
 
@@ -74,7 +74,7 @@ def read_via(value: object) -> Via:
 
 
 StoredVia = Annotated[Via, BeforeValidator(read_via)]
-"""A way in a stored event. A journal may name one that is not used any more."""
+"""A way in a stored event; a way that is not used any more is read as empty."""
 NAMED: tuple[Via, ...] = ("link",)
 """The ways by which only people with a known name answer."""
 PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", *NAMED)
@@ -142,7 +142,7 @@ class ClarificationAnswered(TimedEvent):
 
 
 class ClarificationDeclined(TimedEvent):
-    """The user will not answer a question; what its `otherwise` says happens."""
+    """The user will not answer a question; its `otherwise` says what follows."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("via", "person")
     kind: Literal["clarification_declined"] = "clarification_declined"
@@ -163,7 +163,7 @@ class ClarificationWithdrawn(Event):
 
 
 class ClarificationExpired(Event):
-    """Nobody answered a question in time; what its `otherwise` says happens."""
+    """Nobody answered a question in time; its `otherwise` says what follows."""
 
     kind: Literal["clarification_expired"] = "clarification_expired"
     question_id: str
@@ -232,11 +232,11 @@ class Question:
         """Tell whether a person has been asked so far."""
         return not self.asked_people or person in self.asked_people
 
-    def can(self, kind: str) -> bool:
+    def can_take(self, kind: str) -> bool:
         """Return whether an event of a kind may change its status. A closed review stays closed."""
         return (self.status, kind) in MOVES and (self.open or not self.request.review)
 
-    def moved(self, event: Event, place: int = 0) -> "Question":
+    def move(self, event: Event, place: int = 0) -> "Question":
         """Return the question after an event that changes its status; `place` is that of a person's answer."""
         answer = event.answer if isinstance(event, ClarificationAnswered) else self.answer
         moved = replace(self, status=MOVES[self.status, event.kind], answer=answer)
@@ -249,14 +249,9 @@ Questions = Mapping[str, Question]
 """All questions of a run by id, closed ones too, in the order in which they were asked."""
 
 
-def add_question(questions: Questions, event: ClarificationRequested, now: float) -> Questions:
-    """Return the questions with one more."""
-    return {**questions, event.question_id: Question(event, now)}
-
-
 def close_question(questions: Questions, event: ClosingEvent, place: int) -> Questions:
     """Return the questions with one of them closed, or answered late."""
-    return {**questions, event.question_id: questions[event.question_id].moved(event, place)}
+    return {**questions, event.question_id: questions[event.question_id].move(event, place)}
 
 
 def record_reminder(questions: Questions, event: ReminderEvent) -> Questions:
@@ -267,7 +262,7 @@ def record_reminder(questions: Questions, event: ReminderEvent) -> Questions:
 
 def end_questions(questions: Questions, event: Event) -> Questions:
     """Return the questions after the run's end: nobody needs the answers to the open ones."""
-    return {name: question.moved(event) if question.open else question for name, question in questions.items()}
+    return {name: question.move(event) if question.open else question for name, question in questions.items()}
 
 
 def new_id(questions: Questions) -> str:
@@ -275,8 +270,8 @@ def new_id(questions: Questions) -> str:
     return f"q{len(questions) + 1}"
 
 
-def open_of(questions: Questions) -> dict[str, ClarificationRequested]:
-    """Return the open questions by id, in the order in which they were asked."""
+def open_requests(questions: Questions) -> dict[str, ClarificationRequested]:
+    """Return the requests of the open questions by id, in the order in which they were asked."""
     return {name: question.request for name, question in questions.items() if question.open}
 
 
@@ -310,4 +305,4 @@ def expire(
 
 def work_of(questions: Questions) -> dict[str, Work]:
     """Return the open questions as work for the user."""
-    return {name: Work(name, USER, request, repeatable=True) for name, request in open_of(questions).items()}
+    return {name: Work(name, USER, request, repeatable=True) for name, request in open_requests(questions).items()}

@@ -23,7 +23,7 @@ from actors.run.waits import WaitRequested
 from actors.values.format import stamp
 
 
-def with_reminders(
+def add_reminders(
     event: ClarificationRequested, run: RunState[Any], expires_seconds: float | None
 ) -> ClarificationRequested:
     """Return a question with the reminders of the first rule of the run that applies to it; unchanged if none does."""
@@ -48,7 +48,7 @@ def _first_ending(deadline: float | None, expiry: float | None) -> tuple[float |
 
 
 def remind(run: RunState[Any]) -> ReminderEvent | WaitRequested | None:
-    """Return the event of the steps of a question's reminders that are due, or else a request to wait for the next.
+    """Remind people of a question or ask further people when that is due; until then, request a wait for it.
 
     A step is done after its wait has ended: an answer that was sent before the end of the wait is accepted first.
     """
@@ -95,7 +95,7 @@ def steps_left(question: Question) -> list[tuple[float, tuple[str, ...]]]:
     return [(question.at + step.after_seconds, step.ask) for step in steps[question.steps_done :]]
 
 
-def what_follows(next_at: float | None, next_ask: Sequence[str], until: float | None, ending: Ending) -> str:
+def describe_reminders(next_at: float | None, next_ask: Sequence[str], until: float | None, ending: Ending) -> str:
     """Return in sentences what happens without an answer: the next step, and what ends the question."""
     parts = []
     if next_at is not None and (until is None or next_at < until):
@@ -117,8 +117,8 @@ def step_text(ask: Sequence[str]) -> str:
     return f"{names} {'are' if len(ask) > 1 else 'is'} asked"
 
 
-def first_follows(reminders: Reminders, asked_at: float) -> str:
+def reminders_at_start(reminders: Reminders, asked_at: float) -> str:
     """Return in sentences what happens if nobody answers a question that is asked at this time."""
     step: ReminderStep | None = next(iter(reminders.steps), None)
     at = None if step is None else asked_at + step.after_seconds
-    return what_follows(at, () if step is None else step.ask, reminders.until, reminders.ending)
+    return describe_reminders(at, () if step is None else step.ask, reminders.until, reminders.ending)

@@ -356,19 +356,6 @@ def usage_line(result: RunResult) -> Line:
     return Line((StyledSpan(f"Run {result.run_id}", "dim", result.run_id), StyledSpan(f"{text}.", "dim")))
 
 
-__all__ = [
-    "ResultJson",
-    "RunResult",
-    "RunView",
-    "common_lines",
-    "heading",
-    "message_lines",
-    "question_lines",
-    "result_fields",
-    "usage_line",
-]
-
-
 def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown: Shown = question_json) -> Summary:
     """Return the run's status row.
 

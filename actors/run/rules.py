@@ -13,9 +13,7 @@ from typing import Any
 from actors.run import outage, questions, reminders, tools, waits
 from actors.run.calls import C
 from actors.run.ending import RunFinished, end_exhausted_run
-from actors.run.parking import RunParked
 from actors.run.questions import ClarificationExpired, ClarificationRequested
-from actors.run.reminder_events import ReminderEvent
 from actors.run.state import RunState
 from actors.run.tools import ToolCheckRequested, ToolFinished, ToolReissued
 from actors.run.waits import WaitRequested
@@ -40,11 +38,6 @@ class Rule:
     """Which arguments its function takes."""
     function: Callable[..., Any]
     """Returns the event of the decision, or None; its docstring's first line says what it decides."""
-
-
-def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
-    """Request a wait before the next try of a failed call, or for the provider; park where only a person can help."""
-    return outage.after_fault(run) if run.calls.tries else None
 
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
@@ -78,20 +71,15 @@ def end_tools(run: RunState[C]) -> ToolCheckRequested | ToolFinished | None:
 
 
 def expire(state: Any) -> ClarificationExpired | WaitRequested | None:
-    """Close a question that nobody has answered in time; until then have the clock wait for that."""
+    """Close a question that nobody has answered in time, or request a wait until its time is over."""
     run: RunState[Any] = state.run
     if not run.questions:
         return None
     return questions.expire(run.questions, run.waits, run.now, state.config.question_expires_seconds)
 
 
-def remind(run: RunState[C]) -> ReminderEvent | WaitRequested | None:
-    """Remind people of a question or ask further people when that is due; until then, request a wait for it."""
-    return reminders.remind(run) if run.questions else None
-
-
-AFTER_FAULT = Rule("try again", Scope.COMMON, after_fault)
+AFTER_FAULT = Rule("try again", Scope.COMMON, outage.after_fault)
 TAKE_OVER_TOOLS = Rule("take over tools", Scope.COMMON, take_over_tools)
 EXPIRE = Rule("let a question expire", Scope.RUN, expire)
 KEEP_DEADLINE = Rule("keep the deadline", Scope.COMMON, keep_deadline)
-REMIND = Rule("remind of a question", Scope.COMMON, remind)
+REMIND = Rule("remind of a question", Scope.COMMON, reminders.remind)

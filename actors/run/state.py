@@ -12,7 +12,7 @@ from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
 from actors.run.fork_event import Fork
 from actors.run.inbox import MessageKind, Messages, texts_of
-from actors.run.questions import ClarificationRequested, Questions, open_of, questions_for_prompts
+from actors.run.questions import ClarificationRequested, Questions, open_requests, questions_for_prompts
 from actors.run.reminder_events import ReminderRule
 from actors.run.settings import NEVER_STRICT
 from actors.run.tools import Tools
@@ -31,11 +31,11 @@ class RunState(Generic[C]):
     child: bool = False
     """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
     now: float = 0.0
-    """The latest time that the run was told, in UTC seconds; it never goes back, whatever the clock does."""
+    """The latest time of an event, in UTC seconds; it never goes back, whatever the clock does."""
     wall: float = 0.0
     """The latest time of the clock, in UTC seconds: waits end by it, so they are counted from it."""
     mono: float | None = None
-    """The latest of the driver's seconds since its claim; None where its records do not say them."""
+    """The driver's latest seconds since its claim; None where its records do not have them."""
     epoch: int = 0
     """The number of the lease under which the run is or was last driven; it grows with every driver."""
     parked: bool = False
@@ -43,7 +43,7 @@ class RunState(Generic[C]):
     handover: bool = False
     """Whether a parked run goes on by itself once a driver can take it; else a person has to resume it."""
     parked_reasons: tuple[str, ...] = ()
-    """Why it was parked since it was last driven, oldest first; an entry is empty where a person wished it."""
+    """The reasons of parking since it was last driven, oldest first; empty texts where a person parked it."""
     parked_cause: Halt = ""
     """The cause that only a person can remove, where the run was parked for one."""
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
@@ -57,13 +57,13 @@ class RunState(Generic[C]):
     questions: Questions = field(default_factory=dict)
     """All questions by id, closed ones too, in the order in which they were asked."""
     reminders: tuple[ReminderRule, ...] = ()
-    """What is done about questions that nobody answers, as the run began with it."""
+    """The rules about questions that nobody answers, as they were when the run began."""
     messages: Messages = ()
     """The notes and requirements that the user sent without being asked, oldest first."""
     finished: RunFinished | None = None
     """The run's end, once it has one, until it is undone; ends of open calls of tools are recorded after it."""
     renewing: bool = False
-    """Whether it was given another model or guard, which the next driver opens; until then nothing is asked for."""
+    """Whether it has another model or guard, which the next driver opens; until then nothing is asked for."""
     never_strict: str = NEVER_STRICT
     """Why it cannot be made `strict`, as a sentence without its end; empty where it can."""
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -74,12 +74,12 @@ class RunState(Generic[C]):
     """Where the run comes from, if it was forked from another one; its own driver has not come while `epoch` is 0."""
 
     @classmethod
-    def begun(cls, event: Started) -> "RunState[C]":
+    def begin(cls, event: Started) -> "RunState[C]":
         """Return the common part of a run after its first event."""
         times = (event.at, event.at, event.mono)
         return cls(event.run, event.child, *times, ledger=Ledger(event.limits), reminders=event.reminders)
 
-    def undone(self, *, at_once: bool) -> bool:
+    def undoes_end(self, *, at_once: bool) -> bool:
         """Tell whether a takeover undoes the run's end; `at_once` says that a person wants it to go on."""
         end = self.finished
         if end is None:
@@ -93,7 +93,7 @@ class RunState(Generic[C]):
 
     @property
     def parked_reason(self) -> str:
-        """The latest reason of parking; empty where a person wished it, or where the run is not parked."""
+        """The latest reason of parking; empty where a person parked it, or where the run is not parked."""
         return self.parked_reasons[-1] if self.parked_reasons else ""
 
     @property
@@ -114,7 +114,7 @@ class RunState(Generic[C]):
     @property
     def open_questions(self) -> dict[str, ClarificationRequested]:
         """The open questions by id, in the order in which they were asked; none of a run that has finished."""
-        return open_of(self.questions) if self.questions and self.finished is None else {}
+        return open_requests(self.questions) if self.questions and self.finished is None else {}
 
     @property
     def asked_since(self) -> float | None:

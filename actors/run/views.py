@@ -1,4 +1,4 @@
-"""How the runs of a kind are shown: functions from states and events to data, each with a default for any kind. Pure.
+"""The views of a kind's runs: functions from states and events to data, each with a default for any kind. Pure.
 
 The faces (command line, web, MCP) render the data; none of them knows a kind.
 """
@@ -68,7 +68,7 @@ class Marked:
     node: str = ""
     """The node that it is about; empty for the whole run."""
     fields: Mapping[str, Scalar] = field(default_factory=dict)
-    """What else is known, by the name of its field."""
+    """Further values by name."""
     rule: str = ""
     """The rule that a decision followed; empty for anything else."""
     level: str = ""
@@ -78,27 +78,18 @@ class Marked:
 Traced = CheckBegan | CheckEnded | Marked
 
 
-def _no_attempt(_: str) -> str:
-    return ""
-
-
-def _nothing(_: object) -> tuple[Traced, ...]:
-    return ()
-
-
-def _no_ended_attempts(_: object, __: Sequence[str]) -> tuple[str, ...]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Tracing(Generic[E]):
-    """What a kind says about its events. The defaults serve a kind that has only calls, tools, questions and waits."""
+    """The attempts, checks and decisions that traces and metrics show of a kind's events.
 
-    attempt: Callable[[str], str] = _no_attempt
+    The defaults serve a kind that has only calls, tools, questions and waits.
+    """
+
+    attempt: Callable[[str], str] = lambda _: ""
     """Returns the attempt that a node of a call, a tool or a check belongs to; empty for none."""
-    facts: Callable[[E], Sequence[Traced]] = _nothing
+    facts: Callable[[E], Sequence[Traced]] = lambda _: ()
     """Returns the checks and decisions that an event is."""
-    ended: Callable[[E, Sequence[str]], Collection[str]] = _no_ended_attempts
+    ended: Callable[[E, Sequence[str]], Collection[str]] = lambda _, __: ()
     """Returns the attempts that an event ends, of those that are open."""
 
 
@@ -148,15 +139,11 @@ class SentPrompt:
 
 
 Near = Callable[[int], tuple[int, S]]
-"""Returns a number of records, at most the one given, and the state after them: a place from which a run is folded."""
+"""Returns a number of records, at most the given one, and the state after them, from which a run can be folded."""
 
 
 def _result(view: RunView) -> RunResult:
     return RunResult(**result_fields(view, view.state.run, view.with_inbox.run))
-
-
-def _no_request(_: Any) -> "AskedFor":
-    return AskedFor()
 
 
 def _lines(result: RunResult, program: str) -> list[Line]:
@@ -173,14 +160,6 @@ def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bo
         return {"nodes": [{"seq": item.seq, **records.record_fields(item.event)} for item, text in texts if text]}
 
     return Tree(LineTree(line(title, "bold"), rows), to_json=to_json)
-
-
-def _no_flow(_: Any, __: Any) -> Flow | None:
-    return None
-
-
-def _no_checklist(_: Any) -> Checklist | None:
-    return None
 
 
 def budget_line(state: Any, now: float, *, price_known: bool | None = None, working: bool | None = None) -> Line:
@@ -208,12 +187,12 @@ def budget_line(state: Any, now: float, *, price_known: bool | None = None, work
 
 
 class AskedFor(NamedTuple):
-    """What a run was asked for."""
+    """The task of a run."""
 
     text: str = ""
     """The user's text; empty for a kind without one, and for a plan without a problem."""
     facts: tuple[tuple[str, str], ...] = ()
-    """What it is carried out with, such as the workflow: names with values."""
+    """Names with values of its configuration, such as the workflow."""
 
 
 class ShownPassage(NamedTuple):
@@ -231,24 +210,12 @@ class ShownPassage(NamedTuple):
     """The text behind the quote."""
 
 
-def _no_sources(_: Any) -> Sequence[tuple[str, str]]:
-    return ()
-
-
-def _no_passage(_: Sequence[Record[Any]], __: Any, ___: str) -> ShownPassage | None:
-    return None
-
-
-def _no_findings(_: object) -> tuple[str, Sequence[Finding]]:
-    return "", ()
-
-
 @dataclass(frozen=True)
 class Views(Generic[S, E]):
     """The views of a kind. A default serves every kind; a kind replaces those that should show more."""
 
-    asked: Callable[[S], AskedFor] = _no_request
-    """What a begun run was asked for."""
+    asked: Callable[[S], AskedFor] = lambda _: AskedFor()
+    """The task of a begun run."""
     result: Callable[[RunView], RunResult] = _result
     """The result of a run; its `to_json` is what `show --json` prints."""
     result_lines: Callable[[Any, str], list[Line]] = _lines
@@ -274,16 +241,16 @@ class Views(Generic[S, E]):
     From the state, the result and the program's name. Raises `UsageProblem` where the run has none.
     """
     tree_title: str = "Actions"
-    """What the tree shows, as a heading."""
-    flow: Callable[[S, Any], Flow | None] = _no_flow
-    """What the run makes or goes through as a graph, from its state and its result; None where there is none yet."""
+    """The heading of the tree."""
+    flow: Callable[[S, Any], Flow | None] = lambda _, __: None
+    """The graph of a run, such as its plan, from its state and its result; None where there is none yet."""
     flow_title: str = "Graph"
-    """What the graph shows, as a heading."""
-    checklist: Callable[[Any], Checklist | None] = _no_checklist
-    """What the run carries out, from its result, as a list with a status for each step; None for a kind without."""
-    sources: Callable[[Any], Sequence[tuple[str, str]]] = _no_sources
+    """The heading of the graph."""
+    checklist: Callable[[Any], Checklist | None] = lambda _: None
+    """The steps of a run, each with its status, from its result; None for a kind without steps."""
+    sources: Callable[[Any], Sequence[tuple[str, str]]] = lambda _: ()
     """The names of the values that documents state, from the result, each with the place of its quote."""
-    passage: Callable[[Sequence[Record[Any]], Any, str], ShownPassage | None] = _no_passage
+    passage: Callable[[Sequence[Record[Any]], Any, str], ShownPassage | None] = lambda _, __, ___: None
     """The passage that states a value, from the records, the result and the value's name; None where there is none."""
     prompt: Callable[..., SentPrompt] | None = None
     """The messages that a call got: `prompt(records, wanted, near)`; None for a kind without.
@@ -292,14 +259,14 @@ class Views(Generic[S, E]):
     `UsageProblem` for a call that was not made.
     """
 
-    findings: Callable[[E], tuple[str, Sequence[Finding]]] = _no_findings
+    findings: Callable[[E], tuple[str, Sequence[Finding]]] = lambda _: ("", ())
     """The node that an event is a verdict on, and the findings of its guard; an empty node for any other event."""
 
     tracing: Tracing[E] = field(default_factory=Tracing)
-    """What traces and metrics show of its events, beside calls, tools, questions and waits."""
+    """The further events that traces and metrics show, beside calls, tools, questions and waits."""
 
     def lines(self, result: Any, program: str, *, full: bool, demands: bool = True) -> list[Line]:
-        """Return what a run came to, for people: in short, or in full; at the end the table of `demands`."""
+        """Return the result of a run for people, in short or in full, with the table of `demands` at the end."""
         lines = (self.result_lines if full or self.brief_lines is None else self.brief_lines)(result, program)
         table = result.demands if demands else None
         if table is None:
@@ -307,9 +274,6 @@ class Views(Generic[S, E]):
         from actors.demands.table import table_lines  # noqa: PLC0415 -- most commands show no table
 
         return [*lines, BLANK, *table_lines(table, full=full)]
-
-
-__all__ = ["AskedFor", "Near", "RunDocument", "SentPrompt", "Tree", "Views", "budget_line"]
 
 
 def calls_of(records: Sequence[Record[Any]]) -> list[tuple[int, CallRequested]]:

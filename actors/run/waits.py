@@ -1,10 +1,10 @@
-"""Events with a time, and waits: their events, which are open, and the wait for the run's deadline. Pure.
+"""Events with a time, the events of waits, and the open waits of a run. Pure.
 
 A wait is for the next try of a call, for a retry that is delayed, for a question's expiry, for the deadline, for the
 next day of the daily budget, or for the model's provider.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_serializer
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TimedEvent(Event):
-    """An event that a message from outside brought, with the time of that message."""
+    """An event that follows from a message from outside, with the time of that message."""
 
     at: Seconds
     """The time, in UTC seconds since 1970."""
@@ -64,7 +64,7 @@ DEADLINE = "deadline"
 HOME_BUDGET = "home_budget"
 """The request id of the wait for the next day of the daily budget."""
 PROVIDER = "provider"
-"""The request id of the wait for the model's provider. With a colon and a call: of the wait of that child run."""
+"""The request id of the wait for the model's provider. A child run's wait has a colon and the call after it."""
 
 
 class WaitRequested(Event):
@@ -108,30 +108,20 @@ Waits = Mapping[str, WaitRequested]
 """The open waits by request id."""
 
 
-def add_wait(waits: Waits, event: WaitRequested) -> Waits:
-    """Return the waits with one more."""
-    return {**waits, event.request_id: event}
-
-
 def remove_wait(waits: Waits, request_id: str) -> Waits:
     """Return the waits without one, if it is there."""
     return without(waits, (request_id,)) if request_id in waits else waits
 
 
-def withdraw_waits(waits: Waits, nodes: Collection[str]) -> Waits:
-    """Return the waits without those before further work on some nodes."""
-    return {name: wait for name, wait in waits.items() if wait.node not in nodes} if waits else waits
-
-
-def woken(waits: Waits, message: "Woken") -> WaitEnded | None:
-    """Return the fact that a wait is over; None for one that nobody waits for any more."""
+def accept_woken(waits: Waits, message: "Woken") -> WaitEnded | None:
+    """Return the event of the end of a wait; None for a wait that is not open any more."""
     if message.request_id not in waits:
         return None
     return WaitEnded(request_id=message.request_id, at=message.at, mono=message.mono)
 
 
 def keep_deadline(waits: Waits, deadline: float, now: float) -> WaitRequested | RunFinished | None:
-    """End the run at its deadline, and have the clock wait for it until then."""
+    """End the run at its deadline, or request a wait until the deadline."""
     if now >= deadline:  # Also while the wait is open: a driver may come back long after it.
         return end_exhausted_run(Limit.DEADLINE)
     if DEADLINE in waits:
@@ -141,7 +131,7 @@ def keep_deadline(waits: Waits, deadline: float, now: float) -> WaitRequested | 
 
 def work_of(waits: Waits) -> dict[str, Work]:
     """Return the open waits as work for the clock."""
-    # Nobody keeps a process for a deadline, an expiry or the next day: whoever comes later finds them passed.
+    # No process stays for a deadline, an expiry or the next day: a later driver sees that they have passed.
     return {
         name: Work(
             name,
@@ -161,13 +151,8 @@ def provider_waits(waits: Waits) -> list[WaitRequested]:
     return [wait for wait in waits.values() if wait.for_provider] if waits else []
 
 
-def without_provider(waits: Waits) -> Waits:
-    """Return the waits without those for a provider."""
-    return {name: wait for name, wait in waits.items() if not wait.for_provider}
-
-
 def held_requests(waits: Waits) -> frozenset[str]:
-    """Return the requests whose child run waits for its provider: they are not given to anybody before that is over."""
+    """Return the requests whose child run waits for its provider; no actor gets them before that wait is over."""
     return frozenset(wait.request_id.partition(":")[2] for wait in provider_waits(waits) if wait.request_id != PROVIDER)
 
 

@@ -53,7 +53,7 @@ def status_at_rest(kind: "AnyKind", state: Any, ending: "Ending") -> str:
 
 def goes_on(common: "RunState[Any] | None") -> bool:
     """Tell whether a finished run goes on when a person resumes it, from its state after the messages of its inbox."""
-    return common is not None and common.undone(at_once=True)
+    return common is not None and common.undoes_end(at_once=True)
 
 
 def row_after(row: RunRow, with_inbox: "RunState[Any]") -> RunRow:

@@ -20,7 +20,7 @@ from actors.run.questions import (
     ClarificationWithdrawn,
 )
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
-from actors.run.reminders import first_follows, what_follows
+from actors.run.reminders import describe_reminders, reminders_at_start
 from actors.values.format import stamp
 from replan.setup.notifications import Answering, PersonEntry, WebhookEntry, WebhookEvent
 from replan.webhooks.answer_links import AnswerLink, sign_link
@@ -91,11 +91,11 @@ def notification_of(event: Any, run: str, at: float) -> Notification | None:
             asked = Notification("waiting", question, "asked", event.people_only)
             if event.reminders is None:
                 return asked
-            return _with_reminders(asked, event.reminders.people_after(0), first_follows(event.reminders, at))
+            return _with_reminders(asked, event.reminders.people_after(0), reminders_at_start(event.reminders, at))
         case ClarificationReminded() | ClarificationEscalated():
             asking: Asking = "escalation" if isinstance(event, ClarificationEscalated) else "reminder"
             question = {"question": f"{run}/{event.question_id}"}
-            follows = what_follows(event.next_at, event.next_ask, event.until, event.ending)
+            follows = describe_reminders(event.next_at, event.next_ask, event.until, event.ending)
             return _with_reminders(Notification("waiting", question, asking, event.for_people), event.asked, follows)
         case RunParked(handover=False):
             return Notification("parked", {"cause": str(event.cause)})

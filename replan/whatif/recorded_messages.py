@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.planning.events import VerdictReached
-from actors.planning.given_plans import with_remarks
+from actors.planning.given_plans import add_remarks
 from actors.planning.state import State as PlanningState
 from actors.run.calls import CallFailed, Faulted, Generated, Judged, Replied, Settled
 from actors.run.ending import RunFinished
@@ -176,5 +176,5 @@ def _without_remarks(state: Any, event: VerdictReached) -> Verdict:
     """Return a guard's verdict without the findings that the program adds about a plan: they are added anew."""
     if not isinstance(state, PlanningState) or event.node not in state.nodes:
         return event.verdict
-    added = len(with_remarks(state, event.node, Verdict(guard=event.verdict.guard)).findings)
+    added = len(add_remarks(state, event.node, Verdict(guard=event.verdict.guard)).findings)
     return event.verdict.model_copy(update={"findings": event.verdict.findings[:-added]}) if added else event.verdict

@@ -410,7 +410,7 @@ def test_a_run_that_has_ended_is_undone_later(ending):
         stage.tool(request)
     assert stage.end == ending
     stage.post(kind="undo")
-    assert stage.state.run.undone(at_once=True)
+    assert stage.state.run.undoes_end(at_once=True)
     stage.post(kind="undo")
     assert isinstance(stage.events[-1], MailRefused)
     assert stage.events[-1].reason == "it is being undone already"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from actors.planning.events import EVENTS
-from actors.planning.planning_questions import of_verdict
+from actors.planning.planning_questions import questions_of_verdict
 from actors.policy.decision import after_change
 from actors.policy.table import BacktrackLevel, Policy
 from actors.run.inbox import MESSAGE_MAX, MESSAGES_MAX
@@ -50,10 +50,10 @@ def test_a_closed_review_cannot_be_answered():
     request = question_asked(blocks=("a",))
     review = request.model_copy(update={"review": True})
     for status in (Status.WITHDRAWN, Status.EXPIRED):
-        assert Question(request, 1.0, status).can("clarification_answered")
-        assert not Question(review, 1.0, status).can("clarification_answered")
+        assert Question(request, 1.0, status).can_take("clarification_answered")
+        assert not Question(review, 1.0, status).can_take("clarification_answered")
     with pytest.raises(KeyError):
-        Question(request, 1.0, Status.DECLINED).moved(ClarificationAnswered(at=1.0, question_id="q1", answer="x"))
+        Question(request, 1.0, Status.DECLINED).move(ClarificationAnswered(at=1.0, question_id="q1", answer="x"))
 
 
 def world(**keys):
@@ -154,7 +154,7 @@ def test_each_finding_for_a_person_is_a_question_of_its_own_while_the_run_may_as
     world.begin()
     step = next(iter(world.state.config.steps))
     verdict = Verdict(guard="a_guard", findings=tuple(questions_of(asked)))
-    forms = of_verdict(world.state, step, verdict, left)
+    forms = questions_of_verdict(world.state, step, verdict, left)
     texts = [form.whole for form in forms]
     assert [sum(words in text for words in ("version", "many?", "system")) for text in texts] == expected
     if left >= 3:

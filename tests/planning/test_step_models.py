@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.planning.config import StepModel, always_the_same
+from actors.planning.config import StepModel, writes_the_same
 from actors.run.calls import Generated
 from actors.run.machine import NotStarted
 from actors.run.settings import SettingsChanged
@@ -109,9 +109,9 @@ def test_a_price_is_known_only_where_each_models_is(config):
 
 
 def test_a_run_repeats_itself_only_where_all_of_its_models_do():
-    assert always_the_same("template:bug", {"a": StepModel(model="template:bug")})
-    assert not always_the_same("template:bug", {"a": StepModel(model="small")})
-    assert not always_the_same("small", {"a": StepModel(model="template:bug")})
+    assert writes_the_same("template:bug", {"a": StepModel(model="template:bug")})
+    assert not writes_the_same("template:bug", {"a": StepModel(model="small")})
+    assert not writes_the_same("small", {"a": StepModel(model="template:bug")})
 
 
 def test_no_settings_are_stored_where_there_are_none():

@@ -5,7 +5,7 @@ import pytest
 from actors.run.open_question import open_questions, question_json, question_parts
 from actors.run.questions import Question
 from actors.run.reminder_events import ReminderRule, Reminders, ReminderStep
-from actors.run.reminders import first_follows, step_text, what_follows, with_reminders
+from actors.run.reminders import add_reminders, describe_reminders, reminders_at_start, step_text
 from actors.run.state import RunState
 from runtime.core.ledger import Ledger, Limits
 from tests.support.questions import question_asked
@@ -25,12 +25,12 @@ def run(rules=RULES, deadline=None):
 
 def test_the_first_rule_that_is_for_a_question_counts():
     ordinary, approval = question_asked(), question_asked(for_people=True)
-    assert with_reminders(ordinary, run(), None).reminders == Reminders(steps=(REMIND,))
-    assert with_reminders(approval, run(), None).reminders == Reminders(ask=("ana",), steps=(REMIND, ASK_BOB))
+    assert add_reminders(ordinary, run(), None).reminders == Reminders(steps=(REMIND,))
+    assert add_reminders(approval, run(), None).reminders == Reminders(ask=("ana",), steps=(REMIND, ASK_BOB))
     review = question_asked(review=True)
-    assert with_reminders(review, run(), None).reminders.ask == ("ana",)
-    assert with_reminders(ordinary, run(RULES[2:]), None).reminders.steps == (ASK_BOB,)
-    assert with_reminders(ordinary, run(RULES[:1]), None) is ordinary
+    assert add_reminders(review, run(), None).reminders.ask == ("ana",)
+    assert add_reminders(ordinary, run(RULES[2:]), None).reminders.steps == (ASK_BOB,)
+    assert add_reminders(ordinary, run(RULES[:1]), None) is ordinary
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_first_rule_that_is_for_a_question_counts():
     ],
 )
 def test_what_ends_an_unanswered_question_first_is_recorded(deadline, expires, until, ending):
-    reminders = with_reminders(question_asked(), run(deadline=deadline), expires).reminders
+    reminders = add_reminders(question_asked(), run(deadline=deadline), expires).reminders
     assert (reminders.until, reminders.ending) == (until, ending)
 
 
@@ -55,12 +55,12 @@ def test_a_message_says_what_happens_next():
     next_one = "Unless it is answered by 1970-01-01T00:00:20Z, bob is asked."
     expiry = "If nobody answers, it expires at 1970-01-01T00:00:30Z; its page says what the run does then."
     deadline = "If nobody answers, the run ends at its deadline, 1970-01-01T00:00:30Z."
-    assert what_follows(20.0, ("bob",), 30.0, "expiry") == f"{next_one} {expiry}"
-    assert what_follows(20.0, ("bob",), 30.0, "deadline") == f"{next_one} {deadline}"
-    assert what_follows(40.0, ("bob",), 30.0, "deadline") == deadline
-    assert what_follows(20.0, ("bob",), None, "") == next_one
-    assert what_follows(None, (), None, "") == "Nobody else is asked: the run waits until somebody answers."
-    assert first_follows(Reminders(ask=("ana",), steps=(ASK_BOB,)), 0.0) == next_one
+    assert describe_reminders(20.0, ("bob",), 30.0, "expiry") == f"{next_one} {expiry}"
+    assert describe_reminders(20.0, ("bob",), 30.0, "deadline") == f"{next_one} {deadline}"
+    assert describe_reminders(40.0, ("bob",), 30.0, "deadline") == deadline
+    assert describe_reminders(20.0, ("bob",), None, "") == next_one
+    assert describe_reminders(None, (), None, "") == "Nobody else is asked: the run waits until somebody answers."
+    assert reminders_at_start(Reminders(ask=("ana",), steps=(ASK_BOB,)), 0.0) == next_one
 
 
 def test_an_open_question_shows_who_is_asked_and_what_follows():

@@ -106,7 +106,7 @@ def test_a_process_stays_for_its_provider_until_the_patience_is_used_up():
         stayed += event.until - now
         run, now = after(event, run=run), event.until
         fault = Fault(kind=FaultKind.SERVER_ERROR, message="still down")
-        event = outage.still_down(run, Faulted(PROVIDER, now, 0.0, fault))
+        event = outage.continue_outage(run, Faulted(PROVIDER, now, 0.0, fault))
     assert stayed == pytest.approx(outage.PATIENCE_SECONDS)
     assert event.until - now == outage.LEFT_SECONDS
 
@@ -223,7 +223,7 @@ def test_the_clock_waits_for_the_deadline_once_and_then_the_run_ends():
     assert waits.keep_deadline({wait.request_id: wait}, 9.0, 8.0) is None
     assert waits.keep_deadline({wait.request_id: wait}, 9.0, 9.0).outcome == "budget_exhausted"
     assert waits.work_of({wait.request_id: wait})["deadline"].keeps_no_process
-    assert waits.woken({}, Woken("deadline", 9.0)) is None
+    assert waits.accept_woken({}, Woken("deadline", 9.0)) is None
 
 
 def test_the_time_never_goes_back_and_work_counts_only_while_somebody_drives():

@@ -12,7 +12,7 @@ from actors.execution.events import TroubleCause
 from actors.execution.execution_questions import question_of
 from actors.execution.state import Trouble
 from actors.guards.requirements_agree import disagreements
-from actors.planning.planning_questions import of_verdict, review
+from actors.planning.planning_questions import questions_of_verdict, review
 from actors.planning.state import State
 from actors.run.agent import Ask
 from actors.run.questions import USER, outcome_question
@@ -58,7 +58,7 @@ def _planning() -> Iterator[Drawn]:
 
     def drawn(when: str, *findings: Finding, left: int = 9, **keys: bool) -> Iterator[Drawn]:
         verdict = Verdict(guard="a_guard", findings=findings, **keys)
-        for form in of_verdict(state, step_id, verdict, left):
+        for form in questions_of_verdict(state, step_id, verdict, left):
             yield Drawn("Planning", when, form)
 
     opened = tuple(questions_of(["Which version is it?"]))
@@ -118,7 +118,7 @@ def _templates() -> Iterator[Drawn]:
     for number, text in enumerate(QUESTIONS, 1):
         doubt = Finding(code=Code.NOT_UNDERSTOOD, message="why it does not plan", severity="warning")
         findings = (*questions_of([{"question": text, "type": "text", "choices": []}]), doubt)
-        [form] = of_verdict(
+        [form] = questions_of_verdict(
             state, next(iter(state.config.steps)), Verdict(guard="analysis_valid", findings=findings), 9
         )
         yield Drawn("A template", f"the text is too short, question {number}", form)

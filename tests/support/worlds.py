@@ -132,7 +132,7 @@ def start_anywhere(machine: PlanningMachine, events: Sequence[PlanningEvent], ep
         prefix = machine.evolve(prefix, event)
         accepted = machine.accept(prefix, Resumed(epoch, now))
         end = prefix.run.finished
-        undone = prefix.run.undone(at_once=False)
+        undone = prefix.run.undoes_end(at_once=False)
         assert (accepted is None) == (end is not None and not undone)
         if accepted is not None:
             assert not isinstance(accepted, Refused)

@@ -327,7 +327,7 @@ class Run:
         self.claimed = self.now
         message = Resumed(self.epoch, self.now, at_once=self.dice.random() < 0.5)
         end = self.state.run.finished
-        if end is None or self.state.run.undone(at_once=message.at_once):
+        if end is None or self.state.run.undoes_end(at_once=message.at_once):
             assert MACHINE.accept(self.state, message) is not None
             self.send(message)
         return True

@@ -8,7 +8,7 @@ PLACES = (
     ("actors/policy/decision.py", "return tuple(upward[:1])", "return None"),
     (
         "actors/run/machine.py",
-        "return outage.still_down(run, message) if run.finished is None else None",
+        "return outage.continue_outage(run, message) if run.finished is None else None",
         "return None",
     ),
     ("actors/run/evolve.py", "not event.final", "(event.final)"),
