@@ -149,14 +149,12 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure(config):
-    """End it."""
     if COMMANDS in config.stash:
         config.stash[COMMANDS].close()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
-    """Tell a worker where it is."""
     if shared := getattr(node.config, "shared_commands", None):
         node.workerinput["commands"] = shared
 

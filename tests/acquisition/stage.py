@@ -92,7 +92,6 @@ class Stage:
 
     @property
     def request(self):
-        """The request to the model that is open."""
         return self.machine.brief(self.state, self.only(MODEL))
 
     @property

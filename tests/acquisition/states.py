@@ -51,7 +51,6 @@ def profile(**changes):
 
 
 def number(value, unit="", via="search", **fields):
-    """Return a number as a value of a field."""
     return FieldValue(value=float(value), unit=unit, via=via, **fields)
 
 
@@ -85,7 +84,6 @@ def state(node="", values=(), *, spec=None, decision=None, **planner):
 
 
 def decide(action, target="", **fields):
-    """Return a decision."""
     return PlannerDecision(action=action, target_field=target, **fields)
 
 

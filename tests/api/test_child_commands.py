@@ -50,7 +50,6 @@ async def parked(parent, run):
 
 
 async def content(journal):
-    """Return the rows, records and inboxes of all runs."""
     rows = await journal.runs(RunFilter())
     return [(row, await journal.read(row.run), await journal.inbox(row.run, 0)) for row in rows]
 

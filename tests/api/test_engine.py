@@ -37,13 +37,11 @@ def toys(verdict=None, **generators):
 
 @asynccontextmanager
 async def engine(registry=None):
-    """Open an engine over a new journal."""
     async with open_memory(CODEC, TrioClock()) as journal:
         yield engine_over(journal, registry or toys())
 
 
 def engine_over(journal, registry):
-    """Return an engine over a journal."""
     return Engine(journal=journal, registry=registry, clock=TrioClock(), threads=False, environment={})
 
 

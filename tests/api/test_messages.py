@@ -23,7 +23,6 @@ def waiting(tmp_path):
 
 
 async def follow(home, ask):
-    """Start a run that asks, and return its records and its result."""
     with anyio.fail_after(300):
         async with replan.start(VAGUE, model="template:bug", home=home, ask=ask) as run:
             records = [record async for record in run]

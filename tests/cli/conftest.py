@@ -24,7 +24,6 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def problem(tmp_path):
-    """A file with a problem."""
     path = tmp_path / "problem.md"
     path.write_text(PROBLEM, encoding="utf-8")
     return str(path)
@@ -82,5 +81,4 @@ def read_until(stream, word):
 
 
 def run_id(replan):
-    """Return the id of the newest run."""
     return json.loads(replan("runs", "--json").stdout)["runs"][0]["run_id"]

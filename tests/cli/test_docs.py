@@ -13,7 +13,6 @@ PAGE = (REFERENCE / "cli.md").read_text(encoding="utf-8")
 
 
 def commands(group, path=()):
-    """Yield every command with its path."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

@@ -129,7 +129,6 @@ def test_settings_are_in_the_first_record_and_nowhere_where_none_are_set(replan,
 
 
 def records(replan):
-    """The records of the newest run."""
     lines = replan("log", run_id(replan), "--json").stdout.splitlines()
     return [json.loads(line) for line in lines]
 

@@ -222,7 +222,6 @@ NAMED = re.compile(r"([a-z]\w*)/v\d+\.a\d+(?:\.b(\d+))?")
 
 
 async def announce():
-    """Announce this process as a host of the home."""
     async with open_home() as engine:
         await engine.journal.announce("a host", identity(), 60.0)
 

@@ -30,7 +30,6 @@ def workflow(tmp_path):
 
 
 def started(replan, run):
-    """Return the first event of a run."""
     return json.loads(replan("show", run, "--events", "--json").stdout)["events"][0]
 
 

@@ -15,7 +15,6 @@ UNMADE = {**PLAN, "goal_state": ["a_token_that_nothing_makes"]}
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The current folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -182,8 +182,6 @@ def test_a_device_is_read_as_far_as_the_limit():
 
 
 class Part(Config):
-    """A part of a file."""
-
     size: int = 1
 
 

@@ -37,6 +37,5 @@ class JournalContract(
 
     @pytest.fixture
     async def journal(self, open_journal: Opener):
-        """Open the journal for one test."""
         async with open_journal() as journal:
             yield journal

@@ -109,8 +109,6 @@ LOST = {
 
 
 class MovingContract:
-    """The suite."""
-
     @pytest.fixture
     def target(self, tmp_path):
         return f"sqlite:{tmp_path / 'old' / 'journal.sqlite3'}"

@@ -82,7 +82,6 @@ async def driven(journal: Journal[Toy], run: str, ttl: float = 60.0) -> int:
 
 
 async def events(journal: Journal[Toy], run: str, after: int = 0) -> list[Toy]:
-    """Return the events of a run."""
     return [record.event for record in await journal.read(run, after)]
 
 

@@ -46,12 +46,10 @@ class Measured(NamedTuple):
 
 
 def sets():
-    """Return the names of the sets."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def texts(name):
-    """Return the texts of a set."""
     return read_yaml(FOLDER / f"{name}.yaml")
 
 

@@ -29,7 +29,6 @@ RECON = {
 
 
 def stated(kind, quote, **more):
-    """Return one requirement."""
     return {"id": requirement_id(quote), "kind": str(kind), "text": quote, "quote": quote, "source": "problem", **more}
 
 

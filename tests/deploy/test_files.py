@@ -27,7 +27,6 @@ UNIT = dict(re.findall(r"^(\w+)=(.*)$", UNIT_FILE.read_text(encoding="utf-8"), r
 
 
 def last(name):
-    """Return the arguments of the last instruction of a name."""
     return [arguments for each, arguments in DOCKERFILE if each == name][-1]
 
 

@@ -17,7 +17,6 @@ OWN = ROOT / "tests" / "long" / "peers"
 
 
 def load():
-    """Return docs/page_parts/peers.py as a module."""
     sys.path.insert(0, str(ROOT / "docs"))
     try:
         return importlib.import_module("page_parts.peers")

@@ -76,7 +76,6 @@ def as_xlsx(blocks, title=""):
 
 
 def as_html(blocks, title="", language="en"):
-    """Return an HTML page."""
     rows = [f'<html lang="{language}"><head><title>{html.escape(title)}</title></head><body>']
     for block in blocks:
         if isinstance(block, str):

@@ -74,7 +74,6 @@ class Oracle:
         self.handed_over = False
 
     def begun(self):
-        """Count an attempt that has begun."""
         self.attempts += 1
         assert self.attempts <= self.value["total_retry_budget"], "more attempts than the plan has in total"
 

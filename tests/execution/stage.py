@@ -42,19 +42,16 @@ def planning():
 
 @cache
 def prompts():
-    """Return the shipped prompts of executions."""
     root = data_root()
     return load_prompts(root / "prompts/execution.yaml", root / "prompts/planning.yaml")[0]
 
 
 @cache
 def default_policy():
-    """Return the shipped policy."""
     return load_policy("default", data_root())
 
 
 def tool(name, *, repeatable=True, risky=False, pre_check=None, seconds=60.0):
-    """Return the use of a tool without arguments."""
     return ToolUse(
         tool=name, arguments="{}", repeatable=repeatable, risky=risky, timeout_seconds=seconds, pre_check=pre_check
     )
@@ -71,18 +68,15 @@ def agent(*, micro_usd_max=1_000_000, **fields):
 
 
 def writer(file="app/login.py", **fields):
-    """Return the use of a model that writes a file."""
     values = {"context_files": (), "missing": "empty", "file_bytes_max": 1000, "risky": False, **fields}
     return ModelUse(name="writer", file=file, instructions="Mend the login.", **values)
 
 
 def person(name="somebody"):
-    """Return the use of a person."""
     return PersonUse(name=name, instructions="Look after it.")
 
 
 def toolset(generators, guards=None):
-    """Return tools with the bindings of generators and guards."""
     return ToolSet(source="tools.yaml", sha256="", tools={}, generators=generators, guards=guards or {})
 
 
@@ -103,7 +97,6 @@ def step(step_id, needs="", effects="", **fields):
 
 
 def plan(*steps, initial="start", goal="goal", total=20, **fields):
-    """Return a plan as JSON."""
     return {
         "plan_id": "p",
         "goal": "reach the goal",
@@ -190,7 +183,6 @@ class Stage:
         return [work.request_id for work in self.work.values() if work.address.startswith(address)]
 
     def only(self, address):
-        """Return the one open request of an address."""
         [name] = self.requests(address)
         return name
 
@@ -243,11 +235,9 @@ class Stage:
         return self.send(Mailed(self.inbox, f"key{self.inbox}", json.dumps(body), self.now))
 
     def answer(self, text, question=None):
-        """Answer the open question."""
         return self.post(kind="answer", question=question or self.only(USER), answer=text)
 
     def decline(self, question=None):
-        """Decline the open question."""
         return self.post(kind="decline", question=question or self.only(USER))
 
     def woken(self):

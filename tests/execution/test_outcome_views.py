@@ -116,7 +116,6 @@ def test_the_next_plan_may_not_use_a_value_that_is_not():
 
 
 def shown(**fields):
-    """Return the outline of a plan of one step."""
     return list(outline_lines(outline_of(Stage(plan(step("a", "start", "goal", **fields))).config)))
 
 

@@ -41,8 +41,6 @@ def installation():
 
 @pytest.fixture
 def prepared(tmp_path):
-    """Prepare the small experiment with changes."""
-
     def prepared_experiment(**changes):
         path = tmp_path / "mine.yaml"
         path.write_text(yaml.safe_dump({**SMALL, **changes}))

@@ -190,7 +190,6 @@ class House:
         return (await self.engine.begin(request, *([options] if options else []))).run_id
 
     async def settled(self, run, outcome):
-        """Return once a run has an outcome."""
         with trio.fail_after(300):
             while (await self.engine.result(run)).outcome != outcome:  # noqa: ASYNC110 - polled
                 await trio.sleep(0.02)
@@ -202,7 +201,6 @@ class House:
                 await trio.sleep(0.02)
 
     async def rows(self):
-        """Return the rows of all runs."""
         return [row for row, _ in await self.engine.rows(ALL)]
 
     async def do(self, operation, run, *values):

@@ -74,8 +74,6 @@ async def finished(guard, *, model=None, generators=None, **step):
 
 
 def late(answer):
-    """Return an async guard with this answer."""
-
     async def guard(artifact, context):
         await trio.sleep(0.5)
         return answer

@@ -38,7 +38,6 @@ def written(given):
 
 
 def shipped_problem(name):
-    """Return the text of a shipped problem."""
     return (data_root() / "configs" / "problems" / f"{name}.md").read_text(encoding="utf-8")
 
 

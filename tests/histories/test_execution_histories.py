@@ -43,8 +43,6 @@ LISTS = {"dependencies", "delete_effects", "failure_effects", "failure_delete_ef
 
 
 class ExecutionInterpreter(StageInterpreter):
-    """One execution, and its commands."""
-
     record_text = staticmethod(record_text)
 
     def __init__(self):

@@ -42,7 +42,6 @@ SHOWN = {
 
 
 def plain(value):
-    """Return a value as one line of JSON."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_data)
 
 
@@ -53,7 +52,6 @@ def _data(value):
 
 
 def tree_lines(tree, indent=""):
-    """Yield a tree of lines with its indentation."""
     yield indent + tree.line.plain
     for child in tree.children:
         yield from tree_lines(child, indent + "  ")
@@ -122,7 +120,6 @@ def event_lines(kind, events):
 
 
 def view_lines(name):
-    """Yield all lines of a history."""
     kind, interpreter = SHOWN[name][0], SHOWN[name][1]()
     rewritten((FOLDER / f"{name}.txt").read_text(encoding="utf-8"), interpreter)
     events = interpreter.events

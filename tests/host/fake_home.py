@@ -76,7 +76,6 @@ class FakeHome:
         await host(engine, runs_max=runs_max, stop=stop, report=report, dispatcher=dispatcher)
 
     def events(self, run):
-        """Return the events and details of the notices about a run."""
         return [(event, detail) for event, name, detail in self.notices if name == run]
 
     def times(self, event):
@@ -84,7 +83,6 @@ class FakeHome:
         return [round(at) for at, notice in zip(self.notice_times, self.notices, strict=True) if notice[0] == event]
 
     def row(self, run):
-        """Return the status and the detail of a run's row."""
         held = self.store.runs[run]
         return held.head.summary.status, held.head.summary.detail
 

@@ -232,7 +232,6 @@ def stored_names():
 
 
 def frozen():
-    """Return the list."""
     return json.loads(FROZEN.read_text(encoding="utf-8"))
 
 

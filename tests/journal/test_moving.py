@@ -6,8 +6,6 @@ from tests.contracts.moving import MovingContract
 
 
 class TestSqlite(MovingContract):
-    """The contract."""
-
     @pytest.fixture
     def url(self, tmp_path):
         return f"sqlite:{tmp_path / 'home' / 'journal.sqlite3'}"

@@ -37,8 +37,6 @@ PLANNED = {
 
 
 class SuiteTools:
-    """The middleware."""
-
     def __init__(self, nursery):
         self._nursery, self.engine = nursery, None
 

@@ -30,8 +30,6 @@ class Named(RequestParams):
 
 
 class Get(Request[Named, Literal["tasks/get"]]):
-    """A poll."""
-
     name_param: ClassVar[str | None] = "taskId"
 
 
@@ -42,8 +40,6 @@ class Update(Request[Named, Literal["tasks/update"]]):
 
 
 class Cancel(Request[Named, Literal["tasks/cancel"]]):
-    """A cancel."""
-
     name_param: ClassVar[str | None] = "taskId"
 
 
@@ -70,7 +66,6 @@ async def updated(session, task, **forms):
 
 
 async def cancelled(session, task):
-    """Cancel a task."""
     return await session.send_request(Cancel(method="tasks/cancel", params=Named(task_id=task)), STATE)
 
 
@@ -106,7 +101,6 @@ class TasksExtension(ClientExtension):
         self._fill, self.told = fill, []
 
     def claims(self):
-        """Return the shape of a task."""
         return [ResultClaim(result_type="task", model=NewTask, resolve=self._finished)]
 
     def notifications(self):

@@ -51,16 +51,13 @@ class House:
 
     @property
     def environment(self):
-        """The environment of a server."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("REPLAN", "OPENAI"))}
         return {**kept, "REPLAN_HOME": str(self.home)}
 
     def words(self, *arguments):
-        """Return the command of a server."""
         return [str(self.commands.folder / "replan"), "mcp", *arguments]
 
     def token(self, scope="control", name=None):
-        """Return a new token."""
         return Store(self.home).change(lambda state: with_token(state, name or scope, scope, 0.0))
 
     @asynccontextmanager
@@ -196,7 +193,6 @@ class Served:
         self.house, self.engine, self.address = house, engine, address
 
     def client(self, scope="control", name=None, **options):
-        """Return a client with a new token."""
         return self.house.over_http(self.address, self.house.token(scope, name), **options)
 
     async def settled(self, run, *statuses):

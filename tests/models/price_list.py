@@ -19,8 +19,6 @@ ROUNDING = Decimal("1.000001")
 
 @dataclass
 class Comparison:
-    """What a comparison counted."""
-
     usages: int = 0
     models: int = 0
     dearer_by_hour: int = 0

@@ -4,6 +4,5 @@ from runtime.models.recording import RecordedAnswer, RecordingMode, RecordingMod
 
 
 def replaying(answers, *, name="replay"):
-    """Return a model with an answer for each request id."""
     recorded = [RecordedAnswer(request, "", answer, lambda: None) for request, answer in answers.items()]
     return RecordingModel(recorded, RecordingMode.LENIENT, name=name)

@@ -27,7 +27,6 @@ THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 
 
 def message(*blocks, reason="end_turn", usage=USAGE, **more):
-    """Return the answer that is a message in JSON."""
     body = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "content": list(blocks)}
     return Answer.json({**body, "stop_reason": reason, "usage": usage, **more})
 
@@ -44,7 +43,6 @@ def tool(value=None, **more):
 
 
 def text(words):
-    """Return a block of text."""
     return {"type": "text", "text": words}
 
 
@@ -56,7 +54,6 @@ def stream(*events, then="end", usage=USAGE):
 
 
 def block(index, kind, *deltas, **more):
-    """Return the events of a block."""
     return [
         {"type": "content_block_start", "index": index, "content_block": {"type": kind, **more}},
         *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
@@ -65,7 +62,6 @@ def block(index, kind, *deltas, **more):
 
 
 def ended(reason="end_turn", usage=USAGE):
-    """Return the events that end a message."""
     delta = {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage}
     return [delta, {"type": "message_stop"}]
 
@@ -76,7 +72,6 @@ def written(*pieces):
 
 
 async def answered(answer, **more):
-    """Return what one answer leads to."""
     async with claude(answer) as (server, model):
         reply = await model.complete(request(**more))
         assert len(server.seen) == 1
@@ -84,7 +79,6 @@ async def answered(answer, **more):
 
 
 async def sent(*, name="test-model", setting="on", **more):
-    """Return the body of a request, and its headers."""
     async with claude(Answer.say(TEXT), prompt_cache=setting) as (server, model):
         assert isinstance(await model.complete(request(**more)), Reply)
     return server.seen[0].body, server.seen[0].headers

@@ -12,8 +12,6 @@ from tests.support.openai_server import Answer, serve
 
 
 class TestScripted(ModelContract):
-    """A script in this process."""
-
     @asynccontextmanager
     async def open_model(self):
         yield ScriptedModel({step: [TEXT] * 20 for step in STEPS})

@@ -37,13 +37,11 @@ async def answered(raw, opening=open_openai):
 
 
 def body(content="{}", **more):
-    """Return the body of a completion."""
     choice = {"message": {"content": content}, "finish_reason": more.pop("finish_reason", "stop")}
     return json.dumps({"choices": [choice], "model": "m", **more}).encode()
 
 
 def message(text="{}", **more):
-    """Return the body of a message."""
     said = {"content": [{"type": "text", "text": text}], "model": "m", "stop_reason": "end_turn"}
     return json.dumps({**said, **more}).encode()
 

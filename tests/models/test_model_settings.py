@@ -222,7 +222,6 @@ def test_a_change_keeps_the_others_takes_away_and_adds_extra_fields():
 
 
 def with_settings(**settings):
-    """Return a request with these settings."""
     of_call = ModelSettings.model_validate(settings)
     return replace(request(), fields=of_call.body, headers=of_call.extra_headers)
 

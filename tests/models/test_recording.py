@@ -31,7 +31,6 @@ def asked(user, request_id="g_plan/v1.a1", system="Be a planner."):
 
 
 def answer(text, user, request_id="g_plan/v1.a1", system="Be a planner."):
-    """Return a recorded answer."""
     return RecordedAnswer(request_id, fingerprint(system, user), Reply(text, None, "m"), lambda: (system, user))
 
 

@@ -49,7 +49,6 @@ def theirs(problem, plan):
 
 
 def ours(domain, problem, actions):
-    """Return the same of ours."""
     judgement = judge_actions(domain, problem, actions)
     return judgement.verdict.passed, judgement.failure and judgement.failure.index
 

@@ -11,7 +11,6 @@ CHAIN = {
 
 
 def lines_of(tree):
-    """Yield the text of each line of a tree."""
     yield "".join(span.text for span in tree.line.spans)
     for child in tree.children:
         yield from lines_of(child)

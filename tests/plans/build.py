@@ -29,7 +29,6 @@ def words(value):
 
 
 def plan(*steps, start="start", goal="goal", **fields):
-    """Return a plan as JSON."""
     return {
         "plan_id": "p",
         "initial_state": words(start),

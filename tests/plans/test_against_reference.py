@@ -27,7 +27,6 @@ def test_modal_truth_agrees_with_all_linearisations_of_many_plans():
 
 
 def tokens_of(unmet):
-    """Return the tokens of unmet conditions."""
     return {condition.token for condition in unmet}
 
 

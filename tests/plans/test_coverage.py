@@ -12,7 +12,6 @@ from .build import judge, plan, step, warnings
 
 
 def requirement(quote, kind="goal"):
-    """Return a requirement as JSON."""
     return {"id": requirement_id(quote), "kind": kind, "text": quote, "quote": quote, "source": "problem"}
 
 

@@ -8,7 +8,6 @@ from tests.plans.reference import Walk
 
 
 def explore_json(value, limit=100_000):
-    """Explore a plan given as JSON."""
     return explore(compile_plan(read_plan(value)[0]), limit)
 
 

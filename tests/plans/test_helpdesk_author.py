@@ -19,7 +19,6 @@ GIVEN = Given(**TOOLS.names_given)
 
 
 def author():
-    """Return the module of the author."""
     spec = importlib.util.spec_from_file_location("helpdesk_author", FOLDER / "author.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -25,7 +25,6 @@ CHECK = {
 
 
 def step(step_id, needs, makes):
-    """Return a plain step."""
     return {
         "step_id": step_id,
         "generator": "mend",

@@ -150,7 +150,6 @@ def test_the_schema_describes_whole_plans(value):
 
 
 def closed_objects(schema):
-    """Yield every object schema in a schema."""
     if schema.get("type") == "object":
         yield schema
     for inner in [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]:

@@ -21,7 +21,6 @@ def wide(count, **fields):
 
 
 def explored(value, limit):
-    """Return the exploration of a plan."""
     read, _ = read_plan(value)
     return explore_plan(read, order_of(read), limit)
 

@@ -60,8 +60,6 @@ def log():
 
 @pytest.fixture
 def workflow(tmp_path):
-    """Write a workflow and return its path."""
-
     def write(text, **values):
         path = tmp_path / "mine.yaml"
         path.write_text(text.format(**values))

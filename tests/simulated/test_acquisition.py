@@ -24,7 +24,6 @@ class Errors:
 
 @pytest.fixture(autouse=True)
 def replies(monkeypatch):
-    """The author replies with a text of each role."""
     monkeypatch.setattr(author, "acquisition_reply", lambda role, _: json.dumps(REPLIES[role]))
 
 

@@ -57,7 +57,6 @@ def right(world, *levels):
 
 
 def wrong_view(world, level):
-    """Return the text of a wrong view at a level."""
     return views_text({level: (world.truth(level) + 1) % 9})
 
 

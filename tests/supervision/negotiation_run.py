@@ -25,7 +25,6 @@ LEASE = LeaseTerms("test", ttl=30.0, poll=0.1)
 async def open_negotiation(
     fault: Fault | None = None, clock: TrioClock | None = None
 ) -> AsyncIterator[Journal[NegotiationEvent]]:
-    """Open a journal with one admitted run."""
     async with open_memory(CODEC, clock or TrioClock(), fault=fault) as journal:
         await journal.create("run", "a negotiation")
         yield journal

@@ -38,7 +38,6 @@ STRATEGY: dict[str, Any] = {
 
 
 def step(name: str, needs: list[str], makes: list[str], after: list[str], **more: Any) -> dict[str, Any]:
-    """Return a plan step."""
     return {
         "step_id": name,
         "name": name.replace("_", " "),

@@ -25,8 +25,6 @@ Behaviour = Callable[[int], "int | Callable[[BaseHTTPRequestHandler], None]"]
 
 @dataclass
 class Collector:
-    """A collector and what it has received."""
-
     port: int
     traces: list[ExportTraceServiceRequest] = field(default_factory=list)
     """The requests with spans that were answered with success."""

@@ -18,16 +18,12 @@ SECTOR = 512
 
 @dataclass(frozen=True)
 class Write:
-    """Bytes written at an offset."""
-
     offset: int
     data: bytes
 
 
 @dataclass(frozen=True)
 class Truncation:
-    """A truncation of a file to a size."""
-
     size: int
 
 
@@ -41,7 +37,6 @@ class DiskContent:
     former: bytes | None = None
 
     def sync(self) -> None:
-        """Apply all unsynced changes."""
         for change in self.unsynced:
             _apply(self.content, change)
         self.unsynced = []
@@ -100,7 +95,6 @@ class Disk(apsw.VFS):
 
     @property
     def off(self) -> bool:
-        """Whether the power is off."""
         return self.power_until is not None and self.operations >= self.power_until
 
     def operate(self) -> bool:

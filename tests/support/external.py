@@ -9,5 +9,4 @@ FOLDER = Path(os.environ.get("REPLAN_EXTERNAL") or Path(__file__).resolve().pare
 
 
 def cases(name: str) -> list[dict[str, Any]]:
-    """Return the cases of one file."""
     return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]

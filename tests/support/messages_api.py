@@ -36,7 +36,6 @@ _REASONS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refus
 
 
 def error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """Return an error of the API."""
     return Answer.json(
         error_body(status, message), status=status, headers={"request-id": REQUEST_ID, **(headers or {})}
     )

@@ -138,7 +138,6 @@ class OpenAIServer:
             return len(self._sockets)
 
     def start(self) -> None:
-        """Start to answer."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -163,17 +162,14 @@ class OpenAIServer:
         return True
 
     def opened(self, connection: socket.socket) -> None:
-        """Note an open connection."""
         with self._lock:
             self._sockets.add(connection)
 
     def closed(self, connection: socket.socket) -> None:
-        """Note that a connection is closed."""
         with self._lock:
             self._sockets.discard(connection)
 
     def received(self, path: str, headers: Mapping[str, str], body: dict[str, Any]) -> Seen:
-        """Note a request."""
         with self._lock:
             seen = Seen(len(self._seen) + 1, path, headers, body, time.time())
             self._seen.append(seen)

@@ -88,8 +88,6 @@ def run(*command, cwd):
 
 
 class Server:
-    """A running server."""
-
     def __init__(self, folder, pg_ctl, port, settings):
         self.folder, self.pg_ctl, self.port, self.settings = folder, pg_ctl, port, settings
 

@@ -19,8 +19,6 @@ Behaviour = Callable[[int], "int | Callable[[BaseHTTPRequestHandler], None]"]
 
 @dataclass
 class Delivery:
-    """One request."""
-
     headers: dict[str, str]
     body: bytes
     taken: bool
@@ -44,8 +42,6 @@ class Delivery:
 
 @dataclass
 class Receiver:
-    """A receiver and what it got."""
-
     port: int
     deliveries: list[Delivery] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)

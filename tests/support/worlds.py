@@ -59,7 +59,6 @@ ROLE_GUARDS = {
 
 @cache
 def shipped_policy(name: str) -> Policy:
-    """Return a shipped policy."""
     text = (data_root() / "configs" / "policies" / f"{name}.yaml").read_text()
     return Policy.model_validate(yaml.safe_load(text))
 
@@ -104,7 +103,6 @@ SEEDS = {
 
 
 def passed(guard: str = "toy") -> Verdict:
-    """Return a verdict that accepts."""
     return Verdict(guard=guard, passed=True, score=1.0)
 
 
@@ -165,7 +163,6 @@ class World:
         return events
 
     def begin(self, specification: str = "the problem") -> None:
-        """Start the run."""
         self.send(planning_start(self.now, self.config, problem=specification, limits=self.limits))
 
     def answer(self, request_id: str) -> None:

@@ -53,7 +53,6 @@ class AgentCase:
         (self.folder / "ignored").write_text("ignored\n")
 
     def pin(self, code, report="none"):
-        """Pin the agent."""
         (self.bench.folder / "agent.py").write_text(dedent(code))
         words = json.dumps([sys.executable, "-S", str(self.bench.folder / "agent.py")])
         self.tools = self.bench.pin(TOOLS.format(command=words, report=report))
@@ -64,17 +63,14 @@ class AgentCase:
         return read_snapshot(done.output).id
 
     async def work(self, base, prompt="Do it.", seconds=60.0, name=NAME):
-        """Have the agent work."""
         arguments = canonical({"prompt": prompt, "base": base, "name": name})
         use = ToolUse(tool="t", arguments=arguments, repeatable=False, risky=False, timeout_seconds=seconds)
         return await self.bench.call(self.tools, use, seconds=seconds)
 
     async def record(self, base, files=10, size=100_000):
-        """Record its work."""
         return await self.bench.call(self.tools, diff_use(NAME, base, files, size), seconds=60.0)
 
     async def merge(self, work):
-        """Merge its work."""
         return await self.bench.call(self.tools, merge_use(NAME, work.base, work.commit), seconds=60.0)
 
     async def recorded(self, code):

@@ -25,7 +25,6 @@ class Bench:
         self.begun = []
 
     def pin(self, text):
-        """Write a tools file and return its tools."""
         (self.folder / "tools.yaml").write_text(dedent(text))
         return load_tools(self.folder / "tools.yaml", workspace=self.workspace, environment=ENVIRONMENT).toolset
 

@@ -50,13 +50,11 @@ RAW = {
 
 
 def say(**message):
-    """Send a message."""
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
 
 
 def answer(number, params):
-    """Answer a call."""
     text, error = json.dumps(params["arguments"], sort_keys=True), False
     if BEHAVIOUR == "die":
         print("out of memory", file=sys.stderr, flush=True)

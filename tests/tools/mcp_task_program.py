@@ -30,8 +30,6 @@ POLLS = []
 
 
 class TaskParams(RequestParams):
-    """The parameters of the methods of tasks."""
-
     task_id: str
 
 
@@ -58,7 +56,6 @@ async def get(context, params):
 
 
 async def cancel(context, params):
-    """Note that a task is cancelled."""
     await anyio.Path(NOTED).write_text(params.task_id)
     return {}
 

@@ -7,12 +7,10 @@ from runtime.core.events import Record
 
 
 def records(*events):
-    """Return records of events, each with its time."""
     return [Record(run="r", seq=seq, epoch=1, at=at, event=event, hash="") for seq, (at, event) in enumerate(events, 1)]
 
 
 def tool(name, node):
-    """Return a request of a tool."""
     return ToolRequested(node=node, tool=name, arguments="{}", timeout_seconds=10)
 
 

@@ -28,11 +28,9 @@ class Program:
         self.web, self.headers = web, web.token(scope, name)
 
     async def get(self, path, **extra):
-        """Read."""
         return self.checked(await self.web.client.get(path, headers=self.headers, **extra))
 
     async def post(self, path, body=None, *, key="k", headers=None):
-        """Write, with an idempotency key."""
         sent = {**self.headers, "idempotency-key": key, **(headers or {})}
         return self.checked(await self.web.client.post(path, json={} if body is None else body, headers=sent))
 
@@ -58,7 +56,6 @@ def description():
 
 @cache
 def validator(name):
-    """Return the validator of one of its schemas."""
     schema = {"$ref": f"#/components/schemas/{name}", "components": description()["components"]}
     return Draft202012Validator(schema)
 

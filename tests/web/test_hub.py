@@ -14,7 +14,6 @@ class Journal:
         self.number = 1
 
     async def version(self):
-        """Return the number of commits."""
         await trio.lowlevel.checkpoint()
         return self.number
 

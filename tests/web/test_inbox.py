@@ -6,7 +6,6 @@ from tests.web.world import served
 
 
 def field(page, name):
-    """Return the value of a hidden field."""
     return re.search(rf'name="{name}" value="([^"]*)"', page)[1]
 
 

@@ -23,7 +23,6 @@ OTHERS = "127.0.0.2"
 
 
 def proxy(**changes):
-    """Return the settings of a proxy."""
     return ProxyEntry.model_validate({**PROXY, **changes})
 
 

@@ -188,7 +188,6 @@ async def test_a_form_that_forks_starts_one_fork_when_sent_twice_and_a_changed_o
 
 
 def key_in(page):
-    """Return the key of the form on a page."""
     return re.search(r'name="idempotency_key" value="([\w-]{20,})"', page)[1]
 
 

@@ -72,7 +72,6 @@ class World:
         return await self.engine.admit(prepared.request)
 
     async def reader_rows(self):
-        """Return the rows of all runs."""
         return await self.engine.rows(ALL)
 
     async def settled(self, run, *statuses):

@@ -10,7 +10,6 @@ from tests.web.world import use_home
 
 
 def secret(number):
-    """Return a secret."""
     return "whsec_" + base64.b64encode(bytes([number]) * 32).decode()
 
 

@@ -53,7 +53,6 @@ class JumpingClock(SystemClock):
 
     @property
     def time(self) -> float:
-        """The time."""
         return self._time
 
     @time.setter
@@ -169,7 +168,6 @@ class Provider:
         return Answer.value(self._answers[step]).slowly(self.slow.get(step, 0.0))
 
     def models(self, headers: Mapping[str, str]) -> Answer:
-        """Answer `GET /models`."""
         fault = None if self.lists_while_down else self._fault(headers, "")
         return fault or Answer.json({"object": "list", "data": [{"id": name} for name in self.listed]})
 
@@ -243,7 +241,6 @@ HOUR = 3600.0
 
 @asynccontextmanager
 async def home(clock: JumpingClock, url: str, key: str = "sk-right-000000000000") -> AsyncIterator[Engine]:
-    """Yield an engine over a journal in memory."""
     environment = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key}
     async with open_memory(CODEC, clock) as journal:
         yield Engine(

@@ -33,7 +33,6 @@ HANDLERS: dict[str, Handler] = {
 
 @asynccontextmanager
 async def home(url: str) -> AsyncIterator[Engine]:
-    """Yield an engine over a journal in memory."""
     clock, environment = SystemClock(), {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-right-000000000000"}
     async with open_memory(CODEC, clock) as journal:
         yield Engine(journal, registry=registry(), clock=clock, environment=environment)

@@ -93,7 +93,6 @@ def of_kind(events: list[Event], kind: type[Event]) -> list[Any]:
 
 
 def rejections_in(events: list[Event]) -> list[str]:
-    """Return the first message of each rejection."""
     return [event.verdict.errors[0].message for event in of_kind(events, VerdictReached) if event.verdict.errors]
 
 

@@ -21,7 +21,6 @@ PROBLEM = "The export in src/export.py fails with KeyError 'id' in Python 3.12. 
 
 @pytest.fixture
 def home(tmp_path):
-    """A folder for a home."""
     return tmp_path / "home"
 
 

@@ -16,7 +16,6 @@ SLOW = {"g_plan": [delayed_reply(PLAN, seconds=60)]}
 
 
 async def only_run(home):
-    """Return the one run of a home, as it is now."""
     (row,) = await replan.aruns(home=home)
     return await replan.ashow(row.run_id, home=home)
 

@@ -19,7 +19,6 @@ FACES = ("replan/service/**/*.py", "replan/web/**/*.py", "replan/webhooks/**/*.p
 
 
 def words_of(node):
-    """Return the names in an expression."""
     names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
     return [*names, *(each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute))]
 

@@ -64,7 +64,6 @@ def hostile_plan(text):
 
 
 def git(folder, *arguments):
-    """Return what git prints."""
     command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *arguments]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 

@@ -65,7 +65,6 @@ def call(home, *commands, as_is=False):
 
 
 def content(home):
-    """Return what is in the home, with the modes."""
     return {
         str(path): (path.stat().st_mode, sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
         for path in [home, *home.rglob("*")]

@@ -60,7 +60,6 @@ def execute(replan, tmp_path):
 
 
 def asked(replan):
-    """Return the open questions."""
     return json.loads(replan("questions", "--json").stdout)["questions"]
 
 

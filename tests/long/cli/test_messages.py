@@ -34,7 +34,6 @@ action_pairs:
 
 
 def events(replan, run, kind):
-    """Return the records of a kind."""
     shown = json.loads(replan("show", run, "--events", "--json").stdout)["events"]
     return [event for event in shown if event["kind"] == kind]
 

@@ -207,7 +207,6 @@ def driven_run(replan):
 
 
 def wait_until(condition, what):
-    """Wait until a condition holds."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, f"timeout: {what}"

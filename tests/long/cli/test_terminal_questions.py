@@ -14,7 +14,6 @@ PROMPT = "answer later(?s:.*)> $"
 
 @pytest.fixture
 def terminal(home, problem, scripted, in_terminal):
-    """A terminal with a run that asks one question."""
     model = scripted({"g_analysis": [delayed_reply(ASKING, seconds=1), ANALYSIS], "g_plan": [PLAN]})
     return in_terminal("run", problem, "-m", model, "-w", "option_a")
 

@@ -52,7 +52,6 @@ def edited(tmp_path, folder, name, change):
 
 
 def records(replan, run):
-    """Return the records of a run as `log --json` prints them."""
     return [json.loads(line) for line in replan("log", run, "--json").stdout.splitlines()]
 
 

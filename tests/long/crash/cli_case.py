@@ -35,7 +35,6 @@ class Case:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the environment of the commands."""
         return {
             "REPLAN_HOME": str(self.folder / "home"),
             "OPENAI_BASE_URL": self.server.base_url,
@@ -122,7 +121,6 @@ class Case:
             return len(await journal.runs(RunFilter()))
 
     def result(self) -> Result:
-        """Return the result of the only run."""
         [(result, _)] = self.runs().values()
         return result
 

@@ -70,7 +70,6 @@ def test_a_parent_and_its_child_go_on_under_another_host(label, nth, tmp_path, c
 
 
 def wait_for(output: Path, event: str) -> None:
-    """Wait until a host has printed an event."""
     until = time.monotonic() + PATIENCE
     while not output.exists() or f'"event": "{event}"' not in output.read_text():
         assert time.monotonic() < until, f"no host is {event}"

@@ -52,7 +52,6 @@ class Outage:
         return Answer.value(GOOD[step])
 
     def models(self, _headers):
-        """Answer `GET /models`."""
         if not self.up:
             return Answer.fault(self.status)
         return Answer.json({"object": "list", "data": [{"id": "test-model"}]})
@@ -97,7 +96,6 @@ async def admit(environment: dict[str, str], folder: Path) -> list[str]:
 
 
 async def rows(environment: dict[str, str]) -> list[RunRow]:
-    """Return the rows of all runs."""
     async with open_home(environment=environment) as engine:
         return await engine.journal.runs(RunFilter())
 

@@ -97,7 +97,6 @@ class Execution:
         return self.case.replan(*words, "--no-input", "--approve", "none", "--json", **more)
 
     def resume(self) -> tuple[int, Any]:
-        """Go on with it."""
         return self.case.replan("resume", "--last", "--json", "--no-input")
 
     def check(self, code: int, result: Any, *, calls: int) -> None:

@@ -31,7 +31,6 @@ def old(case):
 
 
 def events_of(case):
-    """Return the records of each run that a journal has."""
     runs = [row["run_id"] for row in case.replan("runs", "--json")[1]["runs"]] if case.journal.exists() else []
     return {run: case.replan("show", run, "--events", "--json")[1]["events"] for run in runs}
 

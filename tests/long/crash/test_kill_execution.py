@@ -48,7 +48,6 @@ echo "end $2 $$" >> "$1"
 
 
 def step(name: str, needs: str, makes: str, generator: str, guard: str, **more: Any) -> dict[str, Any]:
-    """Return a step as JSON."""
     return {
         "step_id": name,
         "name": name,

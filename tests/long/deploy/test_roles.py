@@ -79,7 +79,6 @@ def prepared(server: Server, tmp_path_factory: pytest.TempPathFactory, warm: Pat
 
 
 def connected(server, role):
-    """Connect as a role of the deployment."""
     return psycopg.connect(server.url(DATABASE, user=role), autocommit=True)
 
 

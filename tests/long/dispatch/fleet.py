@@ -66,8 +66,6 @@ def provider(seconds):
 
 @dataclass
 class Worker:
-    """A worker process."""
-
     slot: int
     command: Command
     role: str

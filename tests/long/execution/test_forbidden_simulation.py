@@ -40,7 +40,6 @@ class Workspace:
         return plan(*steps, initial=" ".join(initial), goal=" ".join(wanted), total=10)
 
     def play(self):
-        """Return the outcome."""
         for _ in range(MESSAGES_MAX):
             if self.stage.state.run.over:
                 return self.stage.end

@@ -21,7 +21,6 @@ VOID = {"meta", "br", "link"}
 
 
 def texts(svg):
-    """Return the texts of a plot."""
     return {text.text for text in ET.fromstring(svg).iter(f"{SVG}text")}
 
 

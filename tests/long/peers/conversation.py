@@ -36,7 +36,6 @@ class Talker:
         return Conversation(**json.loads(task))
 
     def apply(self, data: Conversation, step: str, event: AgentEvent) -> Conversation:
-        """Add what is said."""
         match event:
             case CallAnswered():
                 return replace(data, wanted=event.content, said=(*data.said, event.content))

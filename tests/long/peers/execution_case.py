@@ -25,7 +25,6 @@ def step(name: str, needs: Sequence[str], makes: Sequence[str], **more: Any) -> 
 
 
 def plan(steps: Sequence[Mapping[str, Any]], goal: Sequence[str], start: Sequence[str] = ("start",)) -> dict[str, Any]:
-    """Return a plan of steps."""
     return {
         "plan_id": "work",
         "goal": "the work is done",
@@ -38,8 +37,6 @@ def plan(steps: Sequence[Mapping[str, Any]], goal: Sequence[str], start: Sequenc
 
 @dataclass
 class ExecutionCase:
-    """An execution in the home of a case."""
-
     case: Case
     plan: Mapping[str, Any]
     tools: Mapping[str, Mapping[str, Any]]
@@ -67,7 +64,6 @@ class ExecutionCase:
 
     @property
     def log_path(self) -> Any:
-        """Return the path of the log."""
         return self.case.folder / "log"
 
     def log(self) -> list[str]:

@@ -24,7 +24,6 @@ class Gate:
         self.answer = by_step({step: [GOOD[step]] * 99 for step in GOOD})
 
     def __call__(self, body, headers, n):
-        """Wait, and answer."""
         assert self.opened.wait(PATIENCE)
         return self.answer(body, headers, n)
 

@@ -21,8 +21,6 @@ def proxy(server):
 
 @pytest.fixture
 def opened(server, url, proxy):
-    """Open a journal through the proxy."""
-
     def opened(**options):
         options = {"answer_seconds": 0.5, "retry_seconds": 8.0} | options
         return open_postgres(parse_address(server.url("journal", port=proxy.port)), CODEC, **options)

@@ -20,7 +20,6 @@ class Worker(House):
 
     @property
     def environment(self):
-        """The environment of a server."""
         return {**super().environment, "REPLAN_JOURNAL": self.url}
 
 

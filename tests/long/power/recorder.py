@@ -10,7 +10,6 @@ class Recorder:
         self.admitted, self.records, self.posts, self.attempts = set(), {}, {}, {}
 
     def recording(self, journal):
-        """Return the journal with all calls recorded."""
         return RecordedJournal(journal, self)
 
     def acknowledge(self, run, records):

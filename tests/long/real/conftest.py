@@ -20,8 +20,6 @@ READY = ROOT / "build" / "model" / ".ready"
 
 @dataclass(frozen=True)
 class RealServer:
-    """A server with the model."""
-
     base_url: str
 
     @property

@@ -40,7 +40,6 @@ def done(process, seconds=240):
 
 
 def events_of(real, folder, run):
-    """Return the events of a run."""
     return json.loads(done(replan(real, folder, "show", run, "--events", "--json"))[1])["events"]
 
 

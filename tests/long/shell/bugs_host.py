@@ -110,7 +110,6 @@ class RecordsNoCrash(Host):
 
 
 async def due_with_parked(journal, limit, *, dead, kinds=None):
-    """Return parked runs as due."""
     due = await DUE(journal, limit, dead=dead, kinds=kinds)
     parked = (run for run, held in journal._store.runs.items() if held.head.summary.status == "parked")
     return replace(due, runs=(*due.runs, *parked))

@@ -15,17 +15,14 @@ CREATE = _MemoryJournal.create
 
 
 def settle_twice(ledger, request, used):
-    """Settle the used amount twice."""
     return SETTLE(SETTLE(ledger, request, used), request, used)
 
 
 def settle_late_at_nothing(ledger, request, used):
-    """Settle a late reply at zero."""
     return SETTLE(ledger, request, ZERO if request in ledger.forfeited else used)
 
 
 def reserve_nothing(ledger, request, amount):
-    """Reserve zero."""
     return RESERVE(ledger, request, ZERO)
 
 

@@ -134,7 +134,6 @@ class HomeWorld:
 
     @property
     def runs(self):
-        """The worlds of all runs."""
         return [*self.by_name.values()]
 
     @property
@@ -144,7 +143,6 @@ class HomeWorld:
 
     @property
     def endings(self):
-        """The ending of each driver of each run."""
         return [ending for run in self.runs for ending in run.endings]
 
     @property
@@ -215,7 +213,6 @@ class HomeWorld:
                 await run.close()
 
     async def _live(self, outside):
-        """Start the runs, each with its user."""
         with self._people:
             async with trio.open_nursery() as nursery:
                 for run in self.runs:

@@ -112,7 +112,6 @@ class Oracle:
         self.committed_at = now
 
     def open(self):
-        """Return the open model requests."""
         return {name: entry for name, entry in self.requests.items() if entry.state == "open"}
 
     def current(self):

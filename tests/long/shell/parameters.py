@@ -149,7 +149,6 @@ CODES = (
 
 
 def verdict(rng, rates):
-    """Return a random verdict."""
     if rng.random() < rates.passes:
         return Verdict(guard="toy", passed=True, score=1.0)
     where = "s1" if rng.random() < rates.same else f"s{rng.randrange(9)}"

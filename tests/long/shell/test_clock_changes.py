@@ -97,7 +97,6 @@ class TwoStepRun:
         return ending
 
     async def events(self):
-        """Return the events of the journal."""
         async with open_memory(CODEC, self.clock, store=self.store) as journal:
             return [record.event for record in await journal.read("run")]
 

@@ -103,7 +103,6 @@ class World:
         return any(process.owner == owner and process.dead for process in self.processes)
 
     def begin(self):
-        """Return the message that starts the run."""
         reminders = parameters.reminders(Random(f"{self.seed}:reminders"))
         return planning_start(self.clock.now(), self.config, run=self.run, limits=self.limits, reminders=reminders)
 

@@ -164,7 +164,6 @@ def test_metrics_count_what_the_records_say(case):
 
 
 def flat(tree):
-    """Yield the names of a tree."""
     for name, *below in tree:
         yield name
         yield from flat(below)

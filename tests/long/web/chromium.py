@@ -141,7 +141,6 @@ class Page:
         return found["result"].get("value")
 
     async def go(self, address):
-        """Load an address."""
         await self.call("Page.navigate", url=address)
         await self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
 
@@ -162,17 +161,14 @@ class Page:
         await self.until(f"document.body && document.body.innerText.includes({json.dumps(text)})")
 
     async def text(self):
-        """Return the text that is seen."""
         return await self.evaluate("document.body ? document.body.innerText : ''")
 
     async def type(self, selector, text):
-        """Type into a field."""
         await self.until(f"document.querySelector({json.dumps(selector)})")
         await self.evaluate(f"document.querySelector({json.dumps(selector)}).focus()")
         await self.call("Input.insertText", text=text)
 
     async def press(self, key, code=0):
-        """Press a key."""
         text = {"text": "\r"} if key == "Enter" else {}
         for kind in ("keyDown", "keyUp"):
             await self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **text)

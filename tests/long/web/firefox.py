@@ -57,11 +57,9 @@ class Firefox:
         return await trio.to_thread.run_sync(partial(work, *arguments))
 
     async def go(self, address):
-        """Load an address."""
         await self.run(self._client.navigate, address)
 
     async def address(self):
-        """Return the address of the page."""
         return await self.run(self._client.get_url)
 
     async def use_scripts(self, allowed):
@@ -80,11 +78,9 @@ class Firefox:
         await self.use_scripts(True)
 
     async def type(self, selector, text):
-        """Type into a field."""
         await self.run((await self.find(selector)).send_keys, text)
 
     async def click(self, selector):
-        """Click an element."""
         await self.run((await self.find(selector)).click)
 
     async def find(self, selector):

@@ -34,7 +34,6 @@ async def raw(web, data, *, seconds=10.0, pause=0.0):
 
 
 def head(web, line="GET / HTTP/1.1", *lines, host=None):
-    """Return the head of a request."""
     text = "\r\n".join((line, f"Host: {host or web.host}", "Connection: close", *lines, "", ""))
     return text.encode("latin-1")
 

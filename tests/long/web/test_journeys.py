@@ -78,7 +78,6 @@ class Person:
 
 @pytest.fixture(params=["browser_process", "second_browser_process"], ids=["chromium", "firefox"])
 def process(request):
-    """The process of one of the browsers."""
     return request.getfixturevalue(request.param)
 
 

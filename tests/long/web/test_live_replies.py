@@ -45,7 +45,6 @@ def world(folder, **more):
 
 
 async def until(page_of, text):
-    """Return the page once it has a text."""
     with trio.fail_after(300):
         while True:
             answer = await page_of()

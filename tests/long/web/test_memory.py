@@ -155,12 +155,10 @@ async def begin_and_delete(config):
 
 
 def started(output):
-    """Start a server that prints into a file."""
     command = [sys.executable, "-c", SERVE, "serve", "--port", "0", "--json"]
     with output.open("w") as file:
         return subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=file, stderr=subprocess.DEVNULL)
 
 
 def resident_mib(process):
-    """Return the memory of a process."""
     return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())[1]) / 1024

@@ -63,14 +63,12 @@ class Server:
         self.seconds, self.failures, self.samples, self.came = [], [], [], Counter()
 
     def head(self, line, token="", *lines, keep=False):
-        """Return the head of a request."""
         named = [f"Host: 127.0.0.1:{self.port}", "Connection: keep-alive" if keep else "Connection: close", *lines]
         if token:
             named.append(f"Authorization: Bearer {token}")
         return "\r\n".join((f"{line} HTTP/1.1", *named, "", "")).encode()
 
     def json_request(self, path, token, body, *lines, keep=False):
-        """Return a request with a body."""
         data = json.dumps(body).encode()
         sent = ("Content-Type: application/json", f"Content-Length: {len(data)}", *lines)
         return self.head(f"POST {path}", token, *sent, keep=keep) + data
@@ -120,13 +118,11 @@ class Crowd:
         self.good, self.run, self.session, self.begun = self.new_token(), "", "", trio.current_time()
 
     def new_token(self, name=None):
-        """Return a new token."""
         return self.store.change(lambda state: with_token(state, name or f"t{next(self.numbers)}", "control", 0.0))
 
     # Clients without a token.
 
     async def leave(self, server):
-        """Connect, and close."""
         async with server.connect() as stream:
             if self.chance.random() < 0.5:
                 await stream.send_all(server.head("GET /livez"))
@@ -183,7 +179,6 @@ class Crowd:
     # Clients with a token.
 
     async def stay_idle(self, server, token):
-        """Have an answer, and keep the connection."""
         async with server.connect() as stream:
             await stream.send_all(server.head("GET /api/runs", token, keep=True))
             await _read(stream)
@@ -283,7 +278,6 @@ class Crowd:
             await trio.sleep(self.chance.expovariate(1 / PAUSE_SECONDS))
 
     async def visit(self, server, work, *token):
-        """Be one client."""
         server.came[work.__name__ + (" with a token" if token else "")] += 1
         async with self.held if token else _nothing():
             with trio.move_on_after(STAY_SECONDS), suppress(OSError, trio.BrokenResourceError):
@@ -388,7 +382,6 @@ async def _use_and_measure(crowd, capfd):
 
 
 def _line(crowd, minutes):
-    """Return what is printed each minute."""
     parts = [
         f"{server.name} {len(server.seconds)} answers, max {max(server.seconds):.3f} s, "
         f"{len(server.failures)} failures, {server.samples[-1][0]} files, {server.samples[-1][1]:.1f} MiB"
