@@ -39,7 +39,6 @@ def prepared(profile="market_size", goal=GOAL, **options):
 
 
 def profile_file(folder, text, name="profile.yaml"):
-    """Write a profile, and return its path."""
     path = Path(folder) / name
     path.write_text(text, encoding="utf-8")
     return path

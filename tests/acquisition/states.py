@@ -46,7 +46,6 @@ SMALL = {
 
 
 def profile(**changes):
-    """Return the small profile with other keys."""
     return Profile.model_validate({**SMALL, **changes})
 
 
@@ -88,7 +87,6 @@ def decide(action, target="", **fields):
 
 
 def searched(path, *queries):
-    """Return searches that were made for a field."""
     return tuple(SearchMade(path=path, query=query, found=0) for query in queries)
 
 

@@ -8,7 +8,6 @@ from tests.cli.samples import write_script
 
 @pytest.fixture(params=["trio", "asyncio"])
 def backend(request):
-    """The name of an event loop."""
     return request.param
 
 
@@ -20,5 +19,4 @@ def in_loop(backend):
 
 @pytest.fixture
 def scripted(tmp_path):
-    """Write a script, and return the model that replays it."""
     return lambda script, name="script.yaml": write_script(tmp_path, script, name)

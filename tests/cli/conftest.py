@@ -41,7 +41,6 @@ def replan(home):
 
 @pytest.fixture
 def scripted(tmp_path):
-    """Write a script, and return the model that replays it."""
     return lambda script: write_script(tmp_path, script)
 
 
@@ -50,8 +49,6 @@ SCRIPT = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY]
 
 @pytest.fixture
 def planned(replan, problem, scripted):
-    """Plan, and return the run's id."""
-
     def call(script=SCRIPT, *more):
         replan("run", problem, "-m", scripted(script), "--no-input", *more)
         return run_id(replan)

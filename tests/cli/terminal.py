@@ -53,7 +53,6 @@ class Terminal:
                 raise AssertionError(self.text)
 
     def end(self):
-        """Read to the end, and return the exit code."""
         with self._process as process:
             while self._read():
                 pass

@@ -34,7 +34,6 @@ def waiting(replan):
 
 
 def questions(replan, *arguments):
-    """Return the ids of the listed questions."""
     return [question["id"] for question in json.loads(replan("questions", *arguments, "--json").stdout)["questions"]]
 
 

@@ -48,7 +48,6 @@ def sent(seen):
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server that answers both steps."""
     with serve(by_step({"g_analysis": ANALYSIS, "g_plan": PLAN})) as opened:
         monkeypatch.setenv("OPENAI_BASE_URL", opened.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-12345")

@@ -88,7 +88,6 @@ VIEWS = [
 
 @pytest.fixture
 def journals(home, other):
-    """The URLs of the journal in use, and of the other one."""
     return [f"sqlite:{folder / 'journal.sqlite3'}" for folder in (home, other)]
 
 

@@ -298,7 +298,6 @@ action_pairs:
 
 @pytest.fixture
 def analysed(replan, problem, scripted, tmp_path):
-    """The result of such a run."""
     (tmp_path / "look.yaml").write_text(WORKFLOW)
     model = scripted({"look": [ANALYSIS], "search": [RECON]})
     result = replan("run", problem, "-w", tmp_path / "look.yaml", "-m", model)

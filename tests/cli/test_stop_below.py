@@ -23,7 +23,6 @@ def author_without_latency(monkeypatch):
 
 @pytest.fixture
 def workflow(tmp_path):
-    """A workflow with the policy `belief`."""
     path = tmp_path / "mine.yaml"
     path.write_text(WORKFLOW)
     return path

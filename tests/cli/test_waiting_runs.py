@@ -210,7 +210,6 @@ def test_limits_that_cannot_be_set_name_their_option(replan, problem, scripted):
 
 @pytest.fixture
 def other(replan, problem, scripted):
-    """The id of another run that waits."""
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
     return json.loads(replan("run", problem, "-m", model, "-w", "option_a", "--json").stdout)["run_id"]
 

@@ -33,8 +33,6 @@ class JournalContract(
     CursorsContract,
     PlacementContract,
 ):
-    """The whole suite."""
-
     @pytest.fixture
     async def journal(self, open_journal: Opener):
         async with open_journal() as journal:

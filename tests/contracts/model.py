@@ -36,7 +36,6 @@ class ModelContract:
         raise AssertionError("the test module must open a model")
 
     def open_failing(self) -> AbstractAsyncContextManager[Model]:
-        """Open a model that has no answer."""
         raise AssertionError("the test module must open a model")
 
     async def test_a_reply_is_a_value(self):

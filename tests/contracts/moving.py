@@ -80,8 +80,6 @@ def change(target, statement):
 
 @contextmanager
 def crash(label):
-    """Raise at a crash point."""
-
     class Crash(BaseException):
         pass
 

@@ -19,8 +19,6 @@ class Noted(Event):
 
 
 class Counted(Event):
-    """An event without texts."""
-
     kind: Literal["counted"] = "counted"
     number: int
     label: str = ""
@@ -38,8 +36,6 @@ CODEC: Codec[Toy] = Codec([Noted, Counted])
 
 
 class Bid(Event):
-    """An event of the kind `negotiation`."""
-
     kind: Literal["bid"] = "bid"
     price: int
 
@@ -62,7 +58,6 @@ class ManualClock:
         self.time = 1_000.0
 
     def now(self) -> float:
-        """Return the time that the test set."""
         return self.time
 
     async def sleep_until(self, when: float) -> None:

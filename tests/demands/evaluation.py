@@ -67,7 +67,6 @@ def same(one, other):
 
 
 def measure(text):
-    """Return what the reader makes of a text."""
     read = read_demands(text["text"]).demands
     needed = [demand for demand in text["demands"] if not demand.get("optional")]
     found = {demand["quote"]: [each for each in read if same(demand["quote"], each.quote)] for demand in needed}
@@ -94,7 +93,6 @@ def measured(name):
 
 
 def shares(name):
-    """Return the shares of a set as a line."""
     every = measured(name)
     return (
         f"{name}: {len(texts(name))} texts, {every.demands} demands; found {every.recall:.1%}, "

@@ -44,7 +44,6 @@ def text_of(page):
 
 @cache
 def functions(file):
-    """Return the names of the tests of a file."""
     tree = ast.parse((ROOT / "docs" / "explanation" / file).resolve().read_text(encoding="utf-8"))
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return {each.name for each in ast.walk(tree) if isinstance(each, kinds)}
@@ -104,7 +103,6 @@ TABLE = read_yaml(ROOT / "docs" / "reference" / "functions.yaml")
 
 
 def commands(group, *names):
-    """Yield the names of all commands below a group."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

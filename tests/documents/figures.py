@@ -156,7 +156,6 @@ def written(number, language, places=0):
 
 
 def report(language, seed=1):
-    """Return a report of random figures."""
     chance = random.Random(f"{seed}/{language}")
     vans, mileage, total = chance.randint(12, 90), chance.randint(150, 450) * 100 + 50, chance.randint(11, 48) / 10
     consumption, price, leasing = chance.randint(61, 119) / 10, chance.randint(141, 199) / 100, chance.randint(210, 690)

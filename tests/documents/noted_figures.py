@@ -90,7 +90,6 @@ def measured(folder, name):
 
 
 def alone(name, tmp_path, content):
-    """Return a folder with one document."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / name).write_bytes(content)
     return tmp_path / "docs"

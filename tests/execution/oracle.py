@@ -29,7 +29,6 @@ class Oracle:
 
     @property
     def goal(self):
-        """Whether the goal holds."""
         return set(self.value["goal_state"]) <= self.tokens
 
     def settled(self, event):

@@ -62,7 +62,6 @@ BASE, WORK = "b" * 40, "c" * 40
 
 
 def agent(*, micro_usd_max=1_000_000, **fields):
-    """Return the use of a coding agent."""
     terms = AgentTerms(instructions="Mend the login.", micro_usd_max=micro_usd_max, files_max=10, diff_bytes_max=1_000)
     return tool("coder", **fields).model_copy(update={"agent": terms})
 
@@ -175,7 +174,6 @@ class Stage:
 
     @property
     def work(self):
-        """The open requests."""
         return self.machine.outstanding(self.state)
 
     def requests(self, address=""):
@@ -199,7 +197,6 @@ class Stage:
         return self.send(Ended(request, self.now, 1.0, ToolOutcome(outcome), output, reason, cost))
 
     def run_step(self, step_id, outcome=ToolOutcome.SUCCEEDED, check=ToolOutcome.SUCCEEDED):
-        """Play the tool of a step, and its check."""
         kinds = self.tool(f"do_{step_id}", outcome)
         if outcome == ToolOutcome.SUCCEEDED:
             [request] = [name for name in self.requests("tool:check_") if name.startswith(f"tool:{step_id}/")]
@@ -229,7 +226,6 @@ class Stage:
         return self.send(Judged(work.request_id, self.now, 0.1, prove(guard, brief.artifact.content)))
 
     def post(self, **body):
-        """Post a message of the user."""
         self.inbox += 1
         self.now += 1.0
         return self.send(Mailed(self.inbox, f"key{self.inbox}", json.dumps(body), self.now))
@@ -241,7 +237,6 @@ class Stage:
         return self.post(kind="decline", question=question or self.only(USER))
 
     def woken(self):
-        """End the only wait."""
         name = self.only(CLOCK)
         self.now = self.work[name].until
         return self.send(Woken(name, self.now))

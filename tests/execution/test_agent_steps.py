@@ -30,7 +30,6 @@ def recorded(run, *, commit=BASE):
 
 
 def works(run, cost=None, outcome=ToolOutcome.SUCCEEDED, reason=""):
-    """Have the agent work, and report a cost."""
     [name] = run.requests("tool:coder")
     run.now += 1.0
     run.send(Begun(name, run.now, "host/ns/1/2"))
@@ -39,13 +38,11 @@ def works(run, cost=None, outcome=ToolOutcome.SUCCEEDED, reason=""):
 
 
 def brings(run, *files):
-    """Record the agent's work."""
     work = AgentWork(base=BASE, commit=WORK, files=files or ("app/login.py",), diff="+x")
     return run.tool("worktree:diff", output=work.model_dump_json())
 
 
 def request(run):
-    """Return the only open request."""
     [work] = run.work.values()
     return work.request
 

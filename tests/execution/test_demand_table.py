@@ -8,12 +8,10 @@ from tests.execution.test_prohibitions import AVOIDED, KEPT, TOOLS, guarded
 
 
 def result(stage):
-    """Return the result of the execution as it stands."""
     return result_of(RunView("r", "running", stage.state, stage.state))
 
 
 def standings(stage):
-    """Return what the table says of each demand."""
     return {row.quote: standing_text(row) for row in result(stage).demands.rows}
 
 

@@ -30,7 +30,6 @@ INVARIANT = {"must": ["safe"]}
 
 
 def guarded(*steps, **fields):
-    """Return a plan with a prohibition of each sort."""
     return plan(*steps, initial="start safe", requirements=[KEPT, AVOIDED], invariants=[INVARIANT], **fields)
 
 

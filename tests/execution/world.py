@@ -74,7 +74,6 @@ class World:
         raise AssertionError("the run goes on for ever")
 
     def check(self):
-        """Check the records that are new."""
         stage = self.stage
         for event in stage.events[self.checked :]:
             match event:

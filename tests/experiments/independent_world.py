@@ -38,8 +38,6 @@ class Parameters:
 
 @dataclass
 class Trial:
-    """One problem and the search for its plan."""
-
     world: Parameters
     dice: random.Random
     calls: int = 0
@@ -106,7 +104,6 @@ class Trial:
 
     @property
     def solved(self) -> bool:
-        """Whether the plan is right."""
         return self.cause != "unsolvable" and all(self.right[level] for level in LEVELS)
 
     def run(self) -> bool:

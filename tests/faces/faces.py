@@ -49,8 +49,6 @@ class CommandLine:
 
 
 class Python:
-    """The functions of `replan`."""
-
     OPERATIONS: ClassVar = {
         "answer": lambda run, text: (replan.aanswer, f"{run}/q1", text),
         "decline": lambda run: (replan.adecline, f"{run}/q1"),
@@ -195,7 +193,6 @@ class House:
                 await trio.sleep(0.02)
 
     async def waits(self, run):
-        """Return once a run waits for a person."""
         with trio.fail_after(300):
             while (await self.engine.result(run)).status != "waiting":  # noqa: ASYNC110 - polled
                 await trio.sleep(0.02)

@@ -38,8 +38,6 @@ from tests.support.worlds import SEEDS, passed, pinned, rejected
 
 
 class Author:
-    """A model that counts what it is asked for."""
-
     name = "author"
 
     def __init__(self) -> None:

@@ -31,7 +31,6 @@ def envelope_of(*, seconds=20.0, arguments="{}", recorded=True, repeatable=False
 
 
 def python(folder, code):
-    """Return a tool that runs a Python program."""
     return command_tool("t", lambda arguments: [sys.executable, "-c", code], folder=folder, environment=ENVIRONMENT)
 
 

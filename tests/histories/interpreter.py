@@ -88,7 +88,6 @@ class Interpreter:
 
     @property
     def events(self):
-        """All events so far."""
         return self.world.events
 
     def execute(self, command, indented):

@@ -14,7 +14,6 @@ class StageInterpreter:
 
     @property
     def events(self):
-        """All events so far."""
         return self.stage.events
 
     def execute(self, command, _):

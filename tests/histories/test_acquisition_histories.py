@@ -28,8 +28,6 @@ HISTORIES = sorted((Path(__file__).parent / "acquisitions").glob("*.txt"))
 
 
 class AcquisitionInterpreter(StageInterpreter):
-    """One run, and its commands."""
-
     record_text = staticmethod(record_text)
 
     def _begin(self, *words):

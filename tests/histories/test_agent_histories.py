@@ -27,8 +27,6 @@ HISTORIES = sorted((Path(__file__).parent / "agents").glob("*.txt"))
 
 
 class AgentInterpreter(StageInterpreter):
-    """One run, and its commands."""
-
     record_text = staticmethod(record_text)
 
     def _begin(self, *words):

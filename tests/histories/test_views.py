@@ -58,7 +58,6 @@ def tree_lines(tree, indent=""):
 
 
 def document(view, *arguments):
-    """Return the lines of a document, or why there is none."""
     try:
         made = view(*arguments)
     except UsageProblem as problem:

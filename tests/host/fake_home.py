@@ -33,7 +33,6 @@ class FakeHome:
         self.calls, self.busy, self.busiest, self.notices, self.notice_times = [], 0, 0, [], []
 
     async def make(self, context):
-        """Return an artifact after `seconds`."""
         self.calls.append(trio.current_time())
         self.busy += 1
         self.busiest = max(self.busiest, self.busy)
@@ -66,8 +65,6 @@ class FakeHome:
             stop.requested.set()
 
     async def serve(self, engine, stop, runs_max=100, dispatcher=None):
-        """Run a host until the stop."""
-
         def report(notice):
             details = [getattr(notice, field.name) for field in fields(notice) if field.name != "run"]
             self.notices.append((notice.event, getattr(notice, "run", ""), *(details[:1] or [""])))

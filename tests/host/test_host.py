@@ -292,7 +292,6 @@ class Cutting:
         self.cuts, self.calls = cuts, 0
 
     async def generate(self, brief):
-        """Return half a reply, or a whole one."""
         self.calls += 1
         reason = "length" if self.calls <= self.cuts else "stop"
         return Reply(text='{"a": 1' + "}" * (reason == "stop"), usage=None, model="toy", finish_reason=reason)

@@ -21,7 +21,6 @@ REVIEWED = RunRequest("the problem", "a run", _CONFIG, Limits(calls=20))
 
 
 async def asking(engine):
-    """Drive a run to its question."""
     await engine.admit(run_request("a"), run="first")
     await engine.resume("first")
 

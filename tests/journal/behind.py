@@ -12,6 +12,5 @@ def change(path, statement, *bindings):
 
 
 def query(path, statement):
-    """Return the rows that a statement gives."""
     with closing(apsw.Connection(str(path))) as connection:
         return list(connection.execute(statement))

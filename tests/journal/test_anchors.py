@@ -140,7 +140,6 @@ async def test_anchors_that_cannot_be_kept_do_not_hold_a_journal_up(tmp_path, ca
 
 
 async def deleted(path):
-    """Write two runs, and delete one of them."""
     async with opened(path) as journal:
         for run in ("kept", "deleted"):
             await journal.create(run, "", facts=counted(1))

@@ -27,7 +27,6 @@ ROWS = st.builds(
 
 
 def chain(*numbers, run="a"):
-    """Return the stored form of a run of numbers."""
     entries = encode_facts(CODEC, [Fact(Counted(number=number)) for number in numbers])
     return extend(run, Tip(0, GENESIS), 1, 1_000.0, entries)
 

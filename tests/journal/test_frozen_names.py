@@ -209,7 +209,6 @@ async def tables():
 
 @cache
 def stored_names():
-    """Return all names that this release writes."""
     named = {**VALUES, **WORDS}
     names = Names(named, EVENTS)
     events = names_of_events(EVENTS, names)

@@ -24,8 +24,6 @@ ROUNDS_MAX = 5
 
 @dataclass(frozen=True)
 class Negotiation:
-    """Where the two parties stand."""
-
     item: str
     """What is sold."""
     offer: int | None = None
@@ -44,7 +42,6 @@ class Negotiator:
     """`actors.run.agent.Agent` for negotiations."""
 
     def start(self, task: str) -> Negotiation:
-        """Begin with nothing said."""
         return Negotiation(item=task)
 
     def apply(self, data: Negotiation, step: str, event: AgentEvent) -> Negotiation:
@@ -85,7 +82,6 @@ class Negotiator:
         return [Call("buyer")]
 
     def prompt(self, state: AgentState[Negotiation], step: str) -> Prompt:
-        """Ask the buyer for an offer."""
         prices = ", ".join(map(str, state.data.prices)) or "none yet"
         limits = "; ".join(state.data.limits) or "none"
         return Prompt(user=f"Item: {state.data.item}. Prices: {prices}. Limits: {limits}. Your offer, a number:")

@@ -17,8 +17,6 @@ SECRET = "hunter2hunter2"
 
 
 class Spent(Value):
-    """What a call cost."""
-
     tokens: int = 7
 
 

@@ -34,8 +34,6 @@ class Get(Request[Named, Literal["tasks/get"]]):
 
 
 class Update(Request[Named, Literal["tasks/update"]]):
-    """Filled forms."""
-
     name_param: ClassVar[str | None] = "taskId"
 
 
@@ -59,7 +57,6 @@ async def polled(session, task):
 
 
 async def updated(session, task, **forms):
-    """Send filled forms."""
     plain = {name: form.model_dump(by_alias=True, exclude_none=True) for name, form in forms.items()}
     params = Named(task_id=task, input_responses=plain)
     return await session.send_request(Update(method="tasks/update", params=params), STATE)

@@ -100,7 +100,6 @@ class House:
 
     @asynccontextmanager
     async def over_http(self, address, token, **options):
-        """Yield a client of a server that listens."""
         headers = {"authorization": f"Bearer {token}"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False, verify=False) as http,
@@ -175,7 +174,6 @@ def answering(*answers):
 
 
 def filled(answer):
-    """Return a form that was filled in."""
     return ElicitResult(action="accept", content={"answer": answer})
 
 

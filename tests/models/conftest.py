@@ -9,7 +9,6 @@ from tests.models import wired as wires
 
 @pytest.fixture(params=[wires.OPENAI, wires.ANTHROPIC], ids=lambda provider: provider.name)
 def provider(request):
-    """One provider after the other."""
     return request.param
 
 
@@ -21,5 +20,4 @@ def wired(provider):
 
 @pytest.fixture
 def fault_of(provider):
-    """Returns the fault that one answer leads to."""
     return partial(wires.fault_of, provider=provider)

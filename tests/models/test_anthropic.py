@@ -67,7 +67,6 @@ def ended(reason="end_turn", usage=USAGE):
 
 
 def written(*pieces):
-    """Return the pieces of a tool's input."""
     return [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
 
 

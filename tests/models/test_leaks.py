@@ -47,7 +47,6 @@ def message(text="{}", **more):
 
 
 def http(payload, status="200 OK"):
-    """Return an answer with a body."""
     return f"HTTP/1.1 {status}\r\nContent-Length: {len(payload)}\r\n\r\n".encode() + payload
 
 

@@ -5,7 +5,6 @@ from runtime.models.replies import BYTES_MAX
 
 
 def read_completion(body, secret=""):
-    """Return what a whole body says."""
     reader = CompletionReader(asked="m", mode="text", secret=secret, bytes_max=BYTES_MAX)
     reader.feed(body)
     return reader.result()

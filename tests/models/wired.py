@@ -18,8 +18,6 @@ NOW = 1_700_000_000.0
 
 
 class FixedClock:
-    """A clock that stands still."""
-
     def now(self):
         return NOW
 

@@ -23,8 +23,6 @@ _OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.Fl
 
 
 class Site(NamedTuple):
-    """A change of one place."""
-
     sort: str
     """What is changed: `comparison`, `boolean`, `operator`, `constant`, `statement` or `result`."""
     line: int
@@ -39,7 +37,6 @@ class Site(NamedTuple):
     """What the mutant has there."""
 
     def applied(self, source):
-        """Return the text with the change."""
         return source[: self.begin] + self.after + source[self.end :]
 
 

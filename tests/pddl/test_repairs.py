@@ -12,7 +12,6 @@ from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, TWO
 
 
 def repairs(plan, domain=BLOCKS, problem=TWO):
-    """Return the suggestions for a plan as sentences."""
     read = read_domain(domain, "d.pddl")
     judgement = judge_actions(read, read_problem(problem, "p.pddl", read), read_plan_actions(plan, "plan.txt"))
     told = [each.sentence for each in judgement.repairs]

@@ -11,7 +11,6 @@ from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, SWAP, TWO
 
 
 def judged(plan, domain=BLOCKS, problem=TWO, **settings):
-    """Return the judgement of a plan's text."""
     read = read_domain(domain, "d.pddl")
     return judge_actions(read, read_problem(problem, "p.pddl", read), read_plan_actions(plan, "plan.txt"), **settings)
 

@@ -44,7 +44,6 @@ def resume(run, **change):
 
 
 def parkings(run):
-    """Return the parkings so far."""
     return [event for event in run.events if isinstance(event, RunParked)]
 
 

@@ -80,7 +80,6 @@ def test_the_order_of_steps_and_of_tokens_changes_nothing(value, chance: random.
 
 
 def renamed(value, names):
-    """Return the plan with its tokens renamed."""
     keys = {"preconditions", "effects", "delete_effects", "failure_effects", "failure_delete_effects"}
     keys |= {"initial_state", "goal_state", "when", "must", "must_not"}
 

@@ -31,8 +31,6 @@ action_pairs:
 
 
 class Log:
-    """What a plug-in reports of its work."""
-
     def __init__(self):
         self.events = []
         self.started = anyio.Event()

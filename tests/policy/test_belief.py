@@ -145,7 +145,6 @@ def test_a_belief_policy_has_few_numbers():
 
 
 def decided(failed, *, history=(), **changes):
-    """Return the decision of the shipped belief policy."""
     given = {"policy": BELIEF, "belief": model(), "history": history, **changes}
     return decide(failed, situation(**given))
 

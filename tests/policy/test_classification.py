@@ -15,7 +15,6 @@ FAR = failure("plan.dead_end")
 
 
 def is_called(failed, **changes):
-    """Return whether the classifier is called for a failure."""
     current = situation(**changes)
     return is_worth_classifying(failed, current, decide(failed, current))
 

@@ -125,7 +125,6 @@ REQUIREMENT = {"id": "R1", "kind": "goal", "quote": QUOTE, "statement": "fast", 
 
 
 def good_artifact(dice, role):
-    """Return an artifact that the guards of a role accept."""
     if role == "plan":
         value = artifacts.plan(needs_missing_token=dice.choice(("", "", "x")))
         value["steps"][1] |= {"on_failure": "reproduce", "failure_effects": ["broken"], "satisfies": ["R1"]}

@@ -12,8 +12,6 @@ from actors.values.answers import YES_NO
 
 @dataclass(frozen=True)
 class Deal:
-    """Where the haggling stands."""
-
     item: str
     price: int | None = None
     approved: bool | None = None

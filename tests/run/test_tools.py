@@ -187,7 +187,6 @@ def test_nobody_waits_for_a_tool_of_a_run_that_has_ended():
 
 
 def end(story):
-    """A person cancels the run."""
     return story.hear(Mailed(1, "cancel", '{"kind": "cancel"}', 3.0))
 
 

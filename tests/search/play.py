@@ -84,7 +84,6 @@ class Play(World):
         return self.state
 
     def say(self, kind, **body):
-        """Post a message of the user."""
         self.posted += 1
         events = self.send(Mailed(self.posted, f"{kind}:{self.posted}", json.dumps({"kind": kind, **body}), self.now))
         assert events[0].kind != "mail_refused"

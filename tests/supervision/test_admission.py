@@ -17,7 +17,6 @@ ADMISSION = Admission("a negotiation")
 
 
 def starter(journal, **more):
-    """Return a supervisor of a new run."""
     return driver_of(journal, bidder(10, 10), bidder(50, -10), admission=ADMISSION, **more)
 
 

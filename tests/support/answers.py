@@ -103,7 +103,6 @@ class Answer:
 
     @classmethod
     def json(cls, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Self:
-        """Answer with any JSON body."""
         return cls(
             status=status,
             body=json.dumps(value).encode(),
@@ -153,7 +152,6 @@ class Answer:
 
 
 def chunk(delta: Mapping[str, Any], finish_reason: str | None = None, *, model: str = "test-model") -> dict[str, Any]:
-    """Return an event of a streamed completion."""
     choice = {"index": 0, "delta": dict(delta), "finish_reason": finish_reason}
     return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": [choice]}
 

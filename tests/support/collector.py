@@ -56,7 +56,6 @@ class Collector:
 
 
 def spans_in(requests: list[ExportTraceServiceRequest]) -> list[Any]:
-    """Return the spans of some requests, in order."""
     groups = [group for request in requests for group in request.resource_spans]
     return [span for group in groups for scope in group.scope_spans for span in scope.spans]
 
@@ -67,7 +66,6 @@ def attributes(span: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return an attribute's value."""
     kind = value.WhichOneof("value")
     return [plain(item) for item in value.array_value.values] if kind == "array_value" else getattr(value, kind)
 

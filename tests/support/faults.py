@@ -31,7 +31,6 @@ KEPT: list[object] = []
 
 
 def suffer(faults: dict[str, Any]) -> None:
-    """Prepare the faults in this process."""
     from replan.runs import engine
     from runtime.core.crash_points import install
     from runtime.drive.supervisor import LeaseTerms

@@ -107,12 +107,10 @@ class OpenAIServer:
 
     @property
     def port(self) -> int:
-        """The port, selected by the system."""
         return int(self._http.server_address[1])
 
     @property
     def base_url(self) -> str:
-        """The value for `OPENAI_BASE_URL`."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property

@@ -10,6 +10,5 @@ from runtime.core.ledger import Limits
 def planning_start(
     at: float, config: RunConfig, limits: Limits, *, run: str = "run", problem: str = "the problem", **more: Any
 ) -> RunStarted:
-    """Return the first event of a run of a configuration."""
     pinned = config.model_dump_json()
     return RunStarted(at=at, run=run, specification=problem, pinned=pinned, limits=limits, **more)

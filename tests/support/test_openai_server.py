@@ -138,7 +138,6 @@ trio.run(main)
 
 
 def until(condition):
-    """Wait until a condition holds."""
     end = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < end

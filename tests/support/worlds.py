@@ -196,7 +196,6 @@ class World:
         return ids or [name for name in work if name == "deadline"]
 
     def kinds(self) -> list[str]:
-        """Return the kinds of all events so far."""
         return [event.kind for event in self.events]
 
     def requested(self, steps: Iterable[str] | None = None) -> list[str]:

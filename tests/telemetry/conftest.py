@@ -67,7 +67,6 @@ class Case:
 
     @property
     def run_command(self) -> tuple[str, ...]:
-        """The command line that starts the run."""
         problem = self.folder / "problem.md"
         problem.write_text(PROBLEM)
         return "run", str(problem), "-m", "test-model", "--json"

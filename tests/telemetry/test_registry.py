@@ -18,7 +18,6 @@ OURS = {
 
 
 def names_of(*modules):
-    """Return the names that modules of the package define."""
     return {
         value
         for module in modules
@@ -28,7 +27,6 @@ def names_of(*modules):
 
 
 def values_of(name):
-    """Return the values that the registry lists for an attribute."""
     return {member.value for member in getattr(gen_ai_attributes, name)}
 
 

@@ -47,7 +47,6 @@ LOCAL = {*PACKAGES, "tests", "benchmarks", "page_parts", *sys.stdlib_module_name
 
 
 def names_of(requirements):
-    """Return the names of the distributions that requirements state."""
     return {normal(re.match(r"[\w.-]+", requirement)[0]) for requirement in requirements}
 
 

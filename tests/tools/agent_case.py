@@ -74,7 +74,6 @@ class AgentCase:
         return await self.bench.call(self.tools, merge_use(NAME, work.base, work.commit), seconds=60.0)
 
     async def recorded(self, code):
-        """Have an agent do what code does, and return its work."""
         self.pin(code)
         base = await self.base()
         done = await self.work(base)
@@ -85,11 +84,9 @@ class AgentCase:
 
     @property
     def worktree(self):
-        """The folder in which the agent works."""
         return worktree_folder(self.bench.home, "r", NAME)
 
     def files(self):
-        """Return the files of the workspace with their contents."""
         found = {}
         for path in self.folder.rglob("*"):
             if ".git" not in path.parts and (path.is_file() or path.is_symlink()):

@@ -45,7 +45,6 @@ class Bench:
             return await self.call_in(workspace, toolset, use, seconds=seconds, **arguments)
 
     async def call_in(self, workspace, toolset, use=None, *, seconds=20.0, commit="", **arguments):
-        """Call a tool in an open workspace."""
         name, text = ("t", json.dumps(arguments)) if use is None else (use.tool, use.arguments)
         [tool] = [tool for tool in open_tools(toolset, workspace, ENVIRONMENT) if tool.name == name]
         request = ToolRequested(node="n", tool=name, arguments=text, timeout_seconds=seconds, commit=commit)

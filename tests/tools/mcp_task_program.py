@@ -61,7 +61,6 @@ async def cancel(context, params):
 
 
 async def main():
-    """Serve on the standard streams."""
     server = Server("tasks", on_list_tools=list_tools)
     server.extensions[TASKS] = {}
     server.add_request_handler("tools/call", CallToolRequestParams, call_tool)

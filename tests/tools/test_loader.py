@@ -50,7 +50,6 @@ WHOLE = """
 
 
 def load(folder, text, **more):
-    """Load a tools file with this content."""
     (folder / "tools.yaml").write_text(dedent(text))
     return load_tools(folder / "tools.yaml", environment=ENVIRONMENT, **more)
 

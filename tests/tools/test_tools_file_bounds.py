@@ -69,7 +69,6 @@ def read_from(**binding):
 
 
 def agent(**fields):
-    """Return a tools file with a coding agent."""
     given = {"command": ["ls"], "instructions": "x", "report": "none", "max_cost_usd": 1, "timeout_seconds": 60}
     return {"tools": {"t": {"agent": given | fields}}}
 

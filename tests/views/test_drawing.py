@@ -20,7 +20,6 @@ class Nowhere:
 
 
 def flow(count, *edges):
-    """Return a graph of numbered nodes."""
     return Flow(
         tuple(FlowNode(str(n), f"node {n}") for n in range(count)), tuple(FlowEdge(*map(str, e)) for e in edges)
     )

@@ -57,7 +57,6 @@ def read_events(text):
 
 
 def of(events, *kinds):
-    """Return the events of some types."""
     return [event for event in events if event.type in kinds]
 
 

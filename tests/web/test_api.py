@@ -35,7 +35,6 @@ class Program:
         return self.checked(await self.web.client.post(path, json={} if body is None else body, headers=sent))
 
     def checked(self, answer):
-        """Return an answer that fits the description."""
         path = answer.request.url.path
         found = [each for _, each in addressed_operations() if fits(each, answer.request.method, path)]
         if not found or answer.headers["content-type"] != "application/json":

@@ -34,7 +34,6 @@ class Through:
         self.client, self.headers = web.client, {"host": "replan.example.org", **named, **headers}
 
     async def get(self, path):
-        """Read a page."""
         return await self.client.get(path, headers=self.headers)
 
     async def post(self, path, fields=None, *, csrf=None, origin=PUBLIC):

@@ -147,7 +147,6 @@ def lasting_port():
 
 
 def free_port():
-    """Return a port that nobody listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]

@@ -247,7 +247,6 @@ class AnswerWorld:
     # The simulation.
 
     def play(self):
-        """Simulate the home."""
         self.client_class = httpx2.AsyncClient
         channels = httpx2.MockTransport(self.receive)
 

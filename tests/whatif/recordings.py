@@ -28,8 +28,6 @@ from tests.support import worlds
 
 @dataclass
 class Played:
-    """One run, message by message."""
-
     name: str
     kind: object
     appends: list = field(default_factory=list)

@@ -152,7 +152,6 @@ class Provider:
         self._lock = threading.Lock()
 
     def handle(self, body: dict[str, Any], headers: Mapping[str, str], _n: int) -> Answer:
-        """Answer one completion."""
         name = headers.get("x-client-request-id", "").partition("/")[2]
         with self._lock:
             self.asked.append(name)
@@ -182,7 +181,6 @@ class Provider:
 
     @contextmanager
     def serving(self, port: int = 0) -> Any:
-        """Serve for the length of a block."""
         server = OpenAIServer(self.handle, models=self.models, port=port)
         server.start()
         try:
@@ -254,7 +252,6 @@ async def home(clock: JumpingClock, url: str, key: str = "sk-right-000000000000"
 
 
 def request(engine: Engine, model: str = "test-model", **options: Any) -> Any:
-    """Return a run that may begin."""
     return prepare_run(
         PROBLEM,
         RunOptions(**options),

@@ -25,7 +25,6 @@ def home(tmp_path):
 
 
 def planned(home):
-    """Plan, and return the id of the run."""
     result = replan.solve(PROBLEM, model="template:bug", workflow="search", home=home)
     assert result.succeeded
     return result.run_id

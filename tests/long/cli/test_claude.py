@@ -19,7 +19,6 @@ prices:
 
 
 def provider_of(headers):
-    """Return the model that a request is for, by its headers."""
     return CLAUDE if "anthropic-version" in headers else GPT
 
 

@@ -31,7 +31,6 @@ class HostCommand:
         raise AssertionError(f"the host ended: {self.process.stderr.read().decode()}")
 
     def stop(self):
-        """Stop it, and return its exit code."""
         self.process.send_signal(signal.SIGTERM)
         self.process.communicate(timeout=PATIENCE)
         return self.process.returncode

@@ -14,8 +14,6 @@ from tests.support.openai_server import Answer, serve
 
 
 class Time:
-    """A clock that is set by hand."""
-
     now = 0.0
 
     def __call__(self):

@@ -19,7 +19,6 @@ def terminal(home, problem, scripted, in_terminal):
 
 
 def answers(replan):
-    """Return the answers that the newest run took."""
     shown = json.loads(replan("show", run_id(replan), "--events", "--json").stdout)["events"]
     return [event["answer"] for event in shown if "answer" in event]
 

@@ -55,7 +55,6 @@ class Case:
         return code, json.loads(text) if text.strip() and code >= 0 else None
 
     def run_command(self, calls: int) -> tuple[str, ...]:
-        """Return the command line that starts the run."""
         problem = self.folder / "problem.md"
         problem.write_text(PROBLEM)
         return "run", str(problem), "-m", "test-model", "--max-calls", str(calls), "--json"
@@ -78,7 +77,6 @@ class Case:
 
     @property
     def journal(self) -> Path:
-        """Return the journal's file."""
         return self.folder / "home" / "journal.sqlite3"
 
     def error(self) -> str:
@@ -86,7 +84,6 @@ class Case:
         return (self.folder / "err").read_text()
 
     def requested(self) -> list[str]:
-        """Return the ids of all requests that reached the server."""
         return [seen.request_id for seen in self.server.seen]
 
     async def _read(self) -> dict[str, tuple[Result, list[Record[PlanningEvent]]]]:

@@ -42,7 +42,6 @@ class Outage:
         self.answered, self.failed = list[str](), list[str]()
 
     def handle(self, _body, headers, _n):
-        """Answer one completion."""
         name = headers["x-client-request-id"]
         step = request_parts(name)["step"]
         if not self.up and step != "g_analysis":

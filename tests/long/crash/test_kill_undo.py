@@ -31,7 +31,6 @@ TRUTH = {"begin": FAILED, "end": SUCCEEDED}
 
 @pytest.fixture
 def trip(open_case):  # noqa: F811
-    """Return the execution, whose payment fails."""
     case = open_case(lambda *_: None)
     (case.folder / "log.pay.fails").touch()
     return ExecutionCase(case, PLAN, TOOLS)

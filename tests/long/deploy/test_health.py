@@ -41,7 +41,6 @@ def running(warm):
 
 
 def asked(port, path, **headers):
-    """Return the status and the text of an answer."""
     answer = httpx2.get(f"http://127.0.0.1:{port}{path}", headers=headers, timeout=20, trust_env=False)
     assert answer.headers["cache-control"] == "no-store"
     return answer.status_code, answer.text

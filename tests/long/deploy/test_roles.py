@@ -72,7 +72,6 @@ IN_VAIN = (
 
 @pytest.fixture(scope="module")
 def prepared(server: Server, tmp_path_factory: pytest.TempPathFactory, warm: Path) -> Server:
-    """The server with the tables of the deployment."""
     stack = Stack(server, tmp_path_factory.mktemp("roles"), warm)
     stack.call("tables", *stack.command("tables"))
     return server

@@ -52,8 +52,6 @@ def server():
 
 
 class Stack:
-    """The services of the file."""
-
     def __init__(self, server, folder, warm):
         self.server, self.folder, self.warm, self.ports = server, folder, warm, {}
 

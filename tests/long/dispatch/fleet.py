@@ -78,8 +78,6 @@ class Worker:
 
 @dataclass
 class Fleet:
-    """The workers of one journal."""
-
     folder: Path
     server: Any
     commands: Commands
@@ -136,7 +134,6 @@ class Fleet:
                 self.start(worker.slot)
 
     def kill_all(self, number):
-        """End all workers; return their exit codes."""
         return [self.end(worker, number) for worker in list(self.workers)]
 
     async def admit(self, runs, tenant="", priority=0):

@@ -39,7 +39,6 @@ def call(*words, code=0):
 
 
 def until(worker, event):
-    """Return what the worker prints up to an event."""
     events = []
     while not events or events[-1]["event"] != event:
         events.append(json.loads(worker.stdout.readline()))

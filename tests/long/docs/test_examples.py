@@ -39,7 +39,6 @@ esac
 
 
 def name_of(page):
-    """Return the path of a page in the checkout."""
     return page.relative_to(ROOT).as_posix()
 
 
@@ -50,7 +49,6 @@ def recipe():
 
 
 def write_command(path, text):
-    """Write an executable file."""
     path.write_text(text)
     path.chmod(0o700)
 

@@ -88,7 +88,6 @@ def by_sentences(made, folder):
 
 
 def measured(language, wanted, folder):
-    """Return a row of the published table."""
     made = report(language)
     name, content = files(made)[wanted]
     (folder / "docs").mkdir()

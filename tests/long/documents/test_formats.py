@@ -20,7 +20,6 @@ BLOCKS = ("# Fleet", "The fleet has 42 vans.", TABLE, None, "Each van drives 28,
 
 
 def read(tmp_path, name, content):
-    """Return the index of a folder with one document."""
     (tmp_path / name).write_bytes(content)
     return open_index(tmp_path)
 

@@ -25,7 +25,6 @@ def texts(svg):
 
 
 def width(svg):
-    """Return the width of a plot in points."""
     return float(ET.fromstring(svg).get("width").removesuffix("pt"))
 
 

@@ -35,7 +35,6 @@ def site(tmp_path):
 
 @pytest.fixture
 def home(tmp_path, site, monkeypatch):
-    """A home in which the kind is installed."""
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PYTHONPATH", str(site))
@@ -73,7 +72,6 @@ def run(home, tmp_path):
 
 
 def books(home):
-    """Return the offers that the seller has entered."""
     path = home / "seller.txt"
     return path.read_text().split() if path.exists() else []
 
@@ -87,7 +85,6 @@ def events(call, run):
 
 
 def until(condition):
-    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "this took too long"

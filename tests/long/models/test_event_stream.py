@@ -30,7 +30,6 @@ def read(body, *, at=(), bytes_max=BYTES_MAX, secret=""):
 
 
 def stream(*events):
-    """Return the body of a stream of these events."""
     return b"".join(Answer.events(events).pieces)
 
 

@@ -16,7 +16,6 @@ from tests.support.openai_server import Answer
 
 
 def asked_for_streams(server):
-    """Return of each request whether it asked for a stream."""
     return [seen.body.get("stream", False) for seen in server.seen]
 
 

@@ -17,8 +17,6 @@ from actors.run.tools import ToolFinished
 
 @dataclass(frozen=True)
 class Conversation:
-    """What has been said."""
-
     messages: str
     calls: int
     output: int
@@ -53,7 +51,6 @@ class Talker:
         return [End()] if len(data.said) >= 2 * data.calls else [Call("talk")]
 
     def prompt(self, state: AgentState[Conversation], step: str) -> Prompt:
-        """Send the whole conversation."""
         return Prompt(system="Say what to look up next.", user="\n".join((state.data.messages, *state.data.said)))
 
 

@@ -29,7 +29,6 @@ class Gate:
 
 
 def until(condition, missing):
-    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, missing
@@ -50,7 +49,6 @@ def admitted(case, number_of_hosts):
 
 
 def finished(case, host):
-    """Return the runs that a host has told to have ended."""
     lines = [json.loads(line) for line in (case.folder / f"{host}.out").read_text().splitlines()]
     return {line["run_id"] for line in lines if line["event"] == "finished"}
 

@@ -46,7 +46,6 @@ def clock():
 
 @pytest.fixture
 def url(server):
-    """The URL of an empty journal."""
     server.execute(DATABASE, "; ".join(f"DELETE FROM replan.{table}" for table in TABLES))
     return server.url(DATABASE)
 
@@ -63,6 +62,5 @@ def open_journal(address, clock):
 
 @pytest.fixture
 def new_database(server):
-    """An empty database, without tables."""
     server.execute("postgres", "DROP DATABASE IF EXISTS empty", "CREATE DATABASE empty")
     return parse_address(server.url("empty"))

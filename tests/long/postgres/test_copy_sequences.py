@@ -114,7 +114,6 @@ class Journals:
         self.records[run] += 1
 
     async def drivers(self, run):
-        """Return the journals that can drive a run."""
         found = []
         for url in self.urls:
             async with open_journal(url, CODEC, SystemClock()) as journal:

@@ -11,8 +11,6 @@ from tests.mcp.world import ANSWER, House, broken, filled
 
 
 class Worker(House):
-    """A home whose runs are in the database."""
-
     def __init__(self, folder, url, **options):
         folder.mkdir()
         super().__init__(folder, **options)

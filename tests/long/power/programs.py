@@ -99,7 +99,6 @@ def run_request():
 
 
 async def whole_plan(opening):
-    """A run of the planner to its plan."""
     async with opening(PLANNING) as journal:
         engine = Engine(journal, threads=False, environment={})
         rows = await journal.runs(RunFilter())

@@ -43,8 +43,6 @@ class Recorder:
 
 
 class RecordedJournal:
-    """The journal as a program sees it."""
-
     def __init__(self, journal, recorder):
         self._journal, self._recorder = journal, recorder
 

@@ -45,7 +45,6 @@ def events_of(real, folder, run):
 
 @pytest.fixture
 def problem(tmp_path):
-    """Write the problem, and return its file."""
     path = tmp_path / "problem.md"
     path.write_text(PROBLEM)
     return str(path)

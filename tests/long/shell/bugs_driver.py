@@ -15,7 +15,6 @@ from runtime.journal.port import Fact
 
 
 async def do_nothing(*_, **__):
-    """Replace a coroutine function."""
     await trio.lowlevel.checkpoint()
 
 

@@ -186,7 +186,6 @@ class HostProcess:
             self.stop.forced.set()
 
     def request_stop(self):
-        """Request an orderly stop of the host."""
         if self.stop_requested_at is None:
             self.stop_requested_at = trio.current_time()
             for process in self.driving.values():

@@ -119,7 +119,6 @@ class Oracle:
         return {name: entry for name, entry in self.open().items() if entry.epoch >= self.epoch}
 
     def observe(self, record, event):
-        """Check and apply one record."""
         kind = event.kind
         reopens = self.finished is not None and not self.finished.final and kind in AFTER_AN_END
         self.expect(self.finished is None or kind == "settled" or reopens, f"{kind} after the end")

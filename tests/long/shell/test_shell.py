@@ -89,7 +89,6 @@ def test_the_simulated_worlds_cover_every_event_and_ending():
 
 
 def _seen(world):
-    """Yield what occurred in a simulated world."""
     for record in world.records:
         yield record.event.kind
         if record.event.kind == "wait_requested":

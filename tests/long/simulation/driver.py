@@ -72,7 +72,6 @@ class Run:
         return self.state
 
     def begin(self):
-        """Let the user begin the run."""
         self.send(
             planning_start(self.now, self.config, run=f"run-{self.seed}", problem="problem \ud800", limits=self.limits)
         )
@@ -194,7 +193,6 @@ class Run:
         return True
 
     def generated(self, request_id):
-        """Return a generator's answer to a request."""
         opened = self.state.run.calls.open.get(request_id)
         if opened is not None and self.state.is_child(opened.request):
             return self.child_ended(opened.request)

@@ -38,7 +38,6 @@ class Invariants:
             self.observe(event)
 
     def after(self, event, state):
-        """Observe an event, and compare."""
         self.observe(event)
         if event.kind == "generation_requested":
             parents = tuple(self.accepted[upper] for upper in self.graph.requires[event.step])

@@ -24,8 +24,6 @@ class Told(Run):
 
 
 class Story(RuleBasedStateMachine):
-    """One run, from its beginning to its end."""
-
     run = None
 
     @initialize(seed=some.integers(0, 10_000), dice=some.randoms(use_true_random=False))

@@ -112,7 +112,6 @@ class Page:
         self.errors, self.requests = [], []
 
     def take(self, method, parameters):
-        """Note an event."""
         match method:
             case "Runtime.exceptionThrown":
                 self.errors.append(parameters["exceptionDetails"].get("exception", {}).get("description", "?"))
@@ -145,7 +144,6 @@ class Page:
         await self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
 
     async def until(self, expression):
-        """Wait until an expression is true."""
         with trio.move_on_after(FIND_SECONDS):
             while True:
                 try:
@@ -157,7 +155,6 @@ class Page:
         raise AssertionError(f"never true: {expression}\n{await self.text()}")
 
     async def sees(self, text):
-        """Wait until a text is on the page."""
         await self.until(f"document.body && document.body.innerText.includes({json.dumps(text)})")
 
     async def text(self):
@@ -232,7 +229,6 @@ class Process:
                 nursery.cancel_scope.cancel()
 
     def close(self):
-        """End the browser."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, SIGTERM)
         try:

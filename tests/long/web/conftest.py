@@ -37,6 +37,5 @@ def second_browser_process():
 
 @pytest.fixture
 async def second_browser(second_browser_process):
-    """Firefox, without cookies."""
     async with second_browser_process.connected() as browser:
         yield browser

@@ -47,8 +47,6 @@ def find_firefox():
 
 
 class Firefox:
-    """One browser with one tab."""
-
     def __init__(self, client):
         self._client = client
 
@@ -105,7 +103,6 @@ class Firefox:
             return ""
 
     async def evaluate(self, expression):
-        """Return the value of an expression on the page."""
         return await self.run(self._client.execute_script, f"return {expression};")
 
     async def until(self, expression):
@@ -176,7 +173,6 @@ class Process:
                 await trio.to_thread.run_sync(_close, client)
 
     def close(self):
-        """End the browser."""
         self._process.terminate()
         try:
             self._process.wait(timeout=10)

@@ -42,7 +42,6 @@ class Person:
         return getattr(self.page, name)
 
     async def choose(self, selector, value):
-        """Choose an option of a list."""
         part = f"document.querySelector({json.dumps(selector)})"
         await self.page.until(part)
         await self.page.evaluate(
@@ -56,7 +55,6 @@ class Person:
         await self.page.type(selector, text)
 
     async def value(self, selector):
-        """Return what a field holds."""
         return await self.page.evaluate(f"document.querySelector({json.dumps(selector)}).value")
 
     async def mark(self):

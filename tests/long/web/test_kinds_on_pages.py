@@ -58,7 +58,6 @@ def statuses(page):
 
 
 async def until(look):
-    """Return what a function returns, once that is true."""
     with trio.fail_after(300):
         while True:
             if found := await look():

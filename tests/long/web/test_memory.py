@@ -86,8 +86,6 @@ async def test_memory_stays_flat_while_people_start_runs_answer_look_and_leave(t
 
 
 class Person:
-    """People with one session."""
-
     def __init__(self, address, requests):
         host = address.rpartition("/")[2]
         base, headers = f"http://127.0.0.1:{host.rpartition(':')[2]}", {"host": host}
@@ -102,12 +100,10 @@ class Person:
         await self._web.__aexit__(*error)
 
     async def sign_in(self, token):
-        """Begin the session."""
         assert (await self._web.post("/sign-in", data={"token": token})).status_code == 303
         self._csrf = re.search(r'name="csrf" value="([0-9a-f]+)"', await self.look("/"))[1]
 
     async def look(self, path):
-        """Load a page."""
         next(self._requests)
         answer = await self._web.get(path)
         assert answer.status_code in (200, 404, 422), (path, answer.status_code)
