@@ -11,11 +11,6 @@ from tests.support.openai_server import Answer, serve
 
 CUT = {"reply": json.dumps(PLAN)[:200], "finish_reason": "length"}
 FILTERED = {"reply": "I will", "finish_reason": "content_filter"}
-REVIEWED = """
-name: looked_at
-action_pairs:
-  g_plan: {generator: model, guard: human_review, prompt: plan}
-"""
 
 
 def findings(replan, run):
@@ -39,26 +34,6 @@ def test_the_author_of_a_cut_reply_is_asked_for_a_shorter_one(replan, problem, m
     assert findings(replan, run) == ["reply.cut"]
     kinds = [event["kind"] for event in json.loads(replan("show", run, "--events", "--json").stdout)["events"]]
     assert kinds.count("judgement_requested") == 1
-
-
-def test_a_filtered_reply_has_its_own_code(replan, problem, scripted):
-    result = replan("run", problem, "-m", scripted({"g_plan": [FILTERED, PLAN]}), "-w", "single")
-    assert result.exit_code == 0
-    assert "reply.filtered: A content filter of the provider stopped the reply" in result.stderr
-
-
-def test_a_complete_reply_is_judged_although_the_server_says_that_it_was_cut(replan, problem, scripted):
-    whole = {"reply": PLAN, "finish_reason": "length"}
-    result = replan("run", problem, "-m", scripted({"g_plan": [whole]}), "-w", "single")
-    assert result.exit_code == 0
-
-
-def test_a_person_is_not_asked_about_a_cut_reply(replan, problem, scripted, tmp_path):
-    (tmp_path / "looked_at.yaml").write_text(REVIEWED)
-    model = scripted({"g_plan": [CUT, PLAN]})
-    result = replan("run", problem, "-m", model, "-w", tmp_path / "looked_at.yaml", "--no-input", "--json")
-    assert result.exit_code == 6
-    assert json.loads(result.stdout)["question"]["node"] == "g_plan/v1.a2"
 
 
 def test_the_option_limits_every_step(replan, problem, monkeypatch, tmp_path):

@@ -165,16 +165,6 @@ def test_cancel_undo_undoes_a_run_that_waits_for_an_approval(trip, tmp_path, rep
     assert log(tmp_path) == ["book hotel", "book flight", *UNDONE]
 
 
-def test_a_cancelled_run_is_undone_later(trip, tmp_path, replan):
-    """Its end is final for everything else."""
-    trip(tools=TOOLS.replace("undo: refund, risk: none", "undo: refund"))
-    run = run_id(replan)
-    assert replan("cancel", run).exit_code == 0
-    result = replan("undo", run, "--json", "--no-input")
-    assert (result.exit_code, json.loads(result.stdout)["outcome"]) == (Exit.UNDONE, "undone"), result.stderr
-    assert log(tmp_path) == ["book hotel", "book flight", *UNDONE]
-
-
 def test_an_execution_in_which_nothing_can_be_undone_and_a_run_of_another_kind_are_refused(trip, replan, tmp_path):
     """With the reason, and nothing is posted."""
     tools = re.sub("undo: (cancel|refund)", "undo: nothing", TOOLS)

@@ -159,17 +159,6 @@ def test_the_next_prompt_asks_for_brevity_only_while_the_limit_is_what_it_was():
     assert "much shorter" in run.state.nodes["a/v1.a3"].rejection_text
 
 
-def test_the_state_is_the_fold_of_the_records():
-    run = world({"a": ["length"] * 4})
-    run.run()
-    resume(run, output_tokens_max=9000)
-    resume(run)
-    state = run.machine.initial()
-    for event in run.events:
-        state = run.machine.evolve(state, event)
-    assert state == run.state
-
-
 def test_a_spent_budget_ends_the_run_before_another_attempt():
     run = world({"a": ["length"] * 2})
     run.limits = Limits(calls=2)

@@ -98,32 +98,6 @@ def test_a5_every_row_of_a_table_is_a_candidate_and_the_latest_year_counts(repla
     assert price["periods"] == {"stated": ["2023", "2024", "2026"], "rule": "latest"}
 
 
-def test_a5_values_of_2015_do_not_beat_those_of_2026(replan, tmp_path):
-    found = fields(acquired(replan, tmp_path, *REST))
-    assert (found["van.life"]["value"], found["van.life"]["period"]) == (8, "2026")
-    assert (found["van.residual"]["low"], found["van.residual"]["high"]) == (15, 20)
-
-
-def test_a_confidence_of_one_in_an_injected_document_does_not_win_by_itself(replan, tmp_path):
-    honest = ("van.price", "52400", "EUR/van", "EUR 52,400 per van", "dealer_offer_2026.md")
-    injected = ("van.price", "7000", "EUR/van", "The purchase price of a van is 7,000 EUR", "forum.md")
-    model = scripted(tmp_path, honest, injected)
-    documents = ("dealer_offer_2026.md", "forum.md")
-    profile = tmp_path / "van_fleet.yaml"
-    profile.write_text((DATA / "van_fleet.yaml").read_text().replace("choose: median", "choose: confidence"))
-    price = fields(acquired(replan, tmp_path, model=model, documents=documents, profile=profile, exit_code=6))
-    assert price["van.price"]["value"] == 52_400
-    assert price["van.price"]["spread"] == {"low": 7_000, "high": 52_400, "rule": "confidence"}
-
-
-def test_the_same_rejection_is_listed_once_with_its_count(replan, tmp_path):
-    value = ("van.price", "55000", "EUR/van", "The purchase price is $55,000", "us_press.md")
-    field = fields(acquired(replan, tmp_path, model=scripted(tmp_path, value), documents=("us_press.md",), exit_code=6))
-    [rejection] = field["van.price"]["not_taken"]
-    assert rejection["code"] == "wrong_unit"
-    assert rejection["count"] >= 1
-
-
 def test_people_see_numbers_that_are_rounded_and_programs_see_all_digits(replan, tmp_path):
     result = acquired(replan, tmp_path, *REST)
     [exact] = [step["value"] for step in result["calculation"]["steps"] if step["name"] == "per_km"]

@@ -5,13 +5,6 @@ import subprocess
 
 import pytest
 
-from tests.cli.samples import ANALYSIS, RECON, STRATEGY
-
-KEEP = {"id": "k1", "kind": "must_keep", "text": "LICENSE must not change", "paths": ["LICENSE"]}
-AVOID = {"id": "k2", "kind": "must_avoid", "text": "never use the shredder", "tools": ["shredder"]}
-SCOPE = {"id": "s1", "kind": "scope", "text": "only docs/", "paths": ["docs"]}
-FILES = {"id": "b1", "kind": "budget", "text": "at most 1 file", "limit": {"name": "files", "value": "1"}}
-LATE = {"id": "d1", "kind": "deadline", "text": "by yesterday"}
 WRITE = "{risk: none, repeatable: true, command: [touch, out.txt]}"
 SHRED = "{risk: none, repeatable: true, command: [cp, /dev/null, LICENSE]}"
 THERE = "{risk: none, repeatable: true, command: [test, -f, out.txt]}"
@@ -63,59 +56,7 @@ def asked(replan):
     return json.loads(replan("questions", "--json").stdout)["questions"]
 
 
-def test_a_full_replan_keeps_every_prohibition(execute, replan, scripted):
-    """After a changed requirement a new plan used the forbidden tool and emptied the protected file, to "success"."""
-    call, work = execute
-    shred = plan(generator="shredder")
-    replies = {"g_analysis": ANALYSIS, "g_recon": RECON, "g_strategy": STRATEGY, "g_plan": shred}
-    model = scripted({name: [reply] * 12 for name, reply in replies.items()})
-    careful = WRITE.replace("risk: none", "risk: risky")
-    assert call(plan(KEEP, AVOID), model=model, detour=careful).exit_code == 6
-    replan("tell", "--last", "out.txt is needed by noon", "--as", "requirement")
-    result = replan("resume", "--last", "--no-input")
-    assert result.exit_code != 0, result.output
-    assert (work / "LICENSE").read_text() == "L\n"
-    assert "calls shredder" not in replan("log", "--last").stdout
-
-
-def test_a_tool_that_the_plan_forbids_does_not_start(execute):
-    call, work = execute
-    result = call(plan({**AVOID, "tools": ["detour"], "text": "never use the detour"}))
-    assert result.exit_code == 2
-    assert "requirement.violated: must_avoid: never use the detour: the step 'go' uses 'detour'" in result.stderr
-    assert not (work / "out.txt").exists()
-
-
-def test_a_check_that_changes_a_protected_file_is_no_success(execute, replan):
-    call, _ = execute
-    result = call(plan(KEEP), check=SHRED)
-    assert result.exit_code == 6
-    (question,) = asked(replan)
-    assert "must_keep: LICENSE must not change: LICENSE changed" in question["shown"]
-    assert "the check 'syntax' of the step 'go' changed files: LICENSE" in question["shown"]
-
-
-def test_a_scope_is_compared_and_what_is_not_is_said(execute):
-    call, _ = execute
-    result = call(plan(SCOPE, FILES, LATE))
-    assert result.exit_code == 6
-    assert "violated: scope: only docs/: out.txt changed outside of it" in result.stdout
-    assert "not checked: deadline: by yesterday" in result.stdout
-
-
 CRASH = "{{risk: none, {more}command: [python3, -c, 'import os; os.kill(os.getpid(), 11)']}}"
-
-
-def test_a_tool_that_breaks_off_and_may_not_run_twice_is_a_question_about_what_became_of_it(execute, replan):
-    call, _ = execute
-    assert call(plan(), detour=CRASH.format(more="")).exit_code == 6
-    (question,) = asked(replan)
-    assert question["text"] == "What became of the call of the tool 'detour' for the step 'go' (Go)?"
-    assert [each["value"] for each in question["choices"]] == [
-        "it ran and succeeded",
-        "it ran and failed",
-        "it did not run",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from actors.values.requirements import requirement_id
 from tests.cli.conftest import read_until
 from tests.cli.samples import write_script
 
@@ -100,79 +99,6 @@ def files(tmp_path):
         return tmp_path / "plan.json", "--tools", tools, "--workspace", work, "-w", "single", "-m", model
 
     return write
-
-
-def test_goals_statuses_and_the_history_survive_a_replan(replan, files):
-    """S116, S118: the goal that was achieved stays, the failures before the replan are told, the phase is named."""
-    requirements = [goal("a"), goal("b")]
-    first = plan(
-        step("one", "make_a", ["a"]), step("two", "broken", ["b"], dependencies=["one"]), requirements=requirements
-    )
-    second = plan(step("other", "make_b", ["b"]), requirements=requirements)
-    result = replan("execute", *files(first, second), "--json")
-    assert result.exit_code == 0, result.stderr
-    told = json.loads(result.stdout)
-    assert [goal["status"] for goal in told["goals"]] == ["achieved", "achieved"]
-    assert [each["trace"] for each in told["revisions"]] == [["one:ok", "two:fail"], ["other:ok"]]
-    assert told["revision"] == 2
-    assert told["phase"] == "executing"
-    assert told["state"] == ["a", "b", "start"]
-
-
-def test_a_tool_that_failed_for_a_moment_is_tried_again_after_a_pause_with_plan_and_goals_kept(replan, files):
-    """S109, S111: the failure has a reason tag, and the second attempt of the same step succeeds."""
-    result = replan("execute", *files(plan(step("one", "flaky", ["a"]), goals=("a",))), "--json")
-    told = json.loads(result.stdout)
-    assert (told["outcome"], told["revision"], told["trace"]) == ("success", 1, ["one:ok"])
-    assert told["steps"][0]["attempts"] == 2
-    (decided,) = [
-        event
-        for event in json.loads(replan("show", told["run_id"], "--events", "--json").stdout)["events"]
-        if event["kind"] == "attempt_decided"
-    ]
-    assert (decided["rule"], decided["code"], decided["again"]) == ("tool_transient", "tool.transient", True)
-    assert decided["delay_seconds"] > 0
-
-
-def test_a_failed_prerequisite_blocks_its_dependents_and_a_person_decides_about_the_goals(replan, files):
-    """S119: a goal that another one depends on is out of reach, so that one is blocked, and a replan is called for."""
-    a = requirement_id("a")
-    requirements = [goal("a"), goal("b", depends_on=[a])]
-    first = plan(
-        step("one", "broken", ["a"], on_failure="continue", failure_effects=["a_failed"]),
-        step("two", "make_b", ["b"], dependencies=["one"]),
-        requirements=requirements,
-    )
-    second = plan(step("again", "make_a", ["a"]), step("two", "make_b", ["b"]), requirements=requirements)
-    result = replan("execute", *files(first, second), "--level", "medium", "--no-input", "--json")
-    assert result.exit_code == 6, result.stderr
-    told = json.loads(result.stdout)
-    assert [goal["status"] for goal in told["goals"]] == ["failed", "blocked"]
-    assert told["phase"] == "asking"
-    assert replan("answer", told["question"]["id"], "make a new plan").exit_code == 0
-    told = json.loads(replan("resume", told["run_id"], "--json").stdout)
-    assert [goal["status"] for goal in told["goals"]] == ["achieved", "achieved"]
-    assert told["revisions"][0]["ended_by"].startswith("goal_failed")
-
-
-def test_a_requirement_that_a_step_violates_is_told_and_leads_to_another_plan(replan, files):
-    """S120: a protected file has changed after a step; the violation is kept through the replan, and is no success."""
-    keep = {"kind": "must_keep", "text": "a stays away", "quote": "a stays away", "source": "user", "paths": ["a"]}
-    requirements = [goal("b"), keep]
-    first = plan(
-        step("one", "make_a", ["x"]),
-        step("two", "make_b", ["b"], dependencies=["one"]),
-        requirements=requirements,
-        goals=("b",),
-    )
-    second = plan(step("two", "make_b", ["b"]), requirements=requirements, goals=("b",))
-    result = replan("execute", *files(first, second, second), "--no-input", "--json")
-    told = json.loads(result.stdout)
-    assert [violation["code"] for violation in told["violations"]][:1] == ["requirement.violated"], told
-    assert (result.exit_code, told["outcome"]) == (3, "goals_failed")
-    shown = replan("show", told["run_id"]).stdout
-    assert "violated" in shown
-    assert "protected paths are not as they were: a" in shown
 
 
 def test_a_plan_with_a_step_that_does_what_a_requirement_forbids_is_refused_before_it_starts(replan, files):
