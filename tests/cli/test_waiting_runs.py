@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import run_id
-from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct, write_script
+from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct
 from tests.cli.test_bad_input import assert_refused
 
 
@@ -184,28 +184,6 @@ def test_a_spent_budget_is_raised(replan, problem, scripted):
     assert (shown["outcome"], shown["calls"]) == ("success", 3)
     assert "you changed the limits to calls 3" in replan("log", run).stdout
     assert replan("resume", run, "--max-calls", "9").exit_code == 2, "a success is final"
-
-
-def test_a_run_goes_on_with_another_model(replan, problem, scripted, tmp_path):
-    assert replan("run", problem, "-m", scripted({"g_plan": [{"fault": "not_found"}]}), "-w", "single").exit_code == 4
-    (tmp_path / "b").mkdir()
-    other = write_script(tmp_path / "b", {"g_plan": [PLAN]})
-    result = replan("resume", "--last", "-m", other, "--json")
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["plan"] == PLAN
-
-
-def test_limits_that_cannot_be_set_name_their_option(replan, problem, scripted):
-    replan("run", problem, "-m", scripted({"g_plan": [LOST]}), "-w", "single", "--max-calls", "1")
-    for option, value in (
-        ("--max-tokens", "-1"),
-        ("--timeout", "-2"),
-        ("--max-calls", "0"),
-        ("--output-tokens-max", "0"),
-    ):
-        refused = replan("resume", "--last", option, value)
-        assert refused.exit_code == 2, refused.output
-        assert option in refused.stderr
 
 
 @pytest.fixture

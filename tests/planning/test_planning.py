@@ -195,33 +195,6 @@ def test_a_run_whose_home_has_used_up_its_budget_asks_for_nothing_until_the_next
     assert "generation_requested" in [event.kind for event in world.send(Woken("home_budget", 5000.0))]
 
 
-def test_whoever_resumes_a_run_that_waits_for_its_homes_next_day_has_it_ask_anew():
-    """Its budget may have been raised; if not, the journal refuses what it asks, and it waits again."""
-    world = World(pinned({"a": {}, "b": {}}), judge=lambda *_: passed())
-    world.begin()
-    world.send(Overdrawn(1001.0, 5000.0, "used up"))
-    world.send(Resumed(2, 1002.0))
-    assert sorted(world.machine.outstanding(world.state)) == ["a/v1.a1.t2", "b/v1.a1.t2"]
-    assert [event.kind for event in world.send(Overdrawn(1002.0, 5000.0, "used up"))] == ["wait_requested"]
-
-
-def test_a_run_ends_where_nobody_wants_to_wait_for_the_next_day():
-    world = World(pinned({"a": {}}), judge=lambda *_: passed())
-    world.begin()
-    world.send(Overdrawn(1001.0, None, "used up"))
-    assert (world.state.run.finished.outcome, world.state.run.finished.why) == ("budget_exhausted", "used up")
-
-
-def test_a_run_is_parked_with_the_reason_where_no_day_allows_what_it_would_ask():
-    world = World(pinned({"a": {}}), judge=lambda *_: passed())
-    world.begin()
-    world.send(Overdrawn(1001.0, 5000.0, "too dear", never=True))
-    row = world.machine.summary(world.state)
-    assert (row.status, row.detail, row.due) == ("parked", "too dear", None)
-    world.send(Resumed(2, 1002.0))
-    assert world.machine.summary(world.state).detail == ""
-
-
 def test_work_of_an_earlier_driver_is_never_carried_out():
     """A parked run that is taken over asks anew, under the new epoch; until then nobody does the old work."""
     world = World(pinned({"a": {}}), judge=lambda *_: passed())

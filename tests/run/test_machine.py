@@ -18,7 +18,7 @@ from actors.values.model_settings import ModelSettings
 from runtime.core.events import Codec
 from runtime.core.ledger import Limits, Price, Usage
 from runtime.core.machine import Refused, fold, settle
-from runtime.core.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.run.haggler import Haggler
 
@@ -157,13 +157,6 @@ def test_a_late_reply_after_a_cancel_is_booked_and_not_used():
     assert stage.outcome == "cancelled"
     assert stage.reply("80", "offer/v1") == ["settled"]
     assert stage.state.data.price is None
-
-
-def test_a_run_waits_for_the_next_day_when_its_homes_budget_is_used_up():
-    stage = Stage()
-    stage.send(Overdrawn(stage.now, 9_000.0, "used up"))
-    assert stage.reply("no price") == ["call_answered"]
-    assert stage.send(Woken("home_budget", 9_000.0)) == ["wait_ended", "call_requested"]
 
 
 def test_a_question_expires_and_a_deadline_ends_the_run():

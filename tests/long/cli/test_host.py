@@ -104,14 +104,6 @@ def test_a_hosted_run_without_input_waits_with_exit_6(replan, hosting, problem, 
         assert "goes on in its host" in result.stderr
 
 
-def test_a_run_without_host_and_input_waits_with_exit_6_and_a_hint(replan, problem, asking):
-    result = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input", "--json")
-    run = json.loads(result.stdout)["run_id"]
-    assert result.exit_code == 6
-    assert f"answer with: replan answer {run}/q1 TEXT" in result.stderr
-    assert f"then go on with: replan resume {run}" in result.stderr
-
-
 def test_ctrl_c_only_ends_the_following_of_a_hosted_run(shell, hosting, problem, scripted):
     model = scripted({"g_plan": [delayed_reply(plan, seconds=1) for plan in distinct(PLAN, 2)]})
     with hosting() as host:
@@ -162,21 +154,6 @@ def test_the_runs_of_a_killed_host_are_taken_up_at_once_by_the_next(replan, host
     assert_refused(replan("run", problem, "-m", model, "-w", "single", "--detach"), "no host is running", "replan host")
 
 
-def test_the_runs_of_a_stopped_host_are_taken_up_by_the_next(replan, hosting, problem, scripted):
-    model = scripted({"g_analysis": [delayed_reply(ANALYSIS, seconds=1)], "g_plan": [delayed_reply(PLAN, seconds=1)]})
-    with hosting() as host:
-        run = replan("run", problem, "-m", model, "-w", "option_a", "--detach").stdout.strip()
-        host.until("taken_up")
-        host.process.send_signal(signal.SIGINT)
-        assert host.until("parked")["run_id"] == run
-        host.until("stopped")
-        assert host.process.wait(timeout=PATIENCE) == 0
-    with hosting() as host:
-        assert host.until("finished")["outcome"] == "success"
-    shown = json.loads(replan("show", run, "--json").stdout)
-    assert (shown["calls"], shown["plan"]) == (2, PLAN)
-
-
 def test_a_broken_pipe_does_not_stop_a_host(replan, shell, home, problem, scripted):
     with shell("host") as process:
         assert b"serving" in process.stdout.readline()
@@ -222,13 +199,6 @@ def test_an_invalid_setting_is_reported_in_one_line(replan, home, config, words)
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text(config)
     assert_refused(replan("host"), "config.yaml:1", *words)
-
-
-def test_a_budget_in_dollars_needs_the_price_of_the_model(replan, home, problem, monkeypatch):
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
-    home.mkdir(mode=0o700)
-    (home / "config.yaml").write_text("home_budget: {usd: 1}")
-    assert_refused(replan("run", problem, "-m", "nobody-knows"), "home_budget.usd", "prices")
 
 
 def test_a_home_with_a_long_path_can_have_a_host(replan, hosting, home, problem, monkeypatch):

@@ -258,15 +258,6 @@ def test_the_result_of_a_declined_review_has_advice(replan, problem, scripted, t
     assert "Next: run it again, and approve the artifact" in result.stdout
 
 
-def test_workflow_commands_work_for_a_workflow_with_a_review(replan, tmp_path):
-    workflow = tmp_path / "reviewed.yaml"
-    workflow.write_text(REVIEWED)
-    for command in ("show", "graph", "cost"):
-        result = replan("workflow", command, workflow)
-        assert result.exit_code == 0, result.output
-    assert "human_review" in replan("workflow", "graph", workflow).stdout
-
-
 def test_a_choice_can_be_answered_by_its_number_on_the_terminal(home, replan, problem, scripted, in_terminal):
     terminal = in_terminal("run", problem, "-m", scripted({**SCRIPT, "g_analysis": [ANALYSIS] * 5}))
     terminal.read_until("   2. blue: The step is done again")

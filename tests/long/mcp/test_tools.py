@@ -6,15 +6,14 @@ import re
 import pytest
 import trio
 from mcp.shared.exceptions import MCPError
-from mcp_types import ElicitResult, InputRequiredResult
+from mcp_types import ElicitResult
 
 from replan.mcp import asking
 from replan.mcp.server import offered_tools
 from replan.mcp.serving import NAME, security
 from replan.setup.model_discovery import TEMPLATES
-from replan.setup.settings import read_user_config
 from runtime.core.errors import JournalError, UsageProblem
-from tests.cli.samples import ANALYSIS, BACKTRACKS, LOST, PLAN, PROBLEM
+from tests.cli.samples import ANALYSIS, LOST, PLAN, PROBLEM
 from tests.mcp.world import ANSWER, ERAS, answering, at_rest, called, filled, first_form, refused, served
 from tests.web.test_hostile_texts import REVIEWED
 from tests.web.world import PLANS
@@ -311,56 +310,6 @@ async def test_wait_returns_after_the_seconds_that_it_was_given(tmp_path, monkey
         await called(client, "wait", id=run, seconds=0.2)
         assert 0.2 <= trio.current_time() - begun < 20
         assert "seconds" in await refused(client, "wait", id=run, seconds=51)
-
-
-async def test_a_run_that_steps_back_is_shown_with_its_tree(tmp_path, monkeypatch):
-    async with served(tmp_path, monkeypatch, scripts={"back": BACKTRACKS}) as home, home.client() as client:
-        run = (await called(client, "plan", problem=PROBLEM, model="back"))["run_id"]
-        assert (await at_rest(client, run))["status"] == "finished"
-        [content] = (await client.read_resource(f"replan://runs/{run}/tree")).contents
-        assert len(json.loads(content.text)["nodes"]) > 4
-
-
-async def test_a_modern_call_with_forms_returns_before_anything_is_held_open(tmp_path, monkeypatch):
-    async with served(tmp_path, monkeypatch) as home, home.client(elicitation_callback=answering()[0]) as client:
-        run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
-        result = await first_form(client, run)
-        assert isinstance(result, InputRequiredResult)
-        assert [*result.input_requests] == ["q1"]
-
-
-async def test_an_answer_says_how_it_came_and_the_same_one_in_another_way_is_a_duplicate(tmp_path, monkeypatch):
-    async with served(tmp_path, monkeypatch) as home, home.client() as client:
-        run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
-        [question] = (await at_rest(client, run))["questions"]
-        await called(client, "answer", question=question["id"], answer=ANSWER)
-        assert (await home.engine.answer(question["id"], ANSWER, via="web")).result == "duplicate"
-        assert (await home.engine.answer(question["id"], "2.7", via="web")).result == "conflict"
-        assert (await home.engine.decline(question["id"], via="cli")).result == "conflict"
-        await at_rest(client, run)
-        loaded = await home.engine.read(run)
-        told = [each.event for each in loaded.records if each.event.kind == "clarification_answered"]
-        assert [(each.answer, each.via) for each in told] == [(ANSWER, "mcp")]
-        texts = [loaded.kind.views.record_text(each.event, loaded.state) for each in loaded.records]
-        assert any("answered by a program, over MCP" in str(text) for text in texts)
-
-
-async def test_a_declined_question_says_so_too_and_what_nobody_knows_is_left_empty(tmp_path, monkeypatch):
-    async with served(tmp_path, monkeypatch, hosts=False) as home:
-        run = await home.engine.admit(_prepared(home))
-        await home.engine.resume(run)
-        body = {"kind": "decline", "question": "q1", "via": "a stranger"}
-        await home.engine.journal.post(run, "answer:q1", json.dumps(body))
-        await home.engine.resume(run)
-        loaded = await home.engine.read(run)
-        assert [each.event.via for each in loaded.records if each.event.kind == "clarification_declined"] == [""]
-
-
-def _prepared(home):
-    from replan.runs.orders import Offer, Order
-
-    offer = Offer(read_user_config(home.house.home / "config.yaml"), home.house.home, home.engine.root)
-    return offer.prepare(Order(problem=PROBLEM, model="asks"), home.engine.registry).request
 
 
 async def test_where_no_folder_has_a_name_the_refusal_says_where_names_are_given(tmp_path, monkeypatch):

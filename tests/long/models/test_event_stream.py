@@ -122,13 +122,6 @@ def test_a_reply_that_was_cut_before_its_first_character_is_a_reply(reason):
     assert (reply.text, reply.finish_reason) == ("", reason)
 
 
-def test_a_refusal_is_the_reply():
-    """As without a stream, also if the content is present and empty."""
-    reply, _ = read(stream(chunk({"content": "", "refusal": "I will "}), chunk({"refusal": "not."}, "stop"), "[DONE]"))
-    assert isinstance(reply, Reply)
-    assert reply.text == "I will not."
-
-
 @pytest.mark.parametrize(
     ("body", "kind"),
     [

@@ -15,7 +15,7 @@ from runtime.core.daily_budget import DAY_SECONDS
 from runtime.core.errors import Fenced, RunMoved
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
-from runtime.journal.copying import copy_runs, mark
+from runtime.journal.copying import copy_runs
 from runtime.journal.kinds import VERSION
 from runtime.journal.port import Fact, RunFilter, nobody
 from runtime.journal.postgres.address import parse_address
@@ -116,29 +116,6 @@ async def test_copying_again_changes_nothing_and_copies_what_was_driven_then(fil
         assert len(await journal.read("a")) == 5
         assert await journal.spent_today() == Amount(calls=3, micro_usd=300)
     check_database(url)
-
-
-async def test_a_copy_that_was_killed_after_its_mark_is_finished_by_the_next(file, url):
-    before = await filled(file)
-    with open_raw(file) as runs:
-        assert mark(runs, ["a"], shown_url(url), nobody) == [None]
-    async with opened(file) as journal:
-        with pytest.raises(RunMoved):
-            await journal.claim("a", "driver", 60.0)
-    assert copied(file, url)[0].new
-    async with opened(url) as journal:
-        assert await shown(journal) == before
-
-
-async def test_a_run_of_the_same_name_is_not_replaced(file, url):
-    await filled(file)
-    async with opened(url) as journal:
-        await journal.create("a", "another", facts=counted(9))
-    done = copied(file, url)
-    assert "exists already" in done[0].problem
-    assert [each.new for each in done] == [False, True, True, False]
-    async with opened(url) as journal:
-        assert (await journal.row("a")).title == "another"
 
 
 @pytest.mark.parametrize("outwards", [True, False])

@@ -289,25 +289,6 @@ async def test_an_execution_is_forked_at_an_attempt_and_the_two_are_compared(pro
     assert (tmp_path / "sent").read_text() == "x"
 
 
-async def test_a_run_is_started_again_with_other_limits_which_its_page_shows(person):
-    run = await finished(person)
-    await person.go(f"/runs/{run}")
-    assert "8 spent of 30 calls" in await person.text()
-    await person.click("#again")
-    await person.replace("[name=max_calls]", "9")
-    await person.click("#new button.main")
-    await person.sees("every guard passed")
-    assert "8 spent of 9 calls" in await person.text()
-
-
-async def test_a_list_is_filtered_by_its_text(person):
-    await finished(person, problem="Export loses rows.")
-    await finished(person, problem="Login is slow.")
-    await person.go("/runs?q=Export")
-    await person.sees("Export loses rows.")
-    assert "Login is slow." not in await person.text()
-
-
 async def test_a_list_is_sorted_by_each_of_its_columns(person, monkeypatch):
     """Four runs, whose order is another one by each column."""
     usage = {"prompt_tokens": 90_000, "completion_tokens": 9_000}
@@ -384,13 +365,6 @@ async def test_the_output_of_the_tools_of_an_execution_is_folded(person, tmp_pat
     await person.click(f"#{name} summary")
     assert await person.evaluate(seen)
     assert await person.count("details[id^=output-][open]") == 1
-
-
-async def test_an_execution_that_waits_shows_its_checklist(person, tmp_path):
-    _, execution = await of_other_kinds(person.web, tmp_path / "project")
-    await person.go(f"/runs/{execution}")
-    await person.sees("steps done")
-    assert await person.count(".checklist li") > 0
 
 
 async def test_axe_finds_nothing_on_the_pages(person, tmp_path):

@@ -145,18 +145,6 @@ async def test_a_model_that_is_missing_and_then_there() -> None:
             await check_books(engine, "run-1", provider)
 
 
-async def test_a_missing_model_is_replaced_by_another() -> None:
-    clock = JumpingClock()
-    provider = Provider(clock, GOOD)
-    provider.listed = ["another"]
-    with provider.serving() as server:
-        async with home(clock, server.base_url) as engine:
-            assert (await engine.begin(request(engine), run="run-1")).status == "parked"
-            await engine.change("run-1", {"model": "another", "price": None})
-            assert (await engine.resume("run-1")).succeeded
-            await check_books(engine, "run-1", provider)
-
-
 @pytest.mark.parametrize("hosted", [False, True])
 async def test_a_run_that_is_driven_goes_on_with_another_model(hosted: bool) -> None:
     """What is in flight is finished; the run is taken over anew, and then asks the other model."""
