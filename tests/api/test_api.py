@@ -152,12 +152,6 @@ def test_an_empty_answer_leaves_the_run_waiting(scripted, answer):
     assert (result.status, result.succeeded) == ("waiting", False)
 
 
-def test_an_answer_that_is_not_text_is_refused(scripted):
-    model = scripted({"g_analysis": [ASKING]})
-    with pytest.raises(replan.UsageProblem, match=r"^ask: an answer is text, or None for none, not int"):
-        replan.solve(PROBLEM, model=model, workflow="option_a", home=replan.MEMORY, ask=lambda _: 312)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -14,7 +14,7 @@ import trio.lowlevel
 import replan
 from replan.api.handle import LEAVE_SECONDS
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, delayed_reply
-from tests.long.api.test_runs_in_loops import LOADED, PARK_SECONDS, only_run
+from tests.long.api.test_runs_in_loops import LOADED, only_run
 
 WORKFLOW = "name: mine\naction_pairs:\n  g_plan: {{generator: {generator}, guard: {guard}, prompt: plan_direct}}\n"
 CHECKPOINTS = {"trio": trio.lowlevel.checkpoint, "asyncio": functools.partial(asyncio.sleep, 0)}
@@ -242,46 +242,6 @@ def test_sync_plug_ins_run_in_a_worker_thread_of_an_asyncio_program(workflow):
         assert thread is not threading.main_thread()
         assert thread.name != "replan-trio"
         assert tenant == "acme"
-
-
-def test_a_failing_plug_in_is_named(in_loop, scripted, workflow):
-    async def mine(artifact, context):
-        raise ZeroDivisionError("mine")
-
-    async def main():
-        model = scripted({"g_plan": [PLAN]})
-        return await replan.asolve(
-            PROBLEM, model=model, workflow=workflow(guard="mine"), guards={"mine": mine}, home=replan.MEMORY
-        )
-
-    result = in_loop(main)
-    assert "guard mine: ZeroDivisionError: mine" in result.why
-
-
-def test_leaving_the_block_cancels_an_async_plug_in(in_loop, scripted, workflow, tmp_path):
-    begun, ends = [], []
-
-    async def mine(artifact, context):
-        begun.append("mine")
-        try:
-            await anyio.sleep_forever()
-        finally:
-            ends.append("cancelled")
-
-    async def main():
-        model, home = scripted({"g_plan": [PLAN]}), tmp_path / "home"
-        guards = {"mine": mine}
-        async with replan.start(PROBLEM, model=model, workflow=workflow(guard="mine"), guards=guards, home=home) as run:
-            async for record in run:
-                if record.event.kind == "judgement_requested":
-                    await has_begun(begun)
-                    break
-            left = time.monotonic()
-        assert time.monotonic() - left < PARK_SECONDS + LOADED
-        return await run.result()
-
-    assert in_loop(main).status == "parked"
-    assert ends == ["cancelled"]
 
 
 @pytest.mark.parametrize("plug_in", ["guard", "ask"])

@@ -7,12 +7,9 @@ from pathlib import Path
 import pytest
 
 import replan
-from replan.setup.installation import data_root
 from tests.cli.samples import write_script
 from tests.journal.behind import query
 from tests.support.python_tools import execution_options
-
-DETOUR = data_root() / "configs" / "examples" / "detour"
 
 TOOLS = """
 tools:
@@ -156,17 +153,6 @@ def test_do_without_a_plan_executes_nothing(options, tmp_path):
     model = write_script(tmp_path, {"g_plan": [{"steps": []}] * 3})
     done = replan.do("Make the file.", workflow="single", **{**options, "model": model})
     assert (done.succeeded, done.execution, done.planning.outcome) == (False, None, "all_pruned")
-
-
-def test_a_second_execution_of_a_workspace_is_refused(options):
-    waiting = replan.execute(PLAN, **{**options, "approve": "risky"})
-    assert waiting.status == "waiting"
-    with pytest.raises(replan.UsageProblem, match="only a person may answer this"):
-        replan.answer(waiting.question["id"], "yes", home=options["home"])
-    with pytest.raises(replan.UsageProblem, match="works in this workspace and has not finished"):
-        replan.execute(PLAN, **options)
-    replan.cancel(waiting.run_id, home=options["home"])
-    assert replan.execute(PLAN, **options).succeeded
 
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "examples" / "market"

@@ -17,12 +17,6 @@ from tests.cli.samples import ANALYSIS, ASKING, PLAN
 from tests.cli.test_bad_input import assert_refused
 
 
-def test_an_empty_home_has_nothing_to_resume_or_show(replan):
-    assert_refused(replan("resume", "--last"), "no run to resume", code=8)
-    assert_refused(replan("show", "--last"), "no runs yet", code=8)
-    assert_refused(replan("log", "--last"), "no runs yet", code=8)
-
-
 def test_the_last_run_is_shown_and_logged(replan, problem):
     replan("run", problem, "-m", "template:bug", "-w", "single")
     run = run_id(replan)

@@ -153,6 +153,7 @@ Ends = ToolOutcome
         (AttemptPhase.ACT, ONCE, finished(Ends.BROKEN, "", "died"), "unsure", None),
         (AttemptPhase.ACT, ONCE, not_made(Ends.TRANSIENT), "tool.transient", "did not get to its end: busy"),
         (AttemptPhase.ACT, ONCE, not_made(Ends.BROKEN), "tool.broken", "'t' broke off: busy"),
+        (AttemptPhase.CHECK, TO_FAIL, finished(Ends.BROKEN, "", "died"), "tool.broken", "'t' broke off: died"),
         (AttemptPhase.CHECK, TO_FAIL, not_made(Ends.TRANSIENT), "tool.transient", "did not get to its end: busy"),
         (AttemptPhase.ACT, ONCE, finished(Ends.UNKNOWN, "", "cut"), "unsure", None),
         (AttemptPhase.ACT, tool("t"), finished(Ends.UNKNOWN, "", "cut"), "", None),

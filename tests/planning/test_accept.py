@@ -7,15 +7,13 @@ import pytest
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
 from actors.run.calls import Faulted, Generated
-from actors.run.parking import REASONS_MAX
 from actors.run.state import NotStarted
 from runtime.core.errors import MachineRunsAway
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount, Limits
-from runtime.core.machine import SETTLE_MAX, Refused, settle
-from runtime.core.messages import Crashed, Mailed, Parking, Resumed
+from runtime.core.machine import SETTLE_MAX, settle
+from runtime.core.messages import Crashed, Mailed
 from runtime.models.port import Fault, FaultKind, Reply
-from tests.support.planning_start import planning_start
 from tests.support.worlds import World, passed, pinned, rejected
 
 HALF = "half a \ud800 pair"
@@ -77,54 +75,6 @@ def test_a_repeated_text_is_known_again_after_it_was_made_storable():
     made.author = lambda *_: Reply(HALF, None, "toy")
     made.run()
     assert [node.repeats for node in made.state.nodes.values()] == [None, "g_plan/v1.a1", "g_plan/v1.a1"]
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ("", "some text"),
-        ("  \n", "some text"),
-        (7, "some text"),
-        (None, "some text"),
-        ("x" * 100_001, "100000 characters"),
-    ],
-)
-def test_an_answer_that_is_none_is_refused_with_the_reason(answer, said):
-    made = world(judge=lambda *_: rejected("requirements.missing"))
-    made.run()
-    events = made.send(mailed(json.dumps({"kind": "answer", "question": "q1", "answer": answer})))
-    assert [event.kind for event in events] == ["mail_refused"]
-    assert said in events[0].reason
-    assert list(made.state.run.open_questions) == ["q1"]
-
-
-def test_nothing_is_accepted_before_the_run_begins():
-    assert isinstance(PlanningMachine().accept(NotStarted(), Parking(1.0)), Refused)
-
-
-def unable(made, why):
-    """Tell the run that a host cannot drive it; return whether it took that in."""
-    return bool(made.send(Parking(1001.0, handover=True, why=why)))
-
-
-def test_each_reason_why_hosts_cannot_drive_a_run_is_taken_in_once_until_somebody_drives_it():
-    """Two hosts try it in turn, each once a minute, for as long as nobody mends anything."""
-    made = world()
-    assert [unable(made, why) for why in ("no key", f"no {HALF}") * 3] == [True, True, *[False] * 4]
-    assert made.state.run.parked_reason == "no half a ? pair"
-    made.send(Resumed(2, 1002.0))
-    assert (made.state.run.parked, made.state.run.parked_reason) == (False, "")
-    assert unable(made, "no key")
-
-
-def test_reasons_without_end_are_not_all_taken_in():
-    made = world()
-    assert sum(unable(made, f"failure {number}") for number in range(100)) == REASONS_MAX
-
-
-def test_a_run_begins_once():
-    made = world()
-    assert made.send(planning_start(1.0, made.config, run="other", problem="other", limits=Limits())) is None
 
 
 def test_a_machine_that_never_comes_to_rest_is_stopped():

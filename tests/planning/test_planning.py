@@ -162,18 +162,6 @@ def test_a_run_that_is_handed_over_is_due_at_once_and_one_that_a_person_parked_n
     assert (world.machine.summary(world.state).status, world.machine.summary(world.state).due) == ("parked", None)
 
 
-def test_why_a_handed_over_run_cannot_be_driven_is_told_anew_only_when_it_is_another_reason():
-    world = World(pinned({"a": {}}), judge=lambda *_: passed())
-    world.begin()
-    assert world.send(Parking(1001.0, handover=True))
-    for why, news in (("no key", True), ("no key", False), ("no plug-in", True), ("", False)):
-        assert bool(world.send(Parking(1002.0, handover=True, why=why))) is news
-    row = world.machine.summary(world.state)
-    assert (row.status, row.detail, row.due) == ("running", "no plug-in", 0.0)
-    world.send(Resumed(2, 1003.0))
-    assert world.machine.summary(world.state).detail == ""
-
-
 def test_a_run_that_a_person_parked_is_not_handed_over_by_a_driver_that_cannot_go_on():
     world = World(pinned({"a": {}}), judge=lambda *_: passed())
     world.begin()

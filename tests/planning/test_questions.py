@@ -9,12 +9,10 @@ from actors.planning.events import EVENTS
 from actors.planning.planning_questions import questions_of_verdict
 from actors.policy.decision import after_change
 from actors.policy.table import BacktrackLevel, Policy
-from actors.run.inbox import MESSAGE_MAX, MESSAGES_MAX
 from actors.run.questions import MOVES, ClarificationAnswered, Question, Status
 from actors.search.graph import Graph, StepBudget
 from actors.values.findings import Verdict
 from actors.values.open_questions import questions_of
-from runtime.core.machine import Refused
 from runtime.core.messages import Mailed
 from tests.long.simulation.driver import Run
 from tests.long.simulation.invariants import Invariants
@@ -66,22 +64,6 @@ def say(made, kind, text):
     return made.send(Mailed(1, "key", json.dumps({"kind": kind, "text": text}), made.now))
 
 
-@pytest.mark.parametrize("text", ["", " \n", None, 7, ["x"], "x" * (MESSAGE_MAX + 1)])
-@pytest.mark.parametrize("kind", ["note", "requirement"])
-def test_a_message_with_nothing_or_too_much_in_it_is_refused(kind, text):
-    made = world()
-    (event,) = say(made, kind, text)
-    assert event.kind == "mail_refused"
-    assert made.state.run.messages == ()
-
-
-def test_a_run_takes_only_so_many_messages():
-    made = world()
-    for number in range(MESSAGES_MAX):
-        assert say(made, "note", f"{number}")[0].kind == "note_told"
-    assert say(made, "note", "one more")[0].kind == "mail_refused"
-
-
 def test_a_note_is_seen_once_a_prompt_with_it_has_gone_out():
     made = world()
     say(made, "note", "The team knows Rust.")
@@ -90,13 +72,6 @@ def test_a_note_is_seen_once_a_prompt_with_it_has_gone_out():
     made.answer("judge:a/v1.a1")
     assert made.requested() == ["a/v1.a1", "b/v1.a1"]
     assert [message.seen for message in made.state.run.messages] == [True]
-
-
-def test_nothing_is_heard_after_the_end():
-    made = world()
-    made.run()
-    assert say(made, "note", "too late") is None
-    assert not isinstance(say(made, "requirement", "too late"), Refused)
 
 
 GRAPH = Graph(

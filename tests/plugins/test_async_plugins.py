@@ -94,10 +94,6 @@ def accept():
     return replan.Verdict(guard="mine", passed=True, score=1.0)
 
 
-def test_a_sync_guard(guarded):
-    assert replan.solve(PROBLEM, **guarded(lambda artifact, context: accept())).succeeded
-
-
 def test_an_async_guard_may_use_task_groups_time_limits_and_threads(guarded, log):
     async def guard(artifact, context):
         with anyio.fail_after(300):

@@ -192,14 +192,6 @@ def test_a_question_with_another_text_takes_the_place_of_the_open_one():
     assert stage.only(USER).request.text == "Really?"
 
 
-def test_a_message_counts_as_seen_once_a_later_prompt_has_gone_out():
-    stage = Stage()
-    stage.post(kind="note", text="a lamp of brass")
-    assert not stage.state.run.messages[0].seen
-    stage.reply("no price")
-    assert stage.state.run.messages[0].seen
-
-
 def test_an_agent_that_wants_nothing_ends_as_a_bug():
     stage = Stage()
     stage.machine.agent.decide = lambda _: []

@@ -210,16 +210,6 @@ def test_errors_are_raised_without_a_group(in_loop, scripted, tmp_path, home):
         in_loop(failing_block)
 
 
-def test_bad_input_is_refused_before_anything_is_written(in_loop, tmp_path):
-    async def main(options):
-        await replan.asolve(PROBLEM, home=tmp_path / "home", **{"model": "template:bug"} | options)
-
-    for options in ({"workflow": "serch"}, {"max_calls": 0}, {"model": "scripted:missing.yaml"}, {"guards": [print]}):
-        with pytest.raises(replan.UsageProblem):
-            in_loop(main, options)
-    assert not (tmp_path / "home").exists()
-
-
 def test_a_home_that_cannot_be_opened_is_an_error_on_entering_the_block(in_loop, tmp_path):
     (tmp_path / "home").write_text("not a folder")
 

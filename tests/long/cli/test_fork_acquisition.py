@@ -55,21 +55,6 @@ def sized(replan):
     return run_id(replan), json.loads(done.stdout)
 
 
-def test_a_fork_of_an_acquisition_finds_what_the_other_run_has_found(replan, sized):
-    run, result = sized
-    last = len(events(replan, run))
-    before = replan("log", run).stdout
-    for seq in (*range(1, last - 1, 7), last - 1):
-        done = forked(replan, run, "--at", seq)
-        assert (done["outcome"], done["fields"], done["calculation"]) == (
-            result["outcome"],
-            result["fields"],
-            result["calculation"],
-        ), f"at record {seq}"
-        assert done["calls"] <= result["calls"]
-    assert replan("log", run).stdout == before
-
-
 def test_a_fork_of_an_acquisition_that_waits_takes_an_answer_of_its_own(replan):
     asked = replan("acquire", "market_size", GOAL, "--docs", MARKET, "--no-input", "--json", "-m", "simulated:exact")
     assert asked.exit_code == 6, asked.output
