@@ -47,16 +47,6 @@ def test_a_deleted_run_leaves_nothing(replan, home, planned):
     assert_refused(replan("show", run), "no run", code=8)
 
 
-def test_what_another_run_has_is_kept(replan, home, planned):
-    first = planned()
-    before = counts(home)["texts"]
-    second = planned()
-    replan("home", "delete", first)
-    assert ids(replan) == [second]
-    assert counts(home)["texts"] == before
-    assert "Plan p1" in replan("show", second).stdout
-
-
 def test_a_run_that_waits_is_deleted_only_by_force(replan, planned):
     run = planned({**SCRIPT, "g_analysis": [ASKING, ANALYSIS]})
     assert_refused(replan("home", "delete", run), f"run {run} has not ended", f"replan cancel {run}", "--force")

@@ -117,21 +117,6 @@ def test_a_run_goes_on_with_one_model_of_another_provider(replan, problem, workf
     assert [each.body["model"] for each in server.seen] == ["another", "another"]
 
 
-def test_settings_are_in_the_first_record_and_nowhere_where_none_are_set(replan, problem, workflow, server, home):
-    replan("run", problem, "-w", workflow)
-    pinned = json.loads(records(replan)[0]["pinned"])
-    assert pinned["model_settings"]["g_analysis"]["temperature"] == 0.9
-    assert pinned["step_models"]["g_analysis"]["model"] == "cheap"
-    assert (home / "config.yaml").unlink() is None
-    replan("run", problem, "-w", "single", "-m", "template:bug")
-    assert not {"model_settings", "step_models"} & json.loads(records(replan)[0]["pinned"]).keys()
-
-
-def records(replan):
-    lines = replan("log", run_id(replan), "--json").stdout.splitlines()
-    return [json.loads(line) for line in lines]
-
-
 def test_a_limit_of_money_needs_the_price_of_each_model(replan, problem, workflow, home, server):
     (home / "config.yaml").write_text(
         CONFIG.replace("  cheap: {input_usd_per_mtok: 1000, output_usd_per_mtok: 2000}\n", "")
@@ -140,13 +125,6 @@ def test_a_limit_of_money_needs_the_price_of_each_model(replan, problem, workflo
     assert result.exit_code == 2
     assert "the price of 'cheap' is not known" in result.stderr
     assert json.loads(replan("run", problem, "-w", workflow, "--json").stdout)["cost_usd"] is None
-
-
-def test_money_is_reserved_at_the_price_of_the_steps_own_model(replan, problem, workflow, server):
-    """A call of the strong model alone would go beyond the limit; the cheap one is asked, and then the run ends."""
-    result = replan("run", problem, "-w", workflow, "--max-cost", "40", "--json")
-    assert json.loads(result.stdout)["outcome"] == "budget_exhausted"
-    assert [sent(each)[0] for each in server.seen] == ["cheap"]
 
 
 @pytest.mark.parametrize(

@@ -358,15 +358,6 @@ async def test_an_acquisition_and_a_fork_are_tasks_too(tmp_path, monkeypatch):
         assert (await until(client.session, fork.taskId))["status"] == "completed"
 
 
-async def test_a_repeated_call_with_a_key_is_the_same_task(tmp_path, monkeypatch):
-    async with served(tmp_path, monkeypatch) as home, home.client(**with_tasks()) as client:
-        order = {"problem": PROBLEM, "model": "plans", "idempotency_key": "k1"}
-        one, other = await new_task(client, "plan", **order), await new_task(client, "plan", **order)
-        assert one.taskId == other.taskId
-        again = await new_task(client, "plan", problem=PROBLEM, model="plans")
-        assert again.taskId != one.taskId
-
-
 async def test_an_execution_whose_approval_is_for_people_works_until_a_person_answers(tmp_path, monkeypatch):
     sets = settings(tmp_path, "risky")
     async with (
