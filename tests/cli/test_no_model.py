@@ -2,10 +2,8 @@
 
 import json
 import socket
-import threading
 import time
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -14,6 +12,7 @@ from replan.setup import model_discovery
 from replan.setup.model_discovery import PROBE_SECONDS, FoundModel, find_models
 from replan.setup.settings import read_user_config
 from runtime.core.errors import UsageProblem
+from tests.support.openai_server import Answer, serve
 
 TEMPLATES = """\
 replan: replan run {problem} -m template:bug # a template, not a plan for your problem
@@ -30,27 +29,14 @@ def listing(content, status=200, pause=0.0):
     """Serve a list of models on a free port of this machine; yield the port, and the requests that came."""
     requests = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            requests.append((self.path, dict(self.headers)))
-            time.sleep(pause)
-            body = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(headers):
+        requests.append((headers[":path"], headers))
+        time.sleep(pause)
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        return Answer(status=status, body=body)
 
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server.server_port, requests
-        finally:
-            server.shutdown()
-            thread.join()
+    with serve(lambda *_: None, models=answer) as server:
+        yield server.port, requests
 
 
 def models(*names):
@@ -102,7 +88,7 @@ def test_piped_with_a_server_it_prints_its_command_and_sends_nothing_of_the_prob
     assert (done.exit_code, done.stderr) == (2, command + TEMPLATES.format(problem=problem) + REFUSED)
     [(path, headers)] = ollama[1]
     assert path == "/v1/models"
-    assert "Authorization" not in headers
+    assert "authorization" not in headers
 
 
 @pytest.mark.parametrize("words", [("do", "{problem}"), ("acquire", "market_size", "Sheds")])

@@ -1,8 +1,6 @@
 """`workflow` and `doctor`: their output."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 import yaml
@@ -109,26 +107,17 @@ def test_the_doctor_reports_an_invalid_config_file_once(replan, home):
 def test_the_doctor_connects_to_the_server_only_with_online(replan, monkeypatch, status, code, message):
     requests = []
 
-    class Server(BaseHTTPRequestHandler):
-        def do_GET(self):
-            requests.append((self.path, self.headers["Authorization"]))
-            self.send_response(status)
-            self.end_headers()
+    def models(headers):
+        requests.append((headers[":path"], headers["authorization"]))
+        return Answer(status=status)
 
-        def log_message(self, *_):
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Server) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+    with serve(lambda *_: None, models=models) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key")
         monkeypatch.setenv("REPLAN_MODEL", "gpt-test")
         assert replan("doctor").exit_code == 0
         assert requests == []
         result = replan("doctor", "--online")
-        server.shutdown()
-        thread.join()
     assert requests == [("/v1/models", "Bearer sk-test-key")]
     assert result.exit_code == code
     assert message in result.stdout
@@ -155,24 +144,10 @@ def test_the_doctor_says_the_context_window_of_the_model(replan, monkeypatch):
     ],
 )
 def test_the_doctor_looks_for_the_model_in_the_servers_list(replan, monkeypatch, model, code, message):
-    class Server(BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = json.dumps({"data": [{"id": "qwen3:8b"}, {"id": "llama3:latest"}]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Server) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+    listed = Answer.json({"data": [{"id": "qwen3:8b"}, {"id": "llama3:latest"}]})
+    with serve(lambda *_: None, models=lambda _: listed) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         result = replan("doctor", "--online", "-m", model, "--json")
-        server.shutdown()
-        thread.join()
     (check,) = [item for item in json.loads(result.stdout)["checks"] if item["name"] == "server"]
     assert message in check["found"]
     assert result.exit_code == code

@@ -31,20 +31,9 @@ def test_a_conflict_names_the_other_requirement_by_its_quote_or_by_its_id(names)
     assert len(found(agree(demand(ALL, conflicts_with=names), demand(NEVER, "must_avoid"), problem=LOG))) == 1
 
 
-def test_a_conflict_is_no_question_where_a_quote_does_not_stand_in_the_text():
-    """The author has invented it, so no person can say which one holds; `recon_valid` rejects the quote."""
-    assert found(conflicting(problem="Log all request bodies. It is slow.", notes=[])) == []
-
-
 def test_sentences_that_recon_does_not_call_a_conflict_are_no_question():
     """The program does not compare the words of sentences."""
     assert found(agree(demand(ALL), demand(NEVER, "must_avoid"), problem=LOG)) == []
-
-
-@pytest.mark.parametrize("answer", [NEVER, "neither", ""])
-def test_a_conflict_is_asked_once_whatever_the_answer(answer):
-    asked = Clarified(conflicting().findings[0].message, answer, unanswered="" if answer else "declined")
-    assert found(conflicting(clarifications=[asked])) == []
 
 
 def limited(value, source, quote):

@@ -21,15 +21,6 @@ from tests.host.fake_home import START, FakeHome, run_request
 from tests.support.worlds import always_hosted
 
 
-async def test_an_admitted_run_is_driven_to_its_end(autojump_clock):
-    home = FakeHome()
-    async with home.engine() as engine, home.hosting(engine):
-        await engine.admit(run_request("a", "b"), run="first")
-        await trio.sleep(5)
-    assert home.row("first") == ("finished", "success")
-    assert home.events("first") == [("taken_up", ""), ("finished", "success")]
-
-
 async def test_an_admitted_run_has_one_record_and_no_work(autojump_clock):
     home = FakeHome()
     async with home.engine() as engine:
@@ -40,6 +31,7 @@ async def test_an_admitted_run_has_one_record_and_no_work(autojump_clock):
         async with home.hosting(engine):
             await trio.sleep(5)
     assert home.row("first") == ("finished", "success")
+    assert home.events("first") == [("taken_up", ""), ("finished", "success")]
 
 
 async def test_a_host_drives_the_oldest_runs_first_up_to_its_limit(autojump_clock):

@@ -109,29 +109,3 @@ def test_steps_that_are_redone_are_not_overlooked():
         bool(walk.dead_ends),
         walk.loops(),
     )
-
-
-def test_a_retry_loop_is_strong_cyclic():
-    """A step that goes back to itself ends only if retries are fair; a spent budget escalates."""
-    exploration = explore_json(plan(step("a", "start", "goal", on_failure="a")))
-    assert exploration.assurance == "strong_cyclic"
-    assert exploration.loop == ("a:fail",)
-    assert exploration.escalations == ("a",)
-
-
-def test_a_policy_that_never_ends_is_a_trap():
-    """Two steps undo each other, and neither escalates."""
-    value = plan(
-        step("a", "x", "y", delete_effects="x", repeatable=True, on_failure="never"),
-        step("b", "y", "x", delete_effects="y", repeatable=True, on_failure="never"),
-        start="x",
-        goal="z",
-    )
-    exploration = explore_json(value)
-    assert (exploration.assurance, exploration.trap, exploration.dead_ends) == ("none", (), [])
-
-
-def test_at_the_cap_nothing_is_assured():
-    """An exploration that reaches its limit reports no assurance."""
-    exploration = explore_json(recovered_chain(20), limit=10)
-    assert (exploration.complete, exploration.assurance, exploration.explored) == (False, None, 10)

@@ -104,15 +104,6 @@ async def test_a_stop_waits_at_most_as_long_as_its_grace(autojump_clock):
         assert 11.0 <= trio.current_time() < 12.0
 
 
-async def test_a_stop_without_a_grace_waits_for_the_reply(autojump_clock):
-    async with open_negotiation() as journal:
-        stop = Stop()
-        driver = driver_of(journal, bidder(10, 10, 1000.0), bidder(50, -10), stop)
-        assert await drive_until_stopped(driver, stop, 1.0) is Ending.PARKED
-        assert 1000.0 <= trio.current_time() < 1002.0
-        assert (await kinds(journal))[-1] == "offered"
-
-
 async def test_a_posted_message_reaches_a_running_run_and_is_consumed_once(autojump_clock):
     async with open_negotiation() as journal:
         driver = driver_of(journal, bidder(10, 0, 3.0), bidder(50, 0, 3.0))
