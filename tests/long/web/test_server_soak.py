@@ -34,7 +34,7 @@ ANSWER_SECONDS_MAX = 2.0
 """The longest that a client with a token may wait for an answer."""
 STAY_SECONDS = 45.0
 """The longest that a client keeps a connection; the server's own limits are shorter."""
-PAUSE_SECONDS = 0.4
+PAUSE_SECONDS = 0.2
 """How long it takes on average until the next client comes."""
 SAMPLE_SECONDS = min(5.0, SECONDS / 40)
 LEVEL_FROM_SECONDS = 100.0
