@@ -170,11 +170,35 @@ class Web:
         """Yield the two streams of messages."""
         headers = {"authorization": f"Bearer {self._token}"} if self._token else {}
         timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
+        hooks = {"response": [_check_reply]}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=timeout, transport=self._wire, trust_env=False) as client,
+            httpx2.AsyncClient(
+                headers=headers, timeout=timeout, transport=self._wire, trust_env=False, event_hooks=hooks
+            ) as client,
             streamable_http_client(self._url, http_client=client, max_sse_event_size=LINE_BYTES_MAX) as streams,
         ):
             yield streams
+
+
+async def _check_reply(response: httpx2.Response) -> None:
+    """Raise `ReplyUnreadable` where a response in JSON is no reply to its request, for which the SDK would wait.
+
+    In a stream of events, the SDK takes the first reply for that to the request, whatever its id.
+    """
+    request = response.request
+    is_json = response.headers.get("content-type", "").lower().startswith("application/json")
+    if request.method != "POST" or not response.is_success or not is_json:
+        return
+    asked = jsonrpc_message_adapter.validate_json(request.content, by_name=False)
+    if not isinstance(asked, JSONRPCRequest):
+        return
+    body = await response.aread()
+    with suppress(ValidationError):  # The SDK says that it cannot read it.
+        reply = jsonrpc_message_adapter.validate_json(body, by_name=False)
+        if not isinstance(reply, JSONRPCResponse | JSONRPCError):
+            raise ReplyUnreadable(f"a response is no reply: {body[:100]!r}")
+        if str(reply.id) != str(asked.id):
+            raise ReplyUnreadable(f"a reply has the id of no request: {body[:100]!r}")
 
 
 class _Counted(httpx2.AsyncHTTPTransport):

@@ -300,8 +300,8 @@ def test_arguments_are_compared_with_any_schema(schema, problem):
 
 
 @asynccontextmanager
-async def listening(token=""):
-    """Serve an MCP server on a free port, and yield its address."""
+async def listening(token="", app=None):
+    """Serve an MCP server, or another app, on a free port, and yield its address."""
     server = MCPServer("tracker")
 
     @server.tool()
@@ -311,7 +311,7 @@ async def listening(token=""):
             return "x" * 20_000_000
         return f"{title} {count} {labels}"
 
-    app, config = server.streamable_http_app(), Config()
+    app, config = app or server.streamable_http_app(), Config()
     config.bind, config.errorlog, config.accesslog = ["127.0.0.1:0"], None, None
 
     async def guarded(scope, receive, send):
@@ -362,6 +362,61 @@ async def test_a_server_that_listens_is_called_with_its_token(bench, monkeypatch
         done = await bench.call(toolset, title="it")
         assert done.outcome is ToolOutcome.PERMANENT
         assert "TRACKER_TOKEN" in done.reason
+
+
+RESULT = {"content": [{"type": "text", "text": "done"}]}
+REPLIES = {
+    "its id": ({"id": 0, "result": RESULT}, ToolOutcome.SUCCEEDED),
+    "its id as text": ({"id": "0", "result": RESULT}, ToolOutcome.SUCCEEDED),
+    "another id": ({"id": 10**9, "result": RESULT}, ToolOutcome.BROKEN),
+    "another id as text": ({"id": "x", "result": RESULT}, ToolOutcome.BROKEN),
+    "an error of another request": ({"id": 10**9, "error": {"code": 1, "message": "no"}}, ToolOutcome.BROKEN),
+    "an error of no request": ({"id": None, "error": {"code": -32700, "message": "what?"}}, ToolOutcome.BROKEN),
+    "a notification": ({"method": "notifications/message", "params": {}}, ToolOutcome.BROKEN),
+    "a request": ({"id": 0, "method": "ping"}, ToolOutcome.BROKEN),
+    "neither": ({"id": 0}, ToolOutcome.BROKEN),
+}
+"""What a server that listens replies to a call, where 0 stands for the id of the call, and how the call ends."""
+
+
+@pytest.mark.parametrize("form", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize("name", REPLIES)
+async def test_a_reply_over_http_that_fits_no_request_is_read_or_broken_at_once(bench, name, form):
+    """A stream of events belongs to its request: a reply in it is read, whatever its id."""
+    reply, outcome = REPLIES[name]
+    tool = {"name": "create", "inputSchema": {"type": "object"}}
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
+    results = {"initialize": client, "tools/list": {"tools": [tool]}}
+
+    async def app(scope, receive, send):
+        assert scope["type"] in ("http", "lifespan")
+        body = b""
+        while scope["type"] == "http" and (message := await receive())["type"] == "http.request":
+            body += message["body"]
+            if not message.get("more_body"):
+                break
+        asked = json.loads(body or "{}")
+        number, method = asked.get("id"), asked.get("method")
+        answer, kind, status = {"id": number, "error": {"code": -32601, "message": "no"}}, "application/json", 200
+        if method in results:
+            answer = {"id": number, "result": results[method]}
+        elif method == "tools/call":
+            answer, kind = dict(reply), form
+            if answer.get("id") in (0, "0"):
+                answer["id"] = type(answer["id"])(number)
+        elif number is None:
+            status = 202 if body else 405
+        data = json.dumps({"jsonrpc": "2.0"} | answer).encode() if status == 200 else b""
+        data = b"event: message\ndata: " + data + b"\n\n" if kind == "text/event-stream" else data
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", kind.encode())]})
+        await send({"type": "http.response.body", "body": data})
+
+    async with listening(app=app) as url:
+        with trio.fail_after(80):
+            done = await bench.call(at(bench, url), seconds=60.0, title="it")
+    is_reply = "result" in reply
+    assert done.outcome is (ToolOutcome.SUCCEEDED if form == "text/event-stream" and is_reply else outcome), done
+    assert "longer than" not in done.reason
 
 
 def test_no_schema_takes_endless_time_and_no_pattern_of_a_server_is_run():
