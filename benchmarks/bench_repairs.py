@@ -108,10 +108,10 @@ class Task:
     def after(self, state, action):
         """Return the state after an action, or None where it cannot run."""
         ground = ground_action(action, self.domain)
-        if not ground.applicable_in(state):
+        if not ground.can_run_in(state):
             return None
         [change] = ground.outcomes(state)
-        return change.applied_to(frozenset(state))
+        return change.apply_to(frozenset(state))
 
     def shortest(self, state):
         """Return a shortest plan from a state; None where there is none."""

@@ -20,8 +20,7 @@ from actors.config.loader import find_shipped
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import KeyPath, ParsedFile, usage_problem
 from actors.files.yaml_document import read_document
-from actors.guards.comparison import object_of, verdict_of
-from actors.guards.fields import check_settings
+from actors.guards.fields import check_settings, object_of, verdict_of
 from actors.guards.port import Guard
 from actors.quantities.calculator import check_dimensions, check_formulas
 from actors.quantities.formula import FormulaUnreadable, parse_formula

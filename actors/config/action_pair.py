@@ -12,7 +12,7 @@ from pydantic import AliasChoices, Field, StringConstraints
 from actors.config.model_spec import NAME_MAX
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error
-from actors.guards.composite import Composite, Guard, Name
+from actors.guards.port import Composite, GuardOrComposite, Name
 from actors.search.notation import NUMBER_MAX, NUMBERS, UnknownSearch, read_search
 from actors.values.model_settings import ModelSettings
 
@@ -37,7 +37,7 @@ class ActionPair(Config):
 
     generator: Name
     """The generator: `model`, another built-in name, `workflow:NAME`, or a plug-in."""
-    guard: Guard
+    guard: GuardOrComposite
     """The guard: a name, or a composite of several guards."""
     requires: tuple[StepId, ...] = ()
     """The steps whose accepted artifacts this step uses."""

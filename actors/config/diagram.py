@@ -7,7 +7,7 @@ no targets; only to steps with a `backtrack_budget`. Step ids need no escaping, 
 from collections.abc import Iterator
 
 from actors.config.workflow import Workflow
-from actors.guards.composite import Composite
+from actors.guards.port import Composite
 from actors.search.notation import SINGLE_BRANCH, read_search
 from actors.values.flow import Flow, FlowEdge, FlowNode
 

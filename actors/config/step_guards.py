@@ -7,8 +7,7 @@ from typing import Any
 from actors.config.workflow import STRICT_GUARD, Composite, Workflow
 from actors.guards import review
 from actors.guards.built_in import BUILT_IN
-from actors.guards.composite import composite
-from actors.guards.port import AnyGuard, GuardFactory, definition_of, total_guard
+from actors.guards.port import AnyGuard, GuardFactory, composite, definition_of, total_guard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from runtime.core.errors import UsageProblem, root_cause

@@ -24,7 +24,7 @@ from actors.config.action_pair import (
 )
 from actors.files.suggestions import near, nearest
 from actors.files.validation_errors import Config, KeyPath, ParsedFile, config_error, usage_problem
-from actors.guards.composite import Composite, Name
+from actors.guards.port import Composite, Name
 from actors.prompting.book import PromptBook, PromptEntry
 from actors.search.graph import Dag
 from actors.values.model_settings import KEY, ModelSettings

@@ -177,7 +177,7 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
     )
 
 
-def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
+def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
     """Return the attempt after the call of its phase has ended.
 
     Where the call was to fail, a failure passes and a success does not; a tool that could not do its work never passes.
@@ -186,24 +186,24 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
     is_certain = use.repeatable or event.not_made or use.agent is not None
     match event.outcome:
         case ToolOutcome.SUCCEEDED if use.expect == "failure":
-            return fail_phase(attempt, faults.should_have_failed(attempt, use.tool, event))
+            return fail_phase(attempt, faults.unexpected_success(attempt, use.tool, event))
         case ToolOutcome.FAILED if use.expect == "failure":
             return pass_phase(attempt)
         case ToolOutcome.SUCCEEDED:
             after = pass_phase(attempt)
             return replace(after, read=event.output) if attempt.phase is AttemptPhase.READ else after
         case ToolOutcome.FAILED:
-            return fail_phase(attempt, faults.result_rejected(attempt, use.tool, event))
+            return fail_phase(attempt, faults.rejected_result(attempt, use.tool, event))
         case ToolOutcome.PERMANENT:
-            return fail_phase(attempt, faults.permanent(attempt, use.tool, event.reason))
+            return fail_phase(attempt, faults.permanent_failure(attempt, use.tool, event.reason))
         case ToolOutcome.TRANSIENT if is_certain:
-            return fail_phase(attempt, faults.transient(attempt, use.tool, event.reason))
+            return fail_phase(attempt, faults.transient_failure(attempt, use.tool, event.reason))
         case ToolOutcome.BROKEN if is_certain:
-            return fail_phase(attempt, faults.tool_broken(attempt, use.tool, event))
+            return fail_phase(attempt, faults.broken_call(attempt, use.tool, event))
         case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN:  # It may have done its work.
             return replace(attempt, open=False, unsure=True)
         case ToolOutcome.UNKNOWN if event.question_id is not None:
-            finding = faults.unknown(attempt, use.tool, event.reason)
+            finding = faults.unknown_outcome(attempt, use.tool, event.reason)
             return replace(attempt, open=False, unsure=False, result="unknown", findings=(finding,))
         case ToolOutcome.UNKNOWN:  # The run ended before anybody was asked.
             return replace(attempt, open=False, unsure=not use.repeatable)
@@ -211,7 +211,7 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
             assert_never(event.outcome)
 
 
-def after_output(attempt: Attempt, step: Step, use: ToolUse, output: str, values: Mapping[str, str]) -> Attempt:
+def apply_output(attempt: Attempt, step: Step, use: ToolUse, output: str, values: Mapping[str, str]) -> Attempt:
     """Return an attempt whose generator has succeeded, with the outcome and the values that its output holds.
 
     The attempt has failed if the output matches none of the step's outcomes, or lacks the value of a token that the
@@ -221,39 +221,45 @@ def after_output(attempt: Attempt, step: Step, use: ToolUse, output: str, values
     chosen = [item for item in step.outcomes if item.name == outcome]
     if step.outcomes and not chosen:
         known = ", ".join(item.name for item in step.outcomes)
-        return fail_phase(attempt, faults.not_read(attempt, use.tool, f"is none of {known}", output))
+        return fail_phase(attempt, faults.unreadable_output(attempt, use.tool, f"is none of {known}", output))
     added = step.effects.union(*(item.effects for item in chosen))
     found = find_values(use.values, added, output)
     if found.problem:
-        return fail_phase(attempt, faults.not_read(attempt, use.tool, found.problem, output))
+        return fail_phase(attempt, faults.unreadable_output(attempt, use.tool, found.problem, output))
     return replace(attempt, outcome=outcome, values=found.values)
 
 
-def after_file(attempt: Attempt, event: FileReplied) -> Attempt:
+def apply_file(attempt: Attempt, event: FileReplied) -> Attempt:
     """Return the attempt after a model has replied with a file. A reply whose end is missing is never written."""
     if event.ended_early:
-        return fail_phase(attempt, faults.file_cut(attempt, event.finish_reason))
+        return fail_phase(attempt, faults.incomplete_file(attempt, event.finish_reason))
     return replace(pass_phase(attempt), text=file_in(event.content))
 
 
 Answer = ClarificationAnswered | ClarificationDeclined | ClarificationExpired
 
 
-def after_answer(attempt: Attempt, question: ClarificationRequested, event: Answer) -> Attempt:
+def apply_answer(attempt: Attempt, question: ClarificationRequested, event: Answer) -> Attempt:
     """Return the attempt after its question was closed."""
     answer = event.answer if isinstance(event, ClarificationAnswered) else ""
     if question.node == attempt.question_node:
         return _record_told_outcome(attempt, answer)
     match attempt.phase:
         case AttemptPhase.APPROVE:
-            return pass_phase(attempt) if answer == "yes" else fail_phase(attempt, faults.not_approved(attempt, answer))
+            return (
+                pass_phase(attempt)
+                if answer == "yes"
+                else fail_phase(attempt, faults.missing_approval(attempt, answer))
+            )
         case AttemptPhase.ACT:
-            return pass_phase(attempt) if answer == DONE else fail_phase(attempt, faults.not_done(attempt, answer))
+            return (
+                pass_phase(attempt) if answer == DONE else fail_phase(attempt, faults.unfinished_step(attempt, answer))
+            )
         case AttemptPhase.CHECK:
             return (
                 pass_phase(attempt)
                 if answer == CHECK_PASSES
-                else fail_phase(attempt, faults.not_accepted(attempt, answer))
+                else fail_phase(attempt, faults.failed_check(attempt, answer))
             )
         case (
             AttemptPhase.PRE_CHECK
@@ -278,9 +284,9 @@ def _record_told_outcome(attempt: Attempt, answer: str) -> Attempt:
         case str() if answer == SUCCEEDED:
             return pass_phase(attempt)
         case str() if answer == FAILED:
-            return fail_phase(attempt, faults.failure_reported(attempt))
+            return fail_phase(attempt, faults.reported_failure(attempt))
         case str() if answer == NOT_RUN:
             return replace(attempt, open=False, unsure=False)
         case _:
-            finding = faults.unknown(attempt, "", "nobody has said what became of the call")
+            finding = faults.unknown_outcome(attempt, "", "nobody has said what became of the call")
             return replace(attempt, open=False, unsure=False, result="unknown", findings=(finding,))

@@ -169,7 +169,7 @@ class ReadyPlan:
         act = tools.generator_use(self.by_id[step])
         return (act,) if check is None else (act, check)
 
-    def is_read(self, tools: ToolSet, step: str) -> bool:
+    def reads_output(self, tools: ToolSet, step: str) -> bool:
         """Return whether the output of a step's generator holds its outcome or values of tokens."""
         act = tools.generator_use(self.by_id[step])
         return bool(self.by_id[step].outcomes or (isinstance(act, ToolUse) and act.values))

@@ -7,10 +7,10 @@ from typing import assert_never
 from actors.execution import evolve_undo, faults, workspace_rules
 from actors.execution.attempts import (
     Answer,
-    after_answer,
-    after_file,
-    after_output,
-    after_tool,
+    apply_answer,
+    apply_file,
+    apply_output,
+    apply_tool_end,
     fail_phase,
     first_attempt,
     next_attempt,
@@ -118,16 +118,16 @@ def record_tool_end(state: State, event: ToolFinished) -> State:
     """Return the state after a call of a tool has ended."""
     node = tool_node(event.request_id)
     if node == WORKSPACE_START:
-        return workspace_rules.after_first(state, event)
+        return workspace_rules.apply_first_snapshot(state, event)
     if node == WORKSPACE_END:
-        return workspace_rules.after_last(state, event)
+        return workspace_rules.apply_last_snapshot(state, event)
     attempt = state.attempt_at(node)
     use = None if attempt is None else tool_use(state.config, state.plan, attempt)
     if attempt is None or use is None or attempt.result:
         return state
     if attempt.phase in (AttemptPhase.SNAPSHOT, AttemptPhase.COMPARE):
-        return _after_phase(*workspace_rules.after_step(state, attempt, event))
-    after = workspace_rules.with_commit(state, attempt, after_tool(attempt, use, event), event)
+        return _after_phase(*workspace_rules.apply_step_snapshot(state, attempt, event))
+    after = workspace_rules.add_commit(state, attempt, apply_tool_end(attempt, use, event), event)
     complete = _with_output(state, attempt, after, event.output)
     doubtful = event.outcome in (ToolOutcome.TRANSIENT, ToolOutcome.BROKEN, ToolOutcome.UNKNOWN)
     return _with_result(state, attempt, after, complete, may_have_run=doubtful and not event.not_made)
@@ -154,16 +154,16 @@ def _with_output(state: State, before: Attempt, after: Attempt, output: str) -> 
     if use is None or after.result == "failed" or after.todo == before.todo:
         return after
     step = state.plan.by_id[before.step]
-    if not state.plan.is_read(state.config.tools, before.step):
+    if not state.plan.reads_output(state.config.tools, before.step):
         return after
-    found = after_output(replace(before, tries=0), step, use, output, state.values)
+    found = apply_output(replace(before, tries=0), step, use, output, state.values)
     return found if found.result else replace(after, outcome=found.outcome, values=found.values)
 
 
 def record_reply(state: State, event: FileReplied) -> State:
     """Return the state after a model has replied with a file."""
     attempt = state.attempt_at(event.node)
-    return state if attempt is None else _after_phase(state, after_file(attempt, event))
+    return state if attempt is None else _after_phase(state, apply_file(attempt, event))
 
 
 def record_answer(state: State, question: ClarificationRequested, event: Answer) -> State:
@@ -171,7 +171,7 @@ def record_answer(state: State, question: ClarificationRequested, event: Answer)
     attempt = state.active.get(question.node.partition("/")[0])
     if attempt is None or not attempt.open or question.node not in (attempt.at_work, attempt.question_node):
         return state
-    after = after_answer(attempt, question, event)
+    after = apply_answer(attempt, question, event)
     complete = _with_output(state, attempt, after, "")
     return _with_result(state, attempt, after, complete, may_have_run=after.result == "unknown")
 
@@ -246,7 +246,7 @@ def settle_step(state: State, event: StepSettled) -> State:
     )
     if not event.node:  # A person has settled it by hand, where the plan did not go on.
         return evolve_undo.settle_by_hand(changed(state, trouble=None), event)
-    return _in_trouble(state, before, event)
+    return _add_trouble(state, before, event)
 
 
 def _values_after(state: State, attempt: Attempt | None, event: StepSettled, tokens: list[str]) -> Mapping[str, str]:
@@ -258,7 +258,7 @@ def _values_after(state: State, attempt: Attempt | None, event: StepSettled, tok
     return {token: text for token, text in {**state.values, **dict(new)}.items() if token in held}
 
 
-def _in_trouble(state: State, before: Configuration, event: StepSettled) -> State:
+def _add_trouble(state: State, before: Configuration, event: StepSettled) -> State:
     """Return the state with the trouble that a settled step has caused, if any."""
     if event.late or state.trouble is not None:
         return state
@@ -266,7 +266,7 @@ def _in_trouble(state: State, before: Configuration, event: StepSettled) -> Stat
     newly_broken = [
         invariant for invariant in broken_invariants(state.plan.program, state.now) if invariant not in broken_before
     ]
-    violations = (*_violations(state, before, event.step), *_late(state, event.step))
+    violations = (*_violations(state, before, event.step), *_new_missed_deadlines(state, event.step))
     goals = _lost_goals(state) if event.outcome is StepOutcome.FAIL else []
     if event.handed_over:
         findings = (*event.findings, *goals)
@@ -275,7 +275,7 @@ def _in_trouble(state: State, before: Configuration, event: StepSettled) -> Stat
         state = changed(state, violations=(*state.violations, *violations))
         trouble = Trouble(TroubleCause.REQUIREMENT_VIOLATED, "", violations)
     elif newly_broken:
-        trouble = Trouble(TroubleCause.INVARIANT_BROKEN, "", (faults.invariant_broken(newly_broken),))
+        trouble = Trouble(TroubleCause.INVARIANT_BROKEN, "", (faults.broken_invariant(newly_broken),))
     elif goals:
         trouble = Trouble(TroubleCause.GOAL_FAILED, "", tuple(goals))
     else:
@@ -295,7 +295,7 @@ def _violations(state: State, before: Configuration, step: str) -> tuple[Finding
     )
 
 
-def _late(state: State, step: str) -> tuple[Finding, ...]:
+def _new_missed_deadlines(state: State, step: str) -> tuple[Finding, ...]:
     """Return a finding for each deadline that has passed and was not reported before."""
     findings = missed_deadlines(state.constraints.requirements, state.run.wall, step)
     messages = {finding.message for finding in state.violations}
@@ -316,7 +316,7 @@ def _lost_goals(state: State) -> list[Finding]:
     if len(goals) < 2:
         return []
     status_of = statuses(goals, state.plan.program, state.now, state.tokens)
-    return faults.prerequisite_failed(blocked_goals(goals, status_of))
+    return faults.failed_prerequisites(blocked_goals(goals, status_of))
 
 
 def with_configuration(state: State, now: Configuration) -> State:

@@ -89,7 +89,7 @@ def _visit_again(state: State, event: TroubleDecided) -> State:
 
 def _without_revocable(state: State) -> State:
     """Return the state without work that may stop here; a call that is not repeatable goes on to its end."""
-    revocable = [attempt for attempt in state.active.values() if not _stays(attempt)]
+    revocable = [attempt for attempt in state.active.values() if not _must_finish(attempt)]
     replan = state.replan
     nodes = {node for attempt in revocable for node in (attempt.at_work, attempt.node)}
     nodes |= _calls_of_replans(state) if replan is None or replan.node else set()
@@ -101,7 +101,7 @@ def _without_revocable(state: State) -> State:
     return changed(state, run=without_work(state.run, nodes), active=active)
 
 
-def _stays(attempt: Attempt) -> bool:
+def _must_finish(attempt: Attempt) -> bool:
     return attempt.acted or attempt.unsure or bool(attempt.result)
 
 
@@ -154,7 +154,7 @@ def record_replan_reply(state: State, event: ReplanReplied) -> State:
                 return _reject_plan(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
             return changed(state, replan=replace(replan, plan=json.dumps(value, sort_keys=True)))
         case NeedsAnswer():
-            findings = (faults.planner_asks(reply.question.inquiry), *replan.trouble.findings)
+            findings = (faults.planner_question(reply.question.inquiry), *replan.trouble.findings)
             return _end_replan(state, replan, TroubleCause.PLANNER_ASKS, findings, replan.level)
         case NoPlan():
             why = f"{reply.outcome}: {reply.why}" if reply.outcome else reply.why
@@ -173,7 +173,7 @@ def _keep_constraints(state: State, replan: Replan, plan: Mapping[str, Any]) -> 
 
 def _fail_replan(state: State, replan: Replan, outcome: str, why: str) -> State:
     """Return the state after the planning run has found no plan."""
-    findings = (faults.replan_failed(why), *replan.trouble.findings)
+    findings = (faults.failed_replan(why), *replan.trouble.findings)
     infeasible = replan.level is BacktrackLevel.PARTIAL_REPLAN and outcome in NO_PLAN_EXISTS
     level = BacktrackLevel.FULL_REPLAN if infeasible else BacktrackLevel.CLARIFY
     return _end_replan(state, replan, TroubleCause.REPLAN_FAILED, findings, level)
@@ -181,7 +181,7 @@ def _fail_replan(state: State, replan: Replan, outcome: str, why: str) -> State:
 
 def _reject_plan(state: State, replan: Replan, why: str, findings: tuple[Finding, ...] = ()) -> State:
     """Return the state after a new plan was rejected; the next planning run gets the reason."""
-    rejection = faults.plan_rejected(f"{why}: {reason(findings)}" if findings else why)
+    rejection = faults.rejected_plan(f"{why}: {reason(findings)}" if findings else why)
     all_findings = (
         rejection,
         *(item.model_copy(update={"where": faults.REPLAN}) for item in findings[:REJECTIONS_MAX]),

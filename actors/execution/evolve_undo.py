@@ -7,7 +7,7 @@ from actors.execution.attempts import Answer
 from actors.execution.events import EffectSettled, StepOutcome, StepSettled, UndoDecided
 from actors.execution.ids import Owner, owner_of, undo_node
 from actors.execution.state import Attempt, State
-from actors.execution.undo import CallEffect, EffectEnd, Undoing, acts, to_undo, with_effect
+from actors.execution.undo import CallEffect, EffectEnd, Undoing, has_effect, to_undo, with_effect
 from actors.execution.undo_rules import ENDS
 from actors.plans.plan import NOTHING
 from actors.run.evolve import without_work
@@ -36,7 +36,7 @@ _WORDS: Mapping[ToolOutcome, str] = {
 def record_call(state: State, attempt: Attempt, request: ToolRequested | None) -> Attempt:
     """Return an attempt after a request of its phase, with the number and the arguments of a call that has effects."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
-    if attempt.phase is None or not acts(use, attempt.phase):
+    if attempt.phase is None or not has_effect(use, attempt.phase):
         return attempt
     arguments = "{}" if request is None else request.arguments
     if isinstance(use, ModelUse):
@@ -62,7 +62,7 @@ def with_effect_of(
     uncertain effects of earlier calls in the same visit.
     """
     use = state.config.tools.generator_use(state.plan.by_id[before.step])
-    if before.phase is None or not acts(use, before.phase) or not before.call:
+    if before.phase is None or not has_effect(use, before.phase) or not before.call:
         return state
     done = len(after.todo) < len(before.todo)
     effects = without(state.effects, (before.at_work,)) if before.at_work in state.effects else state.effects
@@ -81,7 +81,7 @@ def withdraw_attempts(state: State, attempts: Iterable[Attempt]) -> State:
     for attempt in attempts:
         use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
         is_open = attempt.call and (attempt.open or attempt.unsure)
-        if is_open and attempt.phase is not None and acts(use, attempt.phase):
+        if is_open and attempt.phase is not None and has_effect(use, attempt.phase):
             effect = effect_of(state, attempt, state.values, certain=False)
             state = changed(state, effects=with_effect(state.effects, effect))
     return state
@@ -126,7 +126,7 @@ def begin_undo(state: State, event: UndoDecided) -> State:
     A call that is not repeatable runs to its end, and what it did is undone too. A run that has ended is reopened when
     it is driven next.
     """
-    stopped = [attempt for attempt in state.active.values() if not _runs_on(state, attempt)]
+    stopped = [attempt for attempt in state.active.values() if not _must_finish(state, attempt)]
     state = withdraw_attempts(state, stopped)
     nodes = {node for attempt in stopped for node in (attempt.at_work, attempt.node)} | set(state.replan_nodes)
     run = without_work(state.run, nodes)
@@ -139,10 +139,10 @@ def begin_undo(state: State, event: UndoDecided) -> State:
     return changed(state, run=run, active=active, trouble=None, replan=None, ending=None, undoing=undoing)
 
 
-def _runs_on(state: State, attempt: Attempt) -> bool:
+def _must_finish(state: State, attempt: Attempt) -> bool:
     """Return whether an attempt has an open call with effects that goes on to its end."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
-    if attempt.phase is None or not acts(use, attempt.phase):
+    if attempt.phase is None or not has_effect(use, attempt.phase):
         return False
     open_tools = (tool.request for tool in state.run.tools.values())
     return any(request.node == attempt.at_work and not request.repeatable for request in open_tools)

@@ -70,10 +70,10 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     `again` says whether the step may be visited again, `plan` whether a new plan can be made. A step
     with an outcome or values in its output cannot be settled by hand.
     """
-    by_hand = not (trouble.step and state.plan.is_read(state.config.tools, trouble.step))
+    by_hand = not (trouble.step and state.plan.reads_output(state.config.tools, trouble.step))
     finding = trouble.findings[0]
     if trouble.cause is TroubleCause.PLANNER_ASKS and finding.asks is not None:
-        return _of_the_planner(state, trouble, finding.asks)
+        return _planner_question(state, trouble, finding.asks)
     about = f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
     lines = [reason.message for reason in _reasons(trouble)]
     if trouble.cause in (TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED):
@@ -82,7 +82,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
         lines.append(f"No new plan can be made: {state.config.author_lacks}.")
     listed = options(trouble, again=again, plan=plan, by_hand=by_hand, undo=can_undo(state.effects, state.ends))
     return make_form(
-        f"What follows, as {_what(trouble)}?",
+        f"What follows, as {_describe_trouble(trouble)}?",
         about=about,
         shown="\n".join(lines),
         choices={option: DOES[option] for option in listed},
@@ -90,7 +90,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     )
 
 
-def _of_the_planner(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
+def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
     """Return the question of a replan's planning run, with the trouble that the new plan must solve."""
     rest = [reason.message for reason in _reasons(trouble) if reason.where != faults.REPLAN]
     mended = "\n".join(["The new plan is to mend this:", *rest]) if rest else ""
@@ -126,7 +126,7 @@ def options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: b
     return [*listed, GIVE_UP]
 
 
-def _what(trouble: Trouble) -> str:
+def _describe_trouble(trouble: Trouble) -> str:
     step = f"the step '{one_line(trouble.step, 200)}'"
     match trouble.cause:
         case TroubleCause.ESCALATED:
@@ -170,7 +170,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     calls += _undo_text(state, attempt)
     form = make_form(
         f"May {_step(state, attempt)} run{again}?",
-        about=f"It does what is shown below, and nothing of it before the answer. {_waits(attempt)}",
+        about=f"It does what is shown below, and nothing of it before the answer. {_waits_text(attempt)}",
         shown=f"What it does:\n{calls}",
         choices={"yes": "The step runs.", "no": "The step is not begun, and counts as refused."},
         schema=YES_NO,
@@ -196,7 +196,7 @@ def ask_person(state: State, attempt: Attempt, person: PersonUse) -> Clarificati
     if attempt.phase is AttemptPhase.ACT:
         form = make_form(
             f"Have you done {_step(state, attempt)}, as the instructions below say?",
-            about=f"The plan gives this step to a person. {_waits(attempt)}",
+            about=f"The plan gives this step to a person. {_waits_text(attempt)}",
             shown=shorten(person.instructions, QUESTION_TEXT_MAX),
             choices={DONE: "The step goes on to its check, or is done.", NOT_DONE: "The attempt counts as failed."},
             otherwise="the attempt counts as failed.",
@@ -208,7 +208,7 @@ def ask_person(state: State, attempt: Attempt, person: PersonUse) -> Clarificati
         shown += f"\n\nThe work is not merged yet. In the workspace, `{diff}` shows it."
     form = make_form(
         f"Does the result of {_step(state, attempt)} pass, checked as the instructions below say?",
-        about=f"The plan gives this check to a person. {_waits(attempt)}",
+        about=f"The plan gives this check to a person. {_waits_text(attempt)}",
         shown=shown,
         choices={CHECK_PASSES: "The check passes, and the plan goes on.", CHECK_FAILS: "The attempt counts as failed."},
         otherwise="the attempt counts as failed.",
@@ -240,5 +240,5 @@ def _step(state: State, attempt: Attempt) -> str:
     return f"the step '{one_line(attempt.step, _NAME_MAX)}'{title}"
 
 
-def _waits(attempt: Attempt) -> str:
+def _waits_text(attempt: Attempt) -> str:
     return f"The step '{one_line(attempt.step, _NAME_MAX)}' waits for the answer, and so do the steps that need it."

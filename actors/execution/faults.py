@@ -27,20 +27,20 @@ _WORDS = {
 }
 
 
-def result_rejected(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
+def rejected_result(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding that a tool reports a failure: its result is rejected, and the tool itself is in order."""
     how = f": {event.reason}" if event.reason else ""
     return _result_finding(attempt, f"{_what(attempt, tool)} failed{how}", event)
 
 
-def not_read(attempt: Attempt, tool: str, problem: str, output: str) -> Finding:
+def unreadable_output(attempt: Attempt, tool: str, problem: str, output: str) -> Finding:
     """Return the finding of a tool that succeeded and whose output lacks the outcome or a value."""
     text = f"the result of {_what(attempt, tool)} {problem}"
     shown = _end_of(output.strip())
     return _finding(attempt, Code.NOT_READ, text + (f"\n{shown}" if shown else ": nothing is known of it"))
 
 
-def should_have_failed(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
+def unexpected_success(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding that a tool succeeded where a failure was expected: its result is rejected."""
     return _result_finding(attempt, f"{_what(attempt, tool)} passed, and should have failed", event)
 
@@ -57,72 +57,72 @@ def _result_finding(attempt: Attempt, text: str, event: ToolFinished) -> Finding
     return _finding(attempt, code, text + (f"\n{output}" if output else ""))
 
 
-def not_merged(attempt: Attempt, why: str) -> Finding:
+def refused_work(attempt: Attempt, why: str) -> Finding:
     """Return the finding that an agent's work is not merged, since a requirement forbids it."""
     return _finding(attempt, Code.STEP_FAILED, f"the agent's work is not merged: {why}")
 
 
-def permanent(attempt: Attempt, tool: str, reason: str) -> Finding:
+def permanent_failure(attempt: Attempt, tool: str, reason: str) -> Finding:
     """Return the finding of a tool that cannot be called."""
     return _finding(attempt, Code.TOOL_PERMANENT, f"{_what(attempt, tool)} cannot be called: {reason}", _TOOL)
 
 
-def transient(attempt: Attempt, tool: str, reason: str) -> Finding:
+def transient_failure(attempt: Attempt, tool: str, reason: str) -> Finding:
     """Return the finding of a tool that did not get to its end, for a reason that may pass."""
     return _finding(attempt, Code.TOOL_TRANSIENT, f"{_what(attempt, tool)} did not get to its end: {reason}", _TOOL)
 
 
-def tool_broken(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
+def broken_call(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding of a tool that broke off by itself: whether that may pass is not known."""
     output = _end_of(event.output.strip())
     text = f"{_what(attempt, tool)} broke off: {event.reason}"
     return _finding(attempt, Code.TOOL_BROKEN, text + (f"\n{output}" if output else ""), _TOOL)
 
 
-def unknown(attempt: Attempt, tool: str, reason: str) -> Finding:
+def unknown_outcome(attempt: Attempt, tool: str, reason: str) -> Finding:
     """Return the finding that nobody knows what a call did."""
     what = _what(attempt, tool) if tool else "the tool"
     return _finding(attempt, Code.UNKNOWN_OUTCOME, f"{what} may have done its work: {reason}")
 
 
-def failure_reported(attempt: Attempt) -> Finding:
+def reported_failure(attempt: Attempt) -> Finding:
     """Return the finding that a person has reported a tool's failure."""
     return _finding(attempt, Code.STEP_FAILED, "a person has reported that the tool ran and failed")
 
 
-def file_cut(attempt: Attempt, finish_reason: str) -> Finding:
+def incomplete_file(attempt: Attempt, finish_reason: str) -> Finding:
     """Return the finding of a model's file whose end is missing."""
     if finish_reason == "content_filter":
         return _finding(attempt, Code.FILTERED, "a content filter stopped the reply before the end of the file")
     return _finding(attempt, Code.CUT, "the reply reached its token limit before the end of the file")
 
 
-def not_approved(attempt: Attempt, answer: str) -> Finding:
+def missing_approval(attempt: Attempt, answer: str) -> Finding:
     """Return the finding of an attempt that a person has not approved."""
     why = "a person has refused it" if answer else "nobody has approved it"
     return _finding(attempt, Code.NOT_APPROVED, f"{attempt.step} was not begun: {why}")
 
 
-def not_done(attempt: Attempt, answer: str) -> Finding:
+def unfinished_step(attempt: Attempt, answer: str) -> Finding:
     """Return the finding of a step that a person was to do."""
     why = "a person has reported that it failed" if answer else "nobody has reported that it was done"
     return _finding(attempt, Code.STEP_FAILED, why)
 
 
-def not_accepted(attempt: Attempt, answer: str) -> Finding:
+def failed_check(attempt: Attempt, answer: str) -> Finding:
     """Return the finding of a result that a person was to check."""
     why = "a person has found that it does not pass" if answer else "nobody has checked it"
     return _finding(attempt, Code.CHECK_FAILED, why)
 
 
-def assumption_broken(step: str) -> Finding:
+def broken_assumption(step: str) -> Finding:
     """Return the finding of a step that failed although the plan says that it never does."""
     return Finding(
         code=Code.ASSUMPTION_BROKEN, message=f"{step} failed, and the plan assumes that it cannot", where=step
     )
 
 
-def invariant_broken(numbers: Iterable[int]) -> Finding:
+def broken_invariant(numbers: Iterable[int]) -> Finding:
     """Return the finding of invariants, by their positions, that the tokens break."""
     places = ", ".join(f"invariants[{number}]" for number in numbers)
     return Finding(code=Code.INVARIANT_BROKEN, message=f"the tokens that hold now break {places}", where=places)
@@ -136,7 +136,7 @@ def dead_end(missing: Iterable[str]) -> Finding:
     return Finding(code=Code.DEAD_END, message=message, where="goal_state", tokens=tokens)
 
 
-def prerequisite_failed(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
+def failed_prerequisites(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
     """Return the findings of goals that are blocked, each with the failed goal that it depends on."""
     tags = (ReasonTag.GOAL_DEPENDENCY_FAILURE,)
     return [
@@ -151,24 +151,24 @@ def prerequisite_failed(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
     ]
 
 
-def requirements_changed(texts: Iterable[str]) -> Finding:
+def changed_requirements(texts: Iterable[str]) -> Finding:
     """Return the finding that the user has changed what is asked for."""
     message = "; ".join(printable(text, 300) for text in texts)
     return Finding(code=Code.CHANGED, message=f"the user requires: {message}"[:MESSAGE_MAX], where="requirements")
 
 
-def replan_failed(why: str) -> Finding:
+def failed_replan(why: str) -> Finding:
     """Return the finding that no new plan was found or proved."""
     return Finding(code=Code.CHILD_UNSUCCESSFUL, message=f"there is no new plan: {why}"[:MESSAGE_MAX], where=REPLAN)
 
 
-def plan_rejected(why: str) -> Finding:
+def rejected_plan(why: str) -> Finding:
     """Return the finding that a new plan was found and may not be executed."""
     message = f"a new plan was rejected: {why}"[:MESSAGE_MAX]
     return Finding(code=Code.CHILD_UNSUCCESSFUL, message=message, where=REPLAN)
 
 
-def planner_asks(inquiry: Inquiry) -> Finding:
+def planner_question(inquiry: Inquiry) -> Finding:
     """Return the finding that the planning run of a replan needs an answer of a person."""
     return Finding(code=Code.OPEN_QUESTION, message=inquiry.whole, where=REPLAN, asks=inquiry)
 

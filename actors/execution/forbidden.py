@@ -248,7 +248,7 @@ _PATH = re.compile(r"(?<![\w/.:@-])(?:[\w.-]+/[\w./-]*\w/?|[\w-]*\w\.[A-Za-z]\w{
 _CHANGES = re.compile(r"\b(?:chang|touch|modif|edit|alter|delet|remov|overwrit|renam|mov|rewrit)\w*", re.IGNORECASE)
 
 
-def told_constraints(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requirement, ...]:
+def read_constraints(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requirement, ...]:
     """Return what the user's texts forbid or limit, where the program can read it.
 
     A tool of `tools` is forbidden where a prohibition has its literal name. A path is protected where the text has its

@@ -62,10 +62,10 @@ def fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorks
 def _may_change_files(state: State) -> bool:
     """Tell whether a tool is at work that may change files, or a person does a step."""
     tools = any(tool.request.tool not in _LOOKING for tool in state.run.tools.values())
-    return tools or any(_by_hand(question.request) for question in state.run.questions.values() if question.open)
+    return tools or any(_asks_for_step(question.request) for question in state.run.questions.values() if question.open)
 
 
-def _by_hand(event: ClarificationRequested) -> bool:
+def _asks_for_step(event: ClarificationRequested) -> bool:
     node = parse_node(event.node)
     return node is not None and node.phase == AttemptPhase.ACT
 

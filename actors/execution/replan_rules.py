@@ -90,7 +90,7 @@ def given_facts(state: State, replan: Replan) -> Given:
         failure_summary="\n".join(_failure_lines(state, replan)),
         achieved=tuple(item.removesuffix(":ok") for item in _all_traces(state) if not item.endswith(":fail")),
         failed_generators=tuple(sorted(_failed_generators(state))),
-        answers=tuple(_answers(state)),
+        answers=tuple(_given_answers(state)),
         asks_nobody=True,
     )
     return facts.model_copy(update=state.config.tools.names_given)
@@ -105,7 +105,7 @@ def problem_text(state: State) -> str:
     return "\n\n".join([state.config.problem or goal, *parts])
 
 
-def _answers(state: State) -> Iterator[GivenAnswer]:
+def _given_answers(state: State) -> Iterator[GivenAnswer]:
     for question in state.run.questions.values():
         if question.open or question.status is Status.WITHDRAWN:
             continue

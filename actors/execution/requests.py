@@ -55,7 +55,7 @@ def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None
 
     None while nothing may be asked of models.
     """
-    return None if state.run.saving else _affordable(state, _file_try(state, attempt, 1))
+    return None if state.run.saving else _check_budget(state, _file_try(state, attempt, 1))
 
 
 def replan_request(state: State, replan: Replan) -> ReplanRequested | Limit | None:
@@ -67,7 +67,7 @@ def replan_request(state: State, replan: Replan) -> ReplanRequested | Limit | No
     planning = state.config.planning
     if state.run.saving or planning is None:
         return None
-    return _affordable(state, _replan_try(state, replan, planning, 1))
+    return _check_budget(state, _replan_try(state, replan, planning, 1))
 
 
 def next_try(state: State, request: ExecutionCall) -> ExecutionCall | None:
@@ -115,5 +115,5 @@ def _replan_try(state: State, replan: Replan, planning: RunConfig, try_number: i
     )
 
 
-def _affordable(state: State, request: R) -> R | Limit:
+def _check_budget(state: State, request: R) -> R | Limit:
     return state.run.ledger.shortfall(request.reserve, state.run.now) or request

@@ -40,12 +40,12 @@ def brief_lines(result: ExecutionResult, program: str) -> list[Line]:
 def _lines(result: ExecutionResult, program: str, *, full: bool) -> list[Line]:
     lines = [*heading(result, "Finished"), *question_lines(result, program)]
     for revision in result.revisions[:-1]:
-        lines += [BLANK, *_revision(revision, full=full)]
-    lines += [BLANK, *_current(result), *message_lines(result), BLANK, usage_line(result)]
-    return [*lines, *_next(result, program)]
+        lines += [BLANK, *_revision_lines(revision, full=full)]
+    lines += [BLANK, *_plan_lines(result), *message_lines(result), BLANK, usage_line(result)]
+    return [*lines, *_advice_lines(result, program)]
 
 
-def _current(result: ExecutionResult) -> Iterator[Line]:
+def _plan_lines(result: ExecutionResult) -> Iterator[Line]:
     name = str(result.revisions[-1].plan_id) if result.revisions else "none"
     revised = f", revision {result.revision}" if result.revision > 1 else ""
     yield line(f"Plan {name}{revised}", "bold")
@@ -66,7 +66,7 @@ def _current(result: ExecutionResult) -> Iterator[Line]:
         yield indent_line(f"not checked: {item.kind}: {printable(item.text, 200)}", "dim")
 
 
-def _revision(revision: ShownRevision, *, full: bool) -> Iterator[Line]:
+def _revision_lines(revision: ShownRevision, *, full: bool) -> Iterator[Line]:
     yield line(f"Plan {revision.plan_id}, revision {revision.number}", "bold")
     if not full:
         done = sum(1 for step in revision.steps if step.status is StepStatus.SUCCEEDED)
@@ -121,7 +121,7 @@ def _tokens(name: str, tokens: tuple[str, ...]) -> Line:
     return field_line(name, f"{text}{more}", 6)
 
 
-def _next(result: ExecutionResult, program: str) -> list[Line]:
+def _advice_lines(result: ExecutionResult, program: str) -> list[Line]:
     step = advice(result, program)
     if not step and result.reopened_by == "requirement":
         tell = f"`{program} tell {result.run_id} TEXT --as requirement`"
@@ -161,8 +161,8 @@ def checklist_of(result: ExecutionResult) -> Checklist | None:
         title=f"{result.revisions[-1].plan_id}{revised}",
         items=tuple(_step(step) for step in result.steps),
         goals=tuple(_goal(goal) for goal in result.goals),
-        holds=_some(result.holds),
-        missing=_some(result.missing),
+        holds=_first_tokens(result.holds),
+        missing=_first_tokens(result.missing),
     )
 
 
@@ -180,6 +180,6 @@ def _goal(goal: ShownGoal) -> ChecklistItem:
     return ChecklistItem(goal.id, goal.text, _GOALS[goal.status], str(goal.status))
 
 
-def _some(tokens: tuple[str, ...]) -> tuple[str, ...]:
+def _first_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
     more = len(tokens) - TOKENS_MAX
     return tokens if more <= 0 else (*tokens[:TOKENS_MAX], f"and {more:,} more")

@@ -379,7 +379,7 @@ def covers(state: State, index: int) -> bool:
     return budget_left(state, [*again, index]) >= sum(program.steps[step].retry_budget for step in again)
 
 
-def covers_again(state: State, index: int) -> bool:
+def covers_another_visit(state: State, index: int) -> bool:
     """Return whether the plan's total covers one more visit of a step that has failed."""
     program = state.plan.program
     if program.repeats:

@@ -8,7 +8,7 @@ from actors.execution.ids import Owner, owner_of
 from actors.execution.requests import file_request
 from actors.execution.state import Attempt, AttemptPhase, State, covers, is_spent, next_step
 from actors.execution.trouble_rules import choose
-from actors.execution.workspace_rules import call_fields, first_snapshot
+from actors.execution.workspace_rules import call_fields, request_first_snapshot
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO
 from actors.policy.table import BacktrackLevel
 from actors.run.ending import Outcome, RunFinished, end_exhausted_run
@@ -96,7 +96,7 @@ def _settle_failure(state: State, attempt: Attempt) -> StepSettled:
         return _settle_step(state, attempt, StepOutcome.FAIL, findings)
     is_violation = any(finding.code == Code.VIOLATED for finding in findings)
     if state.plan.by_id[attempt.step].on_failure == NEVER and not is_violation:
-        findings = (*findings, faults.assumption_broken(attempt.step))
+        findings = (*findings, faults.broken_assumption(attempt.step))
     return _settle_step(state, attempt, StepOutcome.FAIL, findings, handed_over=_is_handed_over(state, attempt))
 
 
@@ -175,15 +175,15 @@ def request(state: State) -> StepRequest | RunFinished | None:
         return None
     short: Limit | None = None
     for attempt in state.active.values():
-        next_request = _next(state, attempt)
+        next_request = _next_request(state, attempt)
         if isinstance(next_request, Limit):
             short = next_request
         elif next_request is not None:
             return next_request
-    first = first_snapshot(state)
+    first = request_first_snapshot(state)
     if first is not None or (state.config.snapshots and state.snapshot is None):
         return first
-    next_request = None if state.draining or awaits_handover(state) else _begin(state)
+    next_request = None if state.draining or awaits_handover(state) else _begin_step(state)
     if isinstance(next_request, Limit):
         short = next_request
     elif next_request is not None:
@@ -199,13 +199,13 @@ def is_working(state: State) -> bool:
     return bool(run.calls.open or tries or rests or run.tools or run.open_questions or state.proving)
 
 
-def _begin(state: State) -> StepRequest | RunFinished | Limit | None:
+def _begin_step(state: State) -> StepRequest | RunFinished | Limit | None:
     index = next_step(state)
     if index is None:
         return None
     if is_spent(state):
         return None if state.active else _end_spent_run(state)
-    return _next(state, first_attempt(state, state.plan.program.steps[index].step_id))
+    return _next_request(state, first_attempt(state, state.plan.program.steps[index].step_id))
 
 
 def _end_spent_run(state: State) -> RunFinished:
@@ -214,7 +214,7 @@ def _end_spent_run(state: State) -> RunFinished:
     return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
 
 
-def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit | None:
+def _next_request(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit | None:
     """Return the request of the attempt's phase, or the limit that does not allow it; None where none is to be made."""
     run = state.run
     if attempt.result or attempt.open or attempt.rest_seconds:

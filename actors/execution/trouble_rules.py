@@ -6,10 +6,10 @@ from typing import NamedTuple
 from actors.execution import faults, undo_rules
 from actors.execution.events import GOALS_FAILED, StepOutcome, StepSettled, TroubleCause, TroubleDecided, UndoDecided
 from actors.execution.execution_questions import BY_HAND, LEVELS, UNDO_ALL, question_of
-from actors.execution.forbidden import PATHS_SHOWN, forbidden_uses, told_constraints
+from actors.execution.forbidden import PATHS_SHOWN, forbidden_uses, read_constraints
 from actors.execution.ids import trouble_node
-from actors.execution.state import SettledFailure, State, Trouble, covers_again, missing_goal
-from actors.execution.workspace_rules import last_snapshot
+from actors.execution.state import SettledFailure, State, Trouble, covers_another_visit, missing_goal
+from actors.execution.workspace_rules import request_last_snapshot
 from actors.guards import review
 from actors.plans.constraints import requirements_json
 from actors.plans.plan import UNDO
@@ -92,32 +92,32 @@ def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
     """Decide about a trouble: by the plan, by the policy, or by the answer to the question about it."""
     if state.undoing is not None:
         return None
-    if state.trouble is not None and _undoes(state, state.trouble):
+    if state.trouble is not None and _plan_undoes(state, state.trouble):
         return UndoDecided(by="plan", why=state.trouble.why, step=state.trouble.step, findings=state.trouble.findings)
     requirements = state.run.texts_of("requirement")
     if len(requirements) > state.told:  # Whatever is decided or asked, the user has said something else since.
-        finding = faults.requirements_changed(requirements[state.told :])
-        constraints = told_constraints(requirements[state.told :], state.config.tools.names)
-        event = _by_table(state, Trouble(TroubleCause.REQUIREMENTS_CHANGED, "", (finding,)))
+        finding = faults.changed_requirements(requirements[state.told :])
+        constraints = read_constraints(requirements[state.told :], state.config.tools.names)
+        event = _apply_policy(state, Trouble(TroubleCause.REQUIREMENTS_CHANGED, "", (finding,)))
         return event.model_copy(update={"constraints": requirements_json(constraints)}) if constraints else event
     if state.replan is not None or state.ending is not None:
         return None
-    trouble = state.trouble or _forbidden(state) or _dead_end(state)
+    trouble = state.trouble or _find_forbidden_step(state) or _find_dead_end(state)
     if trouble is None:
         return None
     if trouble.number:
         return None if trouble.answer is None else _apply_answer(trouble, trouble.answer)
-    return _by_table(state, trouble)
+    return _apply_policy(state, trouble)
 
 
-def _undoes(state: State, trouble: Trouble) -> bool:
+def _plan_undoes(state: State, trouble: Trouble) -> bool:
     """Return whether the plan says that everything is undone after a trouble: a failure of a step, and no other."""
     if trouble.cause is not TroubleCause.ESCALATED or trouble.number:
         return False
     return state.plan.by_id[trouble.step].on_failure == UNDO
 
 
-def _forbidden(state: State) -> Trouble | None:
+def _find_forbidden_step(state: State) -> Trouble | None:
     """Return the trouble that requirements forbid every ready step while no step is at work; None otherwise."""
     barred = [index for index in state.ready if index in state.barred]
     if not barred or state.active or len(barred) < len(state.ready):
@@ -127,14 +127,14 @@ def _forbidden(state: State) -> Trouble | None:
     return Trouble(TroubleCause.STEP_FORBIDDEN, step.step_id, findings)
 
 
-def _dead_end(state: State) -> Trouble | None:
+def _find_dead_end(state: State) -> Trouble | None:
     if state.active or state.ready or goal_holds(state.plan.program, state.now):
         return None
     missing = missing_goal(state.plan.program, state.now.tokens)
     return Trouble(TroubleCause.DEAD_END, "", (faults.dead_end(missing),))
 
 
-def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
+def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
     """Return what the policy says, or the next level farther back that the budgets allow."""
     by_requirement = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
     in_a_row = streak(state.history, trouble.step, trouble.findings)
@@ -200,7 +200,7 @@ def _decide_trouble(
 
 def may_try_again(state: State, trouble: Trouble) -> bool:
     """Return whether the step of a trouble may be visited again: the plan's total covers it, and its tokens hold."""
-    return is_ready_again(state, trouble) and covers_again(state, state.plan.index[trouble.step])
+    return is_ready_again(state, trouble) and covers_another_visit(state, state.plan.index[trouble.step])
 
 
 def is_ready_again(state: State, trouble: Trouble) -> bool:
@@ -254,7 +254,7 @@ def finish(state: State) -> RunFinished | ToolRequested | None:
         return None
     if state.run.parked or state.run.renewing:
         return None
-    comparison = last_snapshot(state)
+    comparison = request_last_snapshot(state)
     if comparison is not None:
         return comparison
     if state.damaged:

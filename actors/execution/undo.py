@@ -149,7 +149,7 @@ def count_ends(shown: Iterable[ShownEffect]) -> str:
     return ", ".join(f"{statuses.count(status)} {word}" for status, word in _WORDS.items() if status in statuses)
 
 
-def acts(use: ToolUse | ModelUse | PersonUse, phase: str) -> bool:
+def has_effect(use: ToolUse | ModelUse | PersonUse, phase: str) -> bool:
     """Return whether a phase of an attempt, by its name, is the one whose success is an effect."""
     if is_agent(use):
         return phase == "merge"

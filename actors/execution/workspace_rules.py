@@ -25,7 +25,7 @@ from actors.values.findings import Finding
 from runtime.core.copies import changed
 
 
-def first_snapshot(state: State) -> ToolRequested | None:
+def request_first_snapshot(state: State) -> ToolRequested | None:
     """Record the workspace before the first step."""
     run = state.run
     if not state.config.snapshots or state.snapshot is not None or run.tools or run.parked or run.renewing:
@@ -33,7 +33,7 @@ def first_snapshot(state: State) -> ToolRequested | None:
     return _request_workspace_tool(WORKSPACE_START, snapshot_use("start"))
 
 
-def last_snapshot(state: State) -> ToolRequested | None:
+def request_last_snapshot(state: State) -> ToolRequested | None:
     """Compare the workspace with the first snapshot if requirements protect paths.
 
     The snapshots of steps do not show later changes by a failed tool, a person or another program.
@@ -53,7 +53,7 @@ def _request_workspace_tool(node: str, use: ToolUse) -> ToolRequested:
     )
 
 
-def after_first(state: State, event: ToolFinished) -> State:
+def apply_first_snapshot(state: State, event: ToolFinished) -> State:
     """Return the state after the workspace was recorded before the first step."""
     if event.outcome is ToolOutcome.UNKNOWN:  # The run ended before; it is taken once the run goes on.
         return state
@@ -61,7 +61,7 @@ def after_first(state: State, event: ToolFinished) -> State:
     return changed(state, snapshot=taken.id, first_snapshot=taken.id, not_compared=0 if taken.id else 1)
 
 
-def after_last(state: State, event: ToolFinished) -> State:
+def apply_last_snapshot(state: State, event: ToolFinished) -> State:
     """Return the state after the workspace was compared with the first snapshot.
 
     If the changes are not known, the result says that the workspace was not compared.
@@ -74,7 +74,7 @@ def after_last(state: State, event: ToolFinished) -> State:
     return changed(state, damaged=touched_paths(taken.changed or (), protected))
 
 
-def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:
+def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:
     """Return the state and the attempt after a snapshot, which was compared with the one before.
 
     If the snapshot fails or the changes are not known, the attempt goes on. Then forbidden changes of the step are not
@@ -129,7 +129,7 @@ def agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
     return f"{rendered.system}\n\n{rendered.user}"
 
 
-def with_commit(state: State, before: Attempt, after: Attempt, event: ToolFinished) -> Attempt:
+def add_commit(state: State, before: Attempt, after: Attempt, event: ToolFinished) -> Attempt:
     """Return an attempt with the commit that its phase has made, of the workspace or of an agent's work.
 
     An attempt whose work a requirement forbids fails before the work is checked. After any other phase the attempt is
@@ -143,16 +143,16 @@ def with_commit(state: State, before: Attempt, after: Attempt, event: ToolFinish
             if taken.ref:
                 return replace(after, base=taken.id)
             why = taken.notice or "the workspace is not the top folder of a git repository"
-            return fail_phase(before, faults.permanent(before, "workspace:snapshot", why))
+            return fail_phase(before, faults.permanent_failure(before, "workspace:snapshot", why))
         if before.phase is AttemptPhase.DIFF:
             work = AgentWork.model_validate_json(event.output)
             findings = _against_requirements(state, before, work.files)
             return fail_phase(before, *findings) if findings else replace(after, work=work.commit)
     except ValidationError:
-        return fail_phase(before, faults.permanent(before, "worktree:diff", "its output cannot be read"))
+        return fail_phase(before, faults.permanent_failure(before, "worktree:diff", "its output cannot be read"))
     return after
 
 
 def _against_requirements(state: State, attempt: Attempt, files: tuple[str, ...]) -> tuple[Finding, ...]:
     findings = check_changes(state.constraints.requirements, files, state.touched.union(files), attempt.step)
-    return tuple(faults.not_merged(attempt, finding.message) for finding in findings)
+    return tuple(faults.refused_work(attempt, finding.message) for finding in findings)

@@ -12,8 +12,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.guards.comparison import dependency
-from actors.guards.fields import ASSESSMENTS, CRITIQUE_LISTS, Fields, fold_space, quote_text, without_settings
+from actors.guards.fields import (
+    ASSESSMENTS,
+    CRITIQUE_LISTS,
+    Fields,
+    dependency,
+    fold_space,
+    quote_text,
+    without_settings,
+)
 from actors.plans.plan import Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context

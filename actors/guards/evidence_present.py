@@ -9,15 +9,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from actors.guards.comparison import (
+from actors.guards.fields import (
+    ITEMS_MAX,
+    comparable_name,
     dependency,
     object_of,
-    same_name,
+    quote_text,
     verdict_of,
     warn_if_given,
     warn_nothing_to_compare,
+    without_settings,
 )
-from actors.guards.fields import ITEMS_MAX, quote_text, without_settings
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.requirements import EVIDENCE, evidence_in
@@ -78,7 +80,7 @@ def _claimed_names(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     names = [(f"initial_state[{index}]", name) for index, token in enumerate(tokens) for name in names_in(token)]
     if names:
         made = set(_made_names(value))
-        yield from ((where, name) for where, name in names if same_name(name) not in made)
+        yield from ((where, name) for where, name in names if comparable_name(name) not in made)
 
 
 def _made_names(value: Mapping[str, Any]) -> Iterator[str]:
@@ -87,14 +89,14 @@ def _made_names(value: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(step, dict):
             for key in ("effects", "failure_effects"):
                 for token in _texts(step.get(key)):
-                    yield from map(same_name, names_in(token))
+                    yield from map(comparable_name, names_in(token))
 
 
 def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, Any]) -> Iterator[Finding]:
-    text = same_name("\n".join(_items(list(recon.values()))))[:RECON_CHARACTERS_MAX]
+    text = comparable_name("\n".join(_items(list(recon.values()))))[:RECON_CHARACTERS_MAX]
     found: dict[str, bool] = {}
     for where, name in claimed:
-        sought = same_name(name)
+        sought = comparable_name(name)
         if sought not in found:
             found[sought] = _stands_in(sought, text)
         if not found[sought]:
@@ -116,13 +118,13 @@ def _stands_in(name: str, text: str) -> bool:
         if start < 0:
             return False
         before, after = text[start - 1 : start], text[start + len(name) : start + len(name) + 1]
-        if not (_continues(before) and _continues(name[:1])) and not (_continues(after) and _continues(name[-1:])):
+        if not (_is_in_word(before) and _is_in_word(name[:1])) and not (_is_in_word(after) and _is_in_word(name[-1:])):
             return True
         start = text.find(name, start + 1)
     return True
 
 
-def _continues(sign: str) -> bool:
+def _is_in_word(sign: str) -> bool:
     return sign.isalnum() or sign == "_"
 
 

@@ -111,11 +111,11 @@ def judge_actions(
     verdict = _verdict(translation, problem, level, assurance)
     failure = None if level == "minimal" else _first_failure(translation, verdict)
     goals = () if failure or level == "minimal" or verdict.passed else translation.missing
-    repairs = _repairs(domain, problem, translation, failure) if failure or goals else ()
-    return PddlJudgement(_with_repairs(verdict, failure, repairs), failure, goals, translation, repairs)
+    repairs = _find_repairs(domain, problem, translation, failure) if failure or goals else ()
+    return PddlJudgement(_add_repairs(verdict, failure, repairs), failure, goals, translation, repairs)
 
 
-def _repairs(
+def _find_repairs(
     domain: PddlDomain, problem: PddlProblem, translation: Translation, failure: FirstFailure | None
 ) -> tuple[Repair, ...]:
     """Return what would help where the plan first fails, if the state there is known."""
@@ -129,7 +129,7 @@ def _repairs(
     return repairs_for(needed, state, domain, problem)
 
 
-def _with_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple[Repair, ...]) -> Verdict:
+def _add_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple[Repair, ...]) -> Verdict:
     """Return the verdict with the repairs at the end of the first finding, which is about what they repair."""
     place = next((index for index, finding in enumerate(verdict.findings) if finding.severity == "error"), None)
     if place is None or not repairs:

@@ -68,7 +68,7 @@ def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soun
     required, reached = settings.assurance, exploration.assurance
     # An assurance below `strong_cyclic` allows dead ends by definition, so they are only warnings then.
     rejects = ASSURANCES.index(required) >= ASSURANCES.index("strong_cyclic")
-    dead_ends = list(_dead_ends(plan, exploration))
+    dead_ends = list(_find_dead_ends(plan, exploration))
     for finding in dead_ends:
         yield finding if rejects else finding.model_copy(update={"severity": "warning"})
     for index, broken in sorted(exploration.broken.items(), key=itemgetter(0)):
@@ -82,7 +82,7 @@ def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soun
             )
             yield Finding(code=Code.TOO_COMPLEX, message=text)
     elif reached is not None and ASSURANCES.index(reached) < ASSURANCES.index(required) and not (dead_ends and rejects):
-        yield _too_low(reached, required, exploration)
+        yield _assurance_finding(reached, required, exploration)
 
 
 def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
         yield Finding(code=Code.TOO_COMPLEX, message=text)
 
 
-def _dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
+def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
     """Yield one finding for each cause of a dead end, with its shortest trace; then one for the trap, if any.
 
     The cause is the last failure or outcome of the trace, or else the last success.
@@ -177,7 +177,7 @@ def _invariant_finding(invariant: Invariant, index: int, broken: BrokenInvariant
     return Finding(code=Code.INVARIANT_BROKEN, where=where, message=text, tokens=tokens, trace=trace)
 
 
-def _too_low(reached: str, required: str, exploration: Exploration) -> Finding:
+def _assurance_finding(reached: str, required: str, exploration: Exploration) -> Finding:
     loop = exploration.loop if reached == "strong_cyclic" else None
     reason = f" It can go round and round: {_path(loop)}." if loop else ""
     text = f"The plan's assurance is {reached}, and {required} is required.{reason}"

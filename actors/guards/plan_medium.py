@@ -80,21 +80,21 @@ def check_soundness(
     structure: Structure, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool = False
 ) -> Soundness:
     """Check a plan with a valid structure; `whole` explores all its traces, not only those needed here."""
-    result = Soundness(findings=[*structure.findings, *_undefined_states(plan)])
+    result = Soundness(findings=[*structure.findings, *_check_states(plan)])
     result.sound = not any(finding.severity == "error" for finding in result.findings)
     if plan.is_policy or plan.has_outcomes:
         _check_by_traces(result, plan, order, settings, whole=whole)
     else:
         _check_nominal(result, plan, order)
         _check_contingent(result, plan, order, settings, whole=whole)
-    budget = list(_over_budget(plan, settings))
+    budget = list(_check_budgets(plan, settings))
     if budget and result.score == 1.0:
         result.score = 0.9
     result.findings = sort_findings([*result.findings, *budget], order.index)
     return result
 
 
-def _undefined_states(plan: Plan) -> Iterator[Finding]:
+def _check_states(plan: Plan) -> Iterator[Finding]:
     if not plan.initial_state:
         text = "initial_state is empty; list the tokens that hold before the first step."
         yield Finding(code=Code.INITIAL_UNDEFINED, where="initial_state", message=text)
@@ -103,7 +103,7 @@ def _undefined_states(plan: Plan) -> Iterator[Finding]:
         yield Finding(code=Code.GOAL_UNDEFINED, where="goal_state", message=text)
 
 
-def _over_budget(plan: Plan, settings: Settings) -> Iterator[Finding]:
+def _check_budgets(plan: Plan, settings: Settings) -> Iterator[Finding]:
     needed, total = sum(step.retry_budget for step in plan.steps), plan.total_retry_budget
     if needed > total:
         text = (
@@ -142,18 +142,18 @@ def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
         in_full = len(failing) < FINDINGS_MAX
         if unmet := run.unmet_before(index, named=in_full):
             failing[index] = [condition.token for condition in unmet]
-            findings.extend(_preconditions(step, unmet, order, in_full=in_full))
+            findings.extend(_precondition_findings(step, unmet, order, in_full=in_full))
         elif run.is_redundant(index):
             redundant.append(step)
         if contingent and not contingent.isdisjoint(step.dependencies):
             failing.setdefault(index, [])
             findings.append(_contingent_dependency_finding(step, contingent))
     if contingent:
-        failing |= _unreachable(findings, plan, order, contingent)
+        failing |= _report_unreachable(findings, plan, order, contingent)
     at_end = run.unmet_at_end()
-    findings.extend(_goals(at_end, plan))
-    findings.extend(_orphan(step) for step in orphans(plan))
-    findings.extend(_redundant(step) for step in redundant)
+    findings.extend(_goal_findings(at_end, plan))
+    findings.extend(_orphan_finding(step) for step in orphans(plan))
+    findings.extend(_redundant_finding(step) for step in redundant)
     result.sound = result.sound and not (failing or at_end)
     if failing:
         first = min(failing)
@@ -164,7 +164,7 @@ def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
         result.score = 0.8
 
 
-def _preconditions(step: Step, unmet: list[Unmet], order: StepOrder, *, in_full: bool) -> Iterator[Finding]:
+def _precondition_findings(step: Step, unmet: list[Unmet], order: StepOrder, *, in_full: bool) -> Iterator[Finding]:
     """Yield one error for each cause why preconditions of the step are not necessarily true, or one to be counted."""
     if not in_full:
         for cause in {condition.cause for condition in unmet}:
@@ -176,10 +176,10 @@ def _preconditions(step: Step, unmet: list[Unmet], order: StepOrder, *, in_full:
     late = frozenset(name for condition in unmet for name in condition.steps if after >> order.index[name] & 1)
     for cause in UncertaintyCause:
         if group := [condition for condition in unmet if condition.cause is cause]:
-            yield _precondition(step, cause, group, late)
+            yield _precondition_finding(step, cause, group, late)
 
 
-def _precondition(
+def _precondition_finding(
     step: Step, cause: UncertaintyCause, unmet: list[Unmet], late: frozenset[str] = frozenset()
 ) -> Finding:
     """Return the error about preconditions that are unmet for one cause; `late` are the steps that depend on `step`."""
@@ -193,14 +193,14 @@ def _precondition(
         case UncertaintyCause.NOT_ORDERED:
             producers = dict.fromkeys(step_id for condition in unmet for step_id in condition.steps)
             early = [step_id for step_id in producers if step_id not in late]
-            text = f"step {name} needs tokens that may be made too late: {_each(unmet)}. " + (
+            text = f"step {name} needs tokens that may be made too late: {_list_steps(unmet)}. " + (
                 f"Add {id_list(early)} to the dependencies of {name}."
                 if early
                 else f"These steps wait for {name} themselves; let an earlier step make the tokens."
             )
         case UncertaintyCause.DELETED:
             text = (
-                f"step {name} needs tokens that may be deleted in between: {_each(unmet)}. Let the deleting step "
+                f"step {name} needs tokens that may be deleted in between: {_list_steps(unmet)}. Let the deleting step "
                 f"depend on {name}, or add a step between the two that makes the token again."
             )
         case _:
@@ -209,13 +209,13 @@ def _precondition(
     return Finding(code=_CODES[cause], where=step.step_id, message=text, tokens=lost)
 
 
-def _each(unmet: list[Unmet]) -> str:
+def _list_steps(unmet: list[Unmet]) -> str:
     """Return the first tokens with the steps that make or delete them."""
     return "; ".join(f"'{printable(condition.token)}' by {id_list(condition.steps)}" for condition in unmet[:ITEMS_MAX])
 
 
 def _unproduced_finding(step: Step, tokens: list[str]) -> Finding:
-    return _precondition(
+    return _precondition_finding(
         step, UncertaintyCause.NOT_PRODUCED, [Unmet(token, UncertaintyCause.NOT_PRODUCED, ()) for token in tokens]
     )
 
@@ -229,7 +229,7 @@ def _contingent_dependency_finding(step: Step, contingent: frozenset[str]) -> Fi
     return Finding(code=Code.BLOCKED_DEPENDENCY, where=step.step_id, message=text)
 
 
-def _unreachable(
+def _report_unreachable(
     findings: list[Finding], plan: Plan, order: StepOrder, contingent: frozenset[str]
 ) -> dict[int, list[str]]:
     """Report the contingent steps that no failure leads to; return their missing tokens by step index.
@@ -250,7 +250,7 @@ def _unreachable(
         if lost := sorted(missing & produced):
             reported += 1
             ranks = set().union(*(makers.get(token, ()) for token in lost)) if reported <= FINDINGS_MAX else ()
-            findings.append(_failure_unreachable(step, lost, [ids[rank] for rank in sorted(ranks)]))
+            findings.append(_unreachable_finding(step, lost, [ids[rank] for rank in sorted(ranks)]))
         if missing:
             failing[index] = sorted(missing)
     return failing
@@ -268,7 +268,7 @@ def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings:
     if not idle:
         return
     if exploration.complete:
-        result.findings.extend(_never_runs(order.steps[index]) for index in idle)
+        result.findings.extend(_idle_finding(order.steps[index]) for index in idle)
         result.sound, result.first_failing_step = False, order.steps[idle[0]].step_id
         result.score = SCORE_MAX + 0.6 * idle[0] / len(order.steps)
     elif not whole:
@@ -280,7 +280,7 @@ def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings:
         result.findings.append(Finding(code=Code.TOO_COMPLEX, message=text, where="steps", severity="warning"))
 
 
-def _never_runs(step: Step, lost: Sequence[str] = (), produced: AbstractSet[str] = frozenset()) -> Finding:
+def _idle_finding(step: Step, lost: Sequence[str] = (), produced: AbstractSet[str] = frozenset()) -> Finding:
     """Return the error that a step runs on no trace; `lost` are the tokens that it needs and nothing makes."""
     name = printable(step.step_id)
     text = (
@@ -304,7 +304,7 @@ def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]
     return makers
 
 
-def _failure_unreachable(step: Step, lost: list[str], makers: list[str]) -> Finding:
+def _unreachable_finding(step: Step, lost: list[str], makers: list[str]) -> Finding:
     """Return the error that a step waits for tokens which no failure makes; `makers` are the steps that might."""
     name = printable(step.step_id)
     text = f"step {name} waits for {quote_names(lost)}, but no failure can bring that about" + (
@@ -313,7 +313,7 @@ def _failure_unreachable(step: Step, lost: list[str], makers: list[str]) -> Find
     return Finding(code=Code.FAILURE_UNREACHABLE, where=step.step_id, message=text, tokens=tuple(lost))
 
 
-def _goals(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
+def _goal_findings(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
     """Yield an error for each goal token that is not necessarily true at the end."""
     lost = {unmet.token for unmet in at_end}
     makers: dict[str, list[str]] = {}
@@ -321,10 +321,10 @@ def _goals(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
         for token in (step.may_add | step.failure_effects) & lost:
             makers.setdefault(token, []).append(step.step_id)
     for unmet in at_end:
-        yield _goal(unmet, sorted(makers.get(unmet.token, ())))
+        yield _goal_finding(unmet, sorted(makers.get(unmet.token, ())))
 
 
-def _goal(unmet: Unmet, late: list[str]) -> Finding:
+def _goal_finding(unmet: Unmet, late: list[str]) -> Finding:
     """Return the error about one goal token; `late` are the steps that make it."""
     token = quote_names([unmet.token])
     if unmet.cause is UncertaintyCause.DELETED:
@@ -338,7 +338,7 @@ def _goal(unmet: Unmet, late: list[str]) -> Finding:
     return Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=(unmet.token,))
 
 
-def _orphan(step: Step) -> Finding:
+def _orphan_finding(step: Step) -> Finding:
     makes = quote_names(step.effects) if step.effects else "nothing"
     text = (
         f"step {printable(step.step_id)} makes {makes}, which neither the goal nor a step on the way to it needs; "
@@ -349,7 +349,7 @@ def _orphan(step: Step) -> Finding:
     )
 
 
-def _redundant(step: Step) -> Finding:
+def _redundant_finding(step: Step) -> Finding:
     name, tokens = printable(step.step_id), quote_names(step.effects)
     text = f"step {name} only makes {tokens}, which holds already; it may be left out."
     return Finding(
@@ -381,7 +381,7 @@ def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: 
     if exploration.succeeds:
         idle = [step for step in order.steps if step.step_id in sought and step.step_id not in exploration.ran]
         if exploration.complete and idle:
-            result.findings.extend(_never_runs(step, lacking[step.step_id], produced) for step in idle)
+            result.findings.extend(_idle_finding(step, lacking[step.step_id], produced) for step in idle)
             result.first_failing_step, result.score = idle[0].step_id, 0.8
         return
     result.score = 0.8

@@ -69,27 +69,27 @@ def check_structure(artifact: Artifact, settings: Settings) -> Structure:
     not_understood = tuple(find_misunderstandings(value.value))
     if any(finding.severity == "error" for finding in not_understood):
         return Structure(not_understood, 0.0)
-    findings = [*_questions(value.value), *not_understood, *field_findings]
+    findings = [*_check_questions(value.value), *not_understood, *field_findings]
     if draft is None:
         return Structure(tuple(findings), 0.0)
     order = order_of(draft)
     findings.extend(_check_steps(draft, settings))
-    findings.extend(_cycles(draft) if order is None else _check_targets(draft, order))
-    findings.extend(_unknown_requirements(draft))
+    findings.extend(_check_cycles(draft) if order is None else _check_targets(draft, order))
+    findings.extend(_check_requirements(draft))
     wrong_places = {finding.where for finding in findings if finding.severity == "error"}
     if wrong_places:
         return Structure(tuple(findings), SCORE_MAX * max(0.0, 1 - len(wrong_places) / (len(draft.steps) + 1)))
     return Structure(tuple(findings), 1.0, draft, order)
 
 
-def _questions(value: Any) -> Iterator[Finding]:
+def _check_questions(value: Any) -> Iterator[Finding]:
     """Yield the findings about the plan's `open_questions`; unlike in other artifacts, malformed ones are ignored."""
     questions = value.get("open_questions") if isinstance(value, dict) else None
     findings = questions_of(questions if isinstance(questions, list) else [])
     yield from (finding for finding in findings if finding.code in (Code.OPEN_QUESTION, Code.CHOICE, Code.TOO_LARGE))
 
 
-def _unknown_requirements(plan: Plan) -> Iterator[Finding]:
+def _check_requirements(plan: Plan) -> Iterator[Finding]:
     """Yield a warning for each step that claims to satisfy a requirement that the plan does not list."""
     known = {requirement.id for requirement in plan.requirements}
     for step in plan.steps:
@@ -115,17 +115,17 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
         if step.step_id in RESERVED_IDS:
             yield _step_error(step.step_id, Code.RESERVED_ID, "this is a word of on_failure; choose another step_id.")
         if not known.issuperset(step.dependencies):
-            yield _unknown_dependencies(step, known, similar if searched < NEAR_STEPS_MAX else [])
+            yield _dependency_finding(step, known, similar if searched < NEAR_STEPS_MAX else [])
             searched += 1
         if step.guard not in settings.guard_catalog and (step.guard or not step.outcomes):
-            yield _unknown_guard(step, allowed)
+            yield _guard_finding(step, allowed)
         if step.on_failure not in RESERVED_IDS and step.on_failure not in known:
             target = printable(step.on_failure)
             text = f"on_failure names no step: '{target}'; use escalate, continue, never, undo, or a step_id."
             yield _step_error(step.step_id, Code.UNKNOWN_TARGET, text)
         if not 1 <= step.retry_budget <= BUDGET_MAX:
-            yield _bad_budget(step.step_id, f"step {printable(step.step_id)}: retry_budget", step.retry_budget)
-        yield from _bad_outcomes(step)
+            yield _budget_finding(step.step_id, f"step {printable(step.step_id)}: retry_budget", step.retry_budget)
+        yield from _check_outcomes(step)
         if step.repeatable and step.dependencies and repeatable == len(plan.steps):
             text = (
                 f"a repeatable step has no dependencies; remove {quote_names(step.dependencies)} and use preconditions."
@@ -136,10 +136,10 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
         text = f"Either all steps are repeatable or none is; not repeatable: {id_list(others)}."
         yield Finding(code=Code.MIXED_REPEATABLE, where=others[0], message=text)
     if not 1 <= plan.total_retry_budget <= BUDGET_MAX:
-        yield _bad_budget("total_retry_budget", "total_retry_budget", plan.total_retry_budget)
+        yield _budget_finding("total_retry_budget", "total_retry_budget", plan.total_retry_budget)
 
 
-def _bad_outcomes(step: Step) -> Iterator[Finding]:
+def _check_outcomes(step: Step) -> Iterator[Finding]:
     names = [outcome.name for outcome in step.outcomes]
     for name, count in sorted(Counter(names).items()):
         shown = printable(name)
@@ -159,13 +159,13 @@ def _step_error(step_id: str, code: Code, text: str) -> Finding:
     return Finding(code=code, where=step_id, message=f"step {printable(step_id)}: {text}")
 
 
-def _bad_budget(where: str, name: str, value: int) -> Finding:
+def _budget_finding(where: str, name: str, value: int) -> Finding:
     number = describe_value(value).removeprefix("the number ")
     text = f"{name} must be between 1 and {BUDGET_MAX}, not {number}; it counts all attempts, the first included."
     return Finding(code=Code.BAD_BUDGET, where=where, message=text)
 
 
-def _unknown_dependencies(step: Step, known: set[str], similar: list[str]) -> Finding:
+def _dependency_finding(step: Step, known: set[str], similar: list[str]) -> Finding:
     """Return the error that some dependencies name no step; `similar` are the ids that may be suggested."""
     unknown = sorted(step.dependencies - known)
     near = closest(unknown[0], similar) if len(unknown[0]) <= NEAR_LENGTH_MAX else ""
@@ -175,7 +175,7 @@ def _unknown_dependencies(step: Step, known: set[str], similar: list[str]) -> Fi
     )
 
 
-def _unknown_guard(step: Step, allowed: str) -> Finding:
+def _guard_finding(step: Step, allowed: str) -> Finding:
     """Return the finding that a guard is missing (a warning) or not in the catalogue (an error)."""
     if not step.guard:
         text = f"step {printable(step.step_id)}: no guard checks this step; choose one of {allowed}."
@@ -184,7 +184,7 @@ def _unknown_guard(step: Step, allowed: str) -> Finding:
     return _step_error(step.step_id, Code.UNKNOWN_GUARD, text)
 
 
-def _cycles(plan: Plan) -> Iterator[Finding]:
+def _check_cycles(plan: Plan) -> Iterator[Finding]:
     for cycle in cycles(plan):
         path = " needs ".join((*map(printable, cycle[:20]), printable(cycle[0]) if len(cycle) <= 20 else "…"))
         text = f"dependencies run in a circle, so none of these steps can ever start: {path}. Remove one dependency."

@@ -1,15 +1,20 @@
-"""The guard port: the type of a guard, its factory, and the facts about it that the rest of the program needs.
+"""The guard port: the type of a guard, its factory and properties, and composites of several guards.
 
-A guard is a pure total function: for any artifact and any context it returns, in bounded time, a verdict with all
-findings. The verdict does not depend on the order of a plan's steps or on the spelling of tokens. A guard that needs
-I/O is a plug-in; it may be an async function.
+A guard is a pure total function. For any artifact and any context it returns a verdict with all findings, in bounded
+time. The verdict does not depend on the order of a plan's steps or on the spelling of tokens. A guard that needs I/O is
+a plug-in; it may be an async function. A composite combines several verdicts into one, and keeps every part and
+`fatal`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from itertools import chain
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar, assert_never
 
+from pydantic import Discriminator, StringConstraints, Tag, model_validator
+
+from actors.files.validation_errors import Config, config_error
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding, Verdict
 from runtime.core.total_readers import total
@@ -68,3 +73,148 @@ class GuardDefinition(Generic[G]):
 def definition_of(factory: Callable[[Mapping[str, Any]], G]) -> GuardDefinition[G]:
     """Return the definition of a guard; a plain factory, such as a plug-in's, has the default properties."""
     return factory if isinstance(factory, GuardDefinition) else GuardDefinition(factory)
+
+
+Kind = Literal["all_of", "first_failure", "majority"]
+"""How a composite combines its members; see `composite`."""
+
+
+def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> AnyGuard:
+    """Return a guard that calls its members in order and combines their verdicts.
+
+    `all_of` calls all members, and all must pass. `first_failure` stops at the first member that rejects. `majority`
+    calls all, and passes if more than half pass; the errors of the others become warnings. `absent` members are called
+    elsewhere and count as rejecting. The result is a verdict, or an awaitable if a member is async.
+    """
+
+    def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
+        results = (member(artifact, context) for member in members.values())
+        parts: list[Verdict] = []
+        for result in results:
+            if not isinstance(result, Verdict):
+                return _AwaitableVerdict(kind, parts, chain((result,), results), len(members) + absent)
+            parts.append(result)
+            if _is_last(kind, result):
+                break
+        return combine_verdicts(kind, parts, len(members) + absent)
+
+    return guard
+
+
+@dataclass(frozen=True, slots=True)
+class _AwaitableVerdict:
+    """The verdict of a composite with an async member; a composite of pure guards returns its verdict at once."""
+
+    kind: Kind
+    """How the members' verdicts are combined: `all_of`, `first_failure` or `majority`."""
+    parts: list[Verdict]
+    """The verdicts of the members that have judged so far, in their order."""
+    rest: Iterator[Verdict | Awaitable[Verdict]]
+    """The results of the other members; each member is called when the iterator reaches it."""
+    members: int
+    """The number of members, those that have not judged yet included."""
+
+    def __await__(self) -> Generator[Any, Any, Verdict]:
+        """Await the members in sequence, each called after the previous one has returned its verdict."""
+        for result in self.rest:
+            self.parts.append(result if isinstance(result, Verdict) else (yield from result.__await__()))
+            if _is_last(self.kind, self.parts[-1]):
+                break
+        return combine_verdicts(self.kind, self.parts, self.members)
+
+
+def _is_last(kind: Kind, verdict: Verdict) -> bool:
+    """Return whether no further member needs to be called after this verdict."""
+    return kind == "first_failure" and not verdict.passed
+
+
+def combine_verdicts(kind: Kind, parts: Sequence[Verdict], members: int) -> Verdict:
+    """Return the parts combined into one verdict; `members` is the number of all members, called or not.
+
+    If a part is fatal, the result is fatal and rejects.
+    """
+    fatal = any(part.fatal for part in parts)
+    passes = sum(1 for part in parts if part.passed)
+    match kind:
+        case "all_of" | "first_failure":
+            passed = passes == len(parts)
+        case "majority":
+            passed = 2 * passes > members
+        case _:
+            assert_never(kind)
+    passed = passed and not fatal
+    findings = list(_without_repeats(finding for part in parts for finding in part.findings))
+    failed = next((part for part in parts if not part.passed), None)
+    return Verdict(
+        guard=failed.guard if failed is not None and not passed else kind,
+        passed=passed,
+        score=1.0 if passed else _score(kind, parts, members),
+        findings=tuple(_to_warning(finding) for finding in findings) if passed else tuple(findings),
+        fatal=fatal,
+        facts={name: value for part in parts for name, value in part.facts.items()},
+        parts=tuple(parts),
+    )
+
+
+def _score(kind: Kind, parts: Sequence[Verdict], members: int) -> float:
+    """Return the score of a rejection: the lowest of members that must all pass, the mean of those that vote."""
+    if kind == "majority":
+        return min(0.99, sum(part.score for part in parts) / max(members, 1))
+    return min(0.99, min((part.score for part in parts), default=0.0))
+
+
+def _without_repeats(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings without repetitions: several members may say that an artifact cannot be read."""
+    seen: set[tuple[str, str, str, str]] = set()
+    for finding in findings:
+        key = (finding.code, finding.where, finding.severity, finding.message)
+        if key not in seen:
+            seen.add(key)
+            yield finding
+
+
+def _to_warning(finding: Finding) -> Finding:
+    return finding if finding.severity == "warning" else finding.model_copy(update={"severity": "warning"})
+
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class Composite(Config):
+    """A composite of several guards; exactly one of the keys is given."""
+
+    all_of: tuple[Name, ...] | None = None
+    """All are called, and all must pass."""
+    first_failure: tuple[Name, ...] | None = None
+    """They are called in order until one rejects; all must pass."""
+    majority: tuple[Name, ...] | None = None
+    """All are called, and more than half must pass."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Composite":
+        given = self.model_dump(exclude_none=True)
+        if len(given) != 1 or not next(iter(given.values())):
+            raise config_error("a composite guard has exactly one of all_of, first_failure, majority, with its guards")
+        return self
+
+    @property
+    def kind(self) -> Literal["all_of", "first_failure", "majority"]:
+        """How the verdicts of the members are combined."""
+        if self.all_of is not None:
+            return "all_of"
+        return "first_failure" if self.first_failure is not None else "majority"
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The guards' names, in order."""
+        return self.all_of or self.first_failure or self.majority or ()
+
+
+def _guard_kind(value: Any) -> str:
+    return "composite" if isinstance(value, dict | Composite) else "name"
+
+
+GuardOrComposite = Annotated[
+    Annotated[Name, Tag("name")] | Annotated[Composite, Tag("composite")], Discriminator(_guard_kind)
+]
+"""A guard's name or a composite. Discriminated before validation, so that an error message is about the right form."""

@@ -46,9 +46,9 @@ def judge_recon(artifact: Artifact, context: Context) -> Verdict:
             message = f"{key} has {len(listed)} items; at most {ITEMS_MAX} will do"
             fields.check([Finding(code=Code.TYPE, message=message, where=key)])
         elif listed:
-            fields.check(_not_in_text(key, listed, search, rejects=key in LITERAL and rejects))
+            fields.check(_check_items(key, listed, search, rejects=key in LITERAL and rejects))
     if quotes:
-        fields.check(_not_in_text(REQUIREMENTS, quotes[:ITEMS_MAX], search, rejects=rejects))
+        fields.check(_check_items(REQUIREMENTS, quotes[:ITEMS_MAX], search, rejects=rejects))
     if fields.values is not None and not any(lists.values()) and not quotes:
         message = "nothing was found in the problem's text; every list is empty"
         fields.check([Finding(code=Code.NOTHING_FOUND, message=message, severity="warning")])
@@ -87,7 +87,7 @@ class ItemSearch:
         return result
 
 
-def _not_in_text(key: str, items: list[tuple[int, str]], search: ItemSearch, *, rejects: bool) -> Iterator[Finding]:
+def _check_items(key: str, items: list[tuple[int, str]], search: ItemSearch, *, rejects: bool) -> Iterator[Finding]:
     """Yield a finding for each item that does not occur, an error iff `rejects`, and one for a list cut short."""
     advice = "quote it as written there"
     if not rejects and key in {*LITERAL, REQUIREMENTS}:

@@ -22,8 +22,7 @@ from actors.demands.user_texts import (
     open_value,
     user_texts_in,
 )
-from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
-from actors.guards.fields import ITEMS_MAX, without_settings
+from actors.guards.fields import ITEMS_MAX, comparable_name, object_of, verdict_of, was_asked, without_settings
 from actors.guards.recon import ItemSearch
 from actors.values.answers import TEXT
 from actors.values.artifacts import Artifact, Context
@@ -55,9 +54,13 @@ def judge_agreement(artifact: Artifact, context: Context) -> Verdict:
 
 def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[Finding]:
     """Yield a finding for each conflict among requirements, and one if there is no goal at all."""
-    for where, one, other, what in (*_declared_conflicts(stated), *_contradicted_goals(stated), *_two_values(stated)):
-        yield _conflict_finding(Code.CONFLICT, where, which_holds(one, other, what), context)
-    for where, asked in _ambiguous(stated, context):
+    for where, one, other, what in (
+        *_declared_conflicts(stated),
+        *_contradicted_goals(stated),
+        *_find_double_limits(stated),
+    ):
+        yield _conflict_finding(Code.CONFLICT, where, conflict_question(one, other, what), context)
+    for where, asked in _find_ambiguities(stated, context):
         yield _conflict_finding(Code.AMBIGUOUS, where, asked, context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
         question = "What is to be true when the work is done, as the problem states no goal?"
@@ -70,7 +73,7 @@ def _quoted_requirements(stated: Iterable[Requirement], context: Context) -> lis
     return [item for item in stated if search.finds(item.quote) is not False]
 
 
-def which_holds(one: Requirement, other: Requirement, what: str) -> Inquiry:
+def conflict_question(one: Requirement, other: Requirement, what: str) -> Inquiry:
     """Return the question which of two requirements holds; `what` says why it is open."""
     quotes = list(dict.fromkeys(one_line(item.quote, CHOICE_LENGTH_MAX) for item in (one, other)))
     text = f"{HOLDS}, as {what}?"
@@ -100,11 +103,11 @@ def _conflict_finding(code: Code, where: str, asked: Inquiry, context: Context) 
 
 def _declared_conflicts(stated: Sequence[Requirement]) -> Iterator[_Pair]:
     """Yield each pair that recon declares to conflict."""
-    by_name = {name: item for item in stated for name in (item.id, same_name(item.quote))}
+    by_name = {name: item for item in stated for name in (item.id, comparable_name(item.quote))}
     seen: set[frozenset[str]] = set()
     for item in stated:
         for name in item.conflicts_with:
-            other = by_name.get(name) or by_name.get(same_name(name))
+            other = by_name.get(name) or by_name.get(comparable_name(name))
             if other is None or other.id == item.id or frozenset((item.id, other.id)) in seen:
                 continue
             seen.add(frozenset((item.id, other.id)))
@@ -122,7 +125,7 @@ def _open_values(context: Context) -> list[tuple[str, Inquiry]]:
     return asked[:OPEN_VALUES_MAX]
 
 
-def _ambiguous(stated: Sequence[Requirement], context: Context) -> Iterator[tuple[str, Inquiry]]:
+def _find_ambiguities(stated: Sequence[Requirement], context: Context) -> Iterator[tuple[str, Inquiry]]:
     """Yield the place and the question of each ambiguous requirement, and of each sentence with an open value."""
     for item in stated:
         if item.ambiguous:
@@ -135,28 +138,30 @@ def _contradicted_goals(stated: Sequence[Requirement]) -> Iterator[_Pair]:
     forbidden: dict[str, Requirement] = {}
     for item in stated:
         if item.kind == RequirementKind.MUST_AVOID:
-            forbidden |= dict.fromkeys(map(same_name, (item.text, *item.tokens)), item)
+            forbidden |= dict.fromkeys(map(comparable_name, (item.text, *item.tokens)), item)
     for item in stated:
         if item.kind != RequirementKind.GOAL:
             continue
-        other = next((forbidden[name] for name in map(same_name, (item.text, *item.tokens)) if name in forbidden), None)
+        other = next(
+            (forbidden[name] for name in map(comparable_name, (item.text, *item.tokens)) if name in forbidden), None
+        )
         if other is not None and _rank(item) == _rank(other):
             yield item.id, item, other, "one wants what the other forbids"
 
 
-def _two_values(stated: Sequence[Requirement]) -> Iterator[_Pair]:
+def _find_double_limits(stated: Sequence[Requirement]) -> Iterator[_Pair]:
     """Yield two requirements for each limit that has two values from the latest source that states it."""
     limits: dict[str, list[Requirement]] = defaultdict(list)
     for item in stated:
         if item.limit is not None:
-            limits[same_name(item.limit.name)].append(item)
+            limits[comparable_name(item.limit.name)].append(item)
     for items in limits.values():
         latest = max(map(_rank, items))
         first, *others = [item for item in items if _rank(item) == latest]
         for other in others:
             assert first.limit is not None
             assert other.limit is not None
-            if same_name(first.limit.value) != same_name(other.limit.value):
+            if comparable_name(first.limit.value) != comparable_name(other.limit.value):
                 yield first.id, first, other, "they give one limit two values"
                 break
 

@@ -16,8 +16,17 @@ from typing import Any
 
 from actors.demands.table import DemandTable, TableRow, demand_table
 from actors.demands.user_texts import user_texts_in
-from actors.guards.comparison import bare_name, dependency, object_of, same_name, verdict_of, warn_if_given
-from actors.guards.fields import ITEMS_MAX, quote_text, without_settings
+from actors.guards.fields import (
+    ITEMS_MAX,
+    bare_name,
+    comparable_name,
+    dependency,
+    object_of,
+    quote_text,
+    verdict_of,
+    warn_if_given,
+    without_settings,
+)
 from actors.guards.requirements_agree import disagreements
 from actors.plans.coverage import GOALS_MAX, CheckedRequirement, RequirementStanding, check_requirements
 from actors.plans.plan import Plan, Step
@@ -49,7 +58,12 @@ def judge_coverage(artifact: Artifact, context: Context) -> Verdict:
     results = check_requirements(plan)
     return verdict_of(
         REQUIREMENTS_COVERED,
-        [*asked, *warn_if_given(_coverage(plan, results), context, Code.UNCOVERED), *_tools(plan), *_steps(plan)],
+        [
+            *asked,
+            *warn_if_given(_check_coverage(plan, results), context, Code.UNCOVERED),
+            *_check_tools(plan),
+            *_check_steps(plan),
+        ],
         len(plan.requirements),
         {
             "not_checked": [
@@ -72,7 +86,7 @@ def add_stated_requirements(plan: Plan, recon: Mapping[str, Any] | None) -> Plan
             own[item.id] = mine._replace(
                 kind=item.kind,
                 text=item.text if item.ambiguous else mine.text,
-                tools=_all(item.tools, mine.tools),
+                tools=_join_names(item.tools, mine.tools),
                 paths=item.paths,
                 readings=item.readings,
             )
@@ -80,7 +94,7 @@ def add_stated_requirements(plan: Plan, recon: Mapping[str, Any] | None) -> Plan
     return plan if stated == plan.requirements else _replace_requirement(plan, stated)
 
 
-def _all(*names: Sequence[str]) -> tuple[str, ...]:
+def _join_names(*names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for group in names for name in group))
 
 
@@ -89,7 +103,7 @@ def _replace_requirement(plan: Plan, stated: tuple[Requirement, ...]) -> Plan:
     return Plan(**fields | {"requirements": stated})
 
 
-def _coverage(plan: Plan, results: Sequence[CheckedRequirement]) -> Iterator[Finding]:
+def _check_coverage(plan: Plan, results: Sequence[CheckedRequirement]) -> Iterator[Finding]:
     """Yield an error for each goal that is not covered, and for each step that breaks a requirement."""
     goals = sum(1 for item in plan.requirements if item.kind == RequirementKind.GOAL)
     if goals > GOALS_MAX:
@@ -98,15 +112,15 @@ def _coverage(plan: Plan, results: Sequence[CheckedRequirement]) -> Iterator[Fin
     for item, standing, steps in results:
         name = f"requirement {printable(item.id)} ({quote_text(item.text)})"
         if standing is RequirementStanding.UNCOVERED:
-            message = f"{name} is not covered: {_why(item, plan)}"
+            message = f"{name} is not covered: {_uncovered_reason(item, plan)}"
             yield Finding(code=Code.UNCOVERED, message=message, where=item.id, tags=_VIOLATION)
         for step in steps if standing is RequirementStanding.VIOLATED else ():
             message = f"step {printable(step)} breaks {name}; reach the goal without it"
             yield Finding(code=Code.VIOLATED, message=message, where=step, tags=_VIOLATION)
-    yield from _order(plan)
+    yield from _check_order(plan)
 
 
-def _why(item: Requirement, plan: Plan) -> str:
+def _uncovered_reason(item: Requirement, plan: Plan) -> str:
     tokens = [token for token in item.tokens if token in plan.goal_state]
     satisfying = sorted(step.step_id for step in plan.steps if item.id in step.satisfies)
     if not item.tokens:
@@ -118,7 +132,7 @@ def _why(item: Requirement, plan: Plan) -> str:
     return f"what {id_list(satisfying)} makes does not lead to {quote_names(tokens)}"
 
 
-def _order(plan: Plan) -> Iterator[Finding]:
+def _check_order(plan: Plan) -> Iterator[Finding]:
     """Yield a warning for each goal that depends on an unknown one, and an error if goals wait for each other."""
     stated = [item for item in plan.requirements if item.kind == RequirementKind.GOAL]
     goals = {item.id: item for item in stated[:GOALS_MAX]}
@@ -136,7 +150,7 @@ def _order(plan: Plan) -> Iterator[Finding]:
         yield Finding(code=Code.GOAL_CYCLE, message=message, where=first)
 
 
-def _tools(plan: Plan) -> Iterator[Finding]:
+def _check_tools(plan: Plan) -> Iterator[Finding]:
     """Yield a warning for each step with a tool whose name is nearly that of a forbidden one."""
     forbidden = {
         bare_name(tool): (tool, item)
@@ -147,13 +161,13 @@ def _tools(plan: Plan) -> Iterator[Finding]:
     for step in _sort_steps(plan) if forbidden else ():
         for used in (step.generator, step.guard):
             tool, item = forbidden.get(bare_name(used), ("", None))
-            if item is not None and used and same_name(used) != same_name(tool):
+            if item is not None and used and comparable_name(used) != comparable_name(tool):
                 why = f"{quote_text(tool)} is forbidden ({item.id})"
                 message = f"step {printable(step.step_id)} uses {quote_text(used)}; {why}"
                 yield Finding(code=Code.NEARLY_VIOLATED, message=message, where=step.step_id, severity="warning")
 
 
-def _steps(plan: Plan) -> Iterator[Finding]:
+def _check_steps(plan: Plan) -> Iterator[Finding]:
     """Yield a warning for each step that satisfies many requirements: it says little about each."""
     shown_only = {item.id for item in plan.requirements if item.kind == RequirementKind.SCOPE}
     for step in _sort_steps(plan):
@@ -198,7 +212,7 @@ def _missing_demands(table: DemandTable) -> Iterator[Finding]:
     for row in missing[:FINDINGS_MAX]:
         quote = shorten(row.quote, QUOTE_MAX)
         unstated = row.requirement is None
-        message = f'the text demands "{quote}", which is in no step; {_todo(row)}'
+        message = f'the text demands "{quote}", which is in no step; {_advice(row)}'
         tag = ReasonTag.MISSING_EVIDENCE if unstated else ReasonTag.REQUIREMENT_VIOLATION
         yield Finding(code=Code.DEMAND_IN_NO_STEP, message=message, where=row.id, tags=(tag,))
     more = len(missing) - FINDINGS_MAX
@@ -207,7 +221,7 @@ def _missing_demands(table: DemandTable) -> Iterator[Finding]:
         yield Finding(code=Code.DEMAND_IN_NO_STEP, message=message, where="requirements")
 
 
-def _todo(row: TableRow) -> str:
+def _advice(row: TableRow) -> str:
     if row.requirement is not None:
         return f"write {row.requirement} under 'satisfies' of a step that leads to the goal, and break it nowhere"
     stated = f"state it as a requirement of kind {row.kind} with these words as its quote"

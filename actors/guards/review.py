@@ -5,8 +5,8 @@ The person is asked after the other members, and only if the answer can still ch
 
 from typing import Any
 
-from actors.guards.composite import Composite, combine_verdicts
 from actors.guards.fields import without_settings
+from actors.guards.port import Composite, combine_verdicts
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 

@@ -8,21 +8,19 @@ that the analysis found. `follows_strategy`: some step of the plan implements ea
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.guards.comparison import (
-    dependency,
-    object_of,
-    same_name,
-    verdict_of,
-    warn_if_given,
-    warn_nothing_to_compare,
-)
 from actors.guards.fields import (
     PROBLEM_TYPES,
     SEVERITIES,
     STRATEGIES,
     Fields,
     check_settings,
+    comparable_name,
+    dependency,
+    object_of,
     quote_text,
+    verdict_of,
+    warn_if_given,
+    warn_nothing_to_compare,
     without_settings,
 )
 from actors.guards.port import Guard
@@ -127,7 +125,7 @@ def judge_strategy_type(artifact: Artifact, context: Context) -> Verdict:
     found = None if analysis is None else analysis.get("problem_type")
     if not isinstance(found, str):
         return warn_nothing_to_compare(FITS_PROBLEM_TYPE, "analysis with a problem_type")
-    if same_name(wanted) == same_name(found):
+    if comparable_name(wanted) == comparable_name(found):
         return verdict_of(FITS_PROBLEM_TYPE, ())
     message = (
         f"the strategy is for a problem of the type {quote_text(wanted)}, and the analysis found "
@@ -165,17 +163,17 @@ def _compare_key_steps(value: Mapping[str, Any], key_steps: list[KeyStep]) -> It
     if plan is None:
         yield from findings
         return
-    implemented = {same_name(name) for step in plan.steps for name in step.implements}
+    implemented = {comparable_name(name) for step in plan.steps for name in step.implements}
     for wanted in key_steps:
-        if same_name(wanted.id) not in implemented:
+        if comparable_name(wanted.id) not in implemented:
             message = (
                 f"no step implements the strategy's key step '{printable(wanted.id)}' ({quote_text(wanted.text)}); "
                 f"add the step, or write the id under 'implements' of the step that does it"
             )
             yield Finding(code=Code.STRATEGY_NOT_FOLLOWED, message=message, where=wanted.id)
-    known = {same_name(wanted.id) for wanted in key_steps}
+    known = {comparable_name(wanted.id) for wanted in key_steps}
     for step in sorted(plan.steps, key=lambda step: step.step_id):
-        unknown = [name for name in step.implements if same_name(name) not in known]
+        unknown = [name for name in step.implements if comparable_name(name) not in known]
         if unknown:
             message = (
                 f"step {printable(step.step_id)}: implements names no key step of the strategy: {quote_names(unknown)}"

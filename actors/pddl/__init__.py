@@ -1,1 +1,1 @@
-"""Planning domains, problems and sequential plans in PDDL, and the plans of this product that they stand for."""
+"""Planning domains, problems and sequential plans in PDDL, and their translation into plans of this product."""

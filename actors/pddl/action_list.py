@@ -17,7 +17,7 @@ _TIME = re.compile(r"\d+(?:\.\d+)?:")
 def read_plan_actions(text: str, name: str) -> list[PlanAction]:
     """Return the actions in their order; `name` is the plan's file. Raises `UsageProblem`, a line with the place.
 
-    A number with a colon before an action, as `0:` or `0.000:`, is its place in the order and must rise.
+    An action may follow its number in the order and a colon, such as `0:` or `0.000:`; the numbers must rise.
     """
     source = PddlFile(name)
     actions: list[PlanAction] = []

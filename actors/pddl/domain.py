@@ -51,13 +51,13 @@ class Effect(NamedTuple):
     literals: tuple[Literal, ...] = ()
     """The literals that hold afterwards in every case."""
     conditional: "tuple[ConditionalEffect, ...]" = ()
-    """The effects that happen in addition where their condition holds."""
+    """The additional effects that happen only if their condition holds."""
     choices: "tuple[tuple[Effect, ...], ...]" = ()
     """The alternatives of each `oneof`; exactly one of them happens, in addition to the literals."""
 
 
 class ConditionalEffect(NamedTuple):
-    """An effect that happens where a condition holds before the action."""
+    """An effect that happens only if a condition holds before the action."""
 
     condition: tuple[Literal, ...]
     """The literals that must all hold before the action."""
@@ -97,7 +97,7 @@ class PddlDomain:
     functions: frozenset[str] = frozenset()
     """The names of declared numeric functions; they only count costs."""
     file: str = ""
-    """The file that it was read from, as the user wrote it; empty where it comes from none."""
+    """The path of its file, in the user's words; empty if it has none."""
 
     def is_a(self, kind: str, wanted: str) -> bool:
         """Return whether every object of the type `kind` has the type `wanted`."""

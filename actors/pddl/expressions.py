@@ -42,7 +42,7 @@ class Form(NamedTuple):
 
     @property
     def head(self) -> str:
-        """Its first item where that is a word, else an empty text."""
+        """Its first item if that is a word, else an empty text."""
         first = self.items[0] if self.items else None
         return first.text if isinstance(first, Word) else ""
 
@@ -52,13 +52,13 @@ Expression = Word | Form
 
 
 class PddlFile(NamedTuple):
-    """The file that is read, by which errors name their place."""
+    """The file that is read; errors name their place by it."""
 
     name: str
     """The path, as the user wrote it, or `-`."""
 
     def refuse(self, cause: str, line: int = 0, hint: str = "") -> NoReturn:
-        """Raise the `UsageProblem` about a line; 0 is the file as a whole. The hint may be left out."""
+        """Raise a `UsageProblem` about a line; line 0 means the whole file. The hint is optional."""
         place = f"{self.name}:{line}" if line else self.name
         raise UsageProblem(cause, place=place, hint=hint or "correct it there")
 

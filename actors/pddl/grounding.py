@@ -1,6 +1,6 @@
-"""Grounding: the precondition and the effects of an action of a plan, with objects for its parameters. Pure.
+"""Grounding: replaces the parameters of an action by objects, in its precondition and effects. Pure.
 
-Nothing is enumerated: only the actions that a plan names are grounded.
+Only the actions that a plan names are grounded; nothing is enumerated.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ class AtomChange(NamedTuple):
     deletes: frozenset[Atom]
     """The atoms that do not hold afterwards; none of `adds`."""
 
-    def applied_to(self, state: frozenset[Atom]) -> frozenset[Atom]:
+    def apply_to(self, state: frozenset[Atom]) -> frozenset[Atom]:
         """Return the state afterwards."""
         return state - self.deletes | self.adds
 
@@ -53,12 +53,12 @@ class GroundAction(NamedTuple):
     """Its precondition, without literals that are always true."""
     effect: Effect
 
-    def applicable_in(self, state: AbstractSet[Atom]) -> bool:
+    def can_run_in(self, state: AbstractSet[Atom]) -> bool:
         """Return whether it can run in a state."""
         return all(holds(literal, state) for literal in self.condition)
 
     def effect_condition_atoms(self) -> frozenset[Atom]:
-        """Return the atoms in the conditions of its conditional effects: what it does depends on them."""
+        """Return the atoms in the conditions of its conditional effects, which decide what it does."""
         return frozenset(
             literal.atom
             for conditional in _conditionals(self.effect)
@@ -71,18 +71,14 @@ class GroundAction(NamedTuple):
         return frozenset(_changed_atoms(self.effect))
 
     def outcomes(self, state: AbstractSet[Atom]) -> list[AtomChange]:
-        """Return what it may change in a state, each different change once.
-
-        Raises:
-            TooManyOutcomes: for more than `OUTCOMES_MAX` of them.
-        """
+        """Return its different changes of a state. Raises `TooManyOutcomes` for more than `OUTCOMES_MAX`."""
         alternatives = _alternatives(self.effect, state)
         changes = dict.fromkeys(_change(literals) for literals in alternatives)
         return list(changes)
 
 
 def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) -> str:
-    """Return why the problem has no such action, as a clause without a full stop; an empty text where it has one."""
+    """Return why the problem has no such action, as a clause without a full stop; empty if it has one."""
     schema = domain.actions.get(action.name)
     if schema is None:
         close = near(action.name, domain.actions)
@@ -100,7 +96,7 @@ def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) 
 
 
 def ground_action(action: PlanAction, domain: PddlDomain) -> GroundAction:
-    """Return an action that the problem has (`invalidity_of` says nothing against it) with its objects."""
+    """Return an action with its objects. The problem has the action: `invalidity_of` finds no fault in it."""
     schema = domain.actions[action.name]
     values = dict(zip((name for name, _ in schema.parameters), action.arguments, strict=True))
     condition = tuple(literal for literal in _bind_literals(schema.condition, values) if not _always(literal))

@@ -1,7 +1,7 @@
-"""Which actions of a domain would make what an action of a plan, or the goal, lacks. Pure.
+"""Finds actions of a domain that make the unmet conditions of an action or of the goal true. Pure.
 
-Nothing is enumerated: the objects of such an action follow from what it is to make, and from where its condition holds
-in the state. Objects that these leave open are named by their parameter.
+The objects of such an action follow from the condition that it must make, and from the atoms that hold in the state.
+Objects that stay open are shown as parameters. Nothing is enumerated.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ TRIES_MAX = 5_000
 
 
 class Repair(NamedTuple):
-    """An action that makes something which is lacking."""
+    """An action that makes an unmet condition true."""
 
     action: str
     """The action as PDDL; a parameter that nothing decides stands for any object of its type."""
@@ -39,7 +39,7 @@ class Repair(NamedTuple):
 
 
 def state_after(actions: Sequence[PlanAction], domain: PddlDomain, problem: PddlProblem) -> set[Atom] | None:
-    """Return the state after actions that the problem has; None where their outcomes leave more than one."""
+    """Return the state after some actions; None if their outcomes allow more than one state."""
     state = set(problem.initial)
     for action in actions:
         changes = ground_action(action, domain).outcomes(state)
@@ -54,9 +54,9 @@ def state_after(actions: Sequence[PlanAction], domain: PddlDomain, problem: Pddl
 def repairs_for(
     needed: Sequence[Literal], state: AbstractSet[Atom], domain: PddlDomain, problem: PddlProblem
 ) -> tuple[Repair, ...]:
-    """Return actions that make what of `needed` does not hold in a state, at most `REPAIRS_MAX`, the best first.
+    """Return at most `REPAIRS_MAX` actions that make unmet literals of `needed` true, the best first.
 
-    Those that can run come before the others, and those after which nothing is lacking first of all.
+    Actions after which all of `needed` holds come first, then other actions that can run.
     """
     lacking = [literal for literal in needed if not holds(literal, state) and literal.atom.predicate != EQUAL]
     search = _Search(domain, problem, frozenset(state), needed)
@@ -82,31 +82,31 @@ class _Search:
         self._objects: dict[str, list[str]] = {}
 
     def by(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
-        """Yield what an action does about a literal: with the first objects with which it runs, if there are such."""
+        """Yield the repair of a literal by an action, with the first objects with which it can run, if any."""
         for effect in _sure_effects(schema.effect):
             if effect.positive is not literal.positive or effect.atom.predicate != literal.atom.predicate:
                 continue
-            values = self._unified(effect.atom, literal.atom, {}, schema)
+            values = self._unify(effect.atom, literal.atom, {}, schema)
             if values is None:
                 continue
             bound = next(self._bindings(schema, values), None)
             names = [(values if bound is None else bound).get(name, name) for name, _ in schema.parameters]
             action = PlanAction(schema.name, tuple(names))
-            yield Repair(str(action), str(literal), bound is not None, bound is not None and self._enough(action))
+            yield Repair(str(action), str(literal), bound is not None, bound is not None and self._suffices(action))
 
-    def _enough(self, action: PlanAction) -> bool:
-        """Return whether nothing is lacking after each outcome; not so for an action with too many outcomes."""
+    def _suffices(self, action: PlanAction) -> bool:
+        """Return whether all conditions hold after each outcome; False for an action with too many outcomes."""
         try:
             changes = ground_action(action, self.domain).outcomes(self.state)
         except TooManyOutcomes:
             return False
-        after = (change.applied_to(self.state) for change in changes)
+        after = (change.apply_to(self.state) for change in changes)
         return all(holds(item, state) for state in after for item in self.needed)
 
-    def _unified(
+    def _unify(
         self, pattern: Atom, atom: Atom, values: Mapping[str, str], schema: ActionSchema
     ) -> dict[str, str] | None:
-        """Return the values with which a pattern is the atom, with objects of the right types; None for no way."""
+        """Return the objects that make a pattern equal to the atom, with the right types; None if there are none."""
         kinds, result = dict(schema.parameters), dict(values)
         for term, name in zip(pattern.terms, atom.terms, strict=True):
             if term not in kinds:
@@ -120,7 +120,7 @@ class _Search:
         return self.domain.is_a(self.problem.objects[name], kind)
 
     def _bindings(self, schema: ActionSchema, values: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        """Yield values of all parameters with which the action runs, within the tries that the search has left."""
+        """Yield objects for all parameters with which the action can run, within the remaining tries of the search."""
         kinds = dict(schema.parameters)
         conditions = [item.atom for item in schema.condition if item.positive and item.atom.predicate != EQUAL]
         ways: list[tuple[dict[str, str], list[Atom]]] = [(dict(values), conditions)]
@@ -128,31 +128,31 @@ class _Search:
             now, left = ways.pop()
             self._tries += 1
             if left:
-                atoms = self._of(left[0].predicate)[: TRIES_MAX - self._tries]
+                atoms = self._atoms_of(left[0].predicate)[: TRIES_MAX - self._tries]
                 self._tries += len(atoms)
-                found = (self._unified(left[0], atom, now, schema) for atom in atoms)
+                found = (self._unify(left[0], atom, now, schema) for atom in atoms)
                 ways += [(way, left[1:]) for way in found if way is not None]
                 continue
             free = next((name for name in kinds if name not in now), None)
             if free is not None:
-                names = self._named(kinds[free])[-max(1, TRIES_MAX - self._tries) :]
+                names = self._objects_of(kinds[free])[-max(1, TRIES_MAX - self._tries) :]
                 self._tries += len(names)
                 ways += [({**now, free: name}, []) for name in names]
                 continue
             action = PlanAction(schema.name, tuple(now[name] for name in kinds))
             typed = not invalidity_of(action, self.domain, self.problem)
-            if typed and ground_action(action, self.domain).applicable_in(self.state):
+            if typed and ground_action(action, self.domain).can_run_in(self.state):
                 yield now
 
-    def _of(self, predicate: str) -> list[Atom]:
-        """Return the atoms of a predicate in the state, the first by name at the end, where ways are taken from."""
+    def _atoms_of(self, predicate: str) -> list[Atom]:
+        """Return the atoms of a predicate in the state, in reverse order of names: the search takes from the end."""
         if predicate not in self._atoms:
             named = (atom for atom in self.state if atom.predicate == predicate)
             self._atoms[predicate] = sorted(named, reverse=True)
         return self._atoms[predicate]
 
-    def _named(self, kind: str) -> list[str]:
-        """Return the objects of a type, the first by name at the end."""
+    def _objects_of(self, kind: str) -> list[str]:
+        """Return the objects of a type, in reverse order of names."""
         if kind not in self._objects:
             self._objects[kind] = sorted(
                 (name for name in self.problem.objects if self._is_a(name, kind)), reverse=True

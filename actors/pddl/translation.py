@@ -18,9 +18,9 @@ from runtime.core.errors import UsageProblem
 STATES_MAX = 1_000
 """The most possible states before one action; only facts that decide what actions do are counted."""
 GUARD = "domain"
-"""The guard that each step names: what an action does is what the domain says."""
+"""The guard of every step; the domain decides what an action does."""
 ALWAYS = "(and)"
-"""The token that always holds. It keeps the state at the beginning, and an empty goal, from being undefined."""
+"""The token that always holds, so that neither the initial state nor an empty goal is undefined."""
 
 States = frozenset[frozenset[Atom]]
 """The possible states of the plan."""
@@ -30,35 +30,35 @@ class Case(NamedTuple):
     """The outcomes of an action in some of the states before it."""
 
     when: tuple[Literal, ...]
-    """The literals that hold in these states and not in the others; empty where there are no others."""
+    """The literals that hold only in these states; empty if there are no other states."""
     changes: tuple[AtomChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A plan for a PDDL problem and the plan of this product that it stands for."""
+    """A plan for a PDDL problem, and its translation into a plan of this product."""
 
     plan: Plan | None
     """The plan; None for one without a step."""
     actions: Sequence[PlanAction]
-    """The actions as they are written, those included that have no step because of `invalid_action`."""
+    """All actions of the plan, including those without a step because of `invalid_action`."""
     numbers: dict[str, int]
     """The index in `actions` of each step."""
     invalid_action: str
     """Why the problem does not have the action after the last step; empty where it has all actions."""
     first_inapplicable: int | None
-    """The index of the first action that can run in none of the states before it; None where there is none."""
+    """The index of the first action that can run in no state before it; None if there is none."""
     missing: tuple[str, ...]
     """The unmet conditions of that action, in the state with the fewest; else those of the goal at the end."""
 
     @property
     def invalid_step(self) -> str:
-        """The name of the step that `invalid_action` is about."""
+        """The name of the step of the invalid action."""
         return step_name(self.invalid_index, self.actions)
 
     @property
     def invalid_index(self) -> int:
-        """The index in `actions` of the one that `invalid_action` is about: the first without a step."""
+        """The index of the invalid action in `actions`: the first without a step."""
         return len(set(self.numbers.values()))
 
 
@@ -68,10 +68,9 @@ def step_name(index: int, actions: Sequence[PlanAction]) -> str:
 
 
 def translate(domain: PddlDomain, problem: PddlProblem, actions: Sequence[PlanAction]) -> Translation:
-    """Return the plan that a sequential plan stands for.
+    """Return the translation of a sequential plan.
 
-    Raises:
-        UsageProblem: when an action has too many outcomes, or the plan may be in too many states.
+    Raises `UsageProblem` if an action has too many outcomes, or if too many states are possible.
     """
     invalid_action, steps = "", []
     for action in actions:
@@ -82,12 +81,12 @@ def translate(domain: PddlDomain, problem: PddlProblem, actions: Sequence[PlanAc
     progression = _Progression(domain, problem, steps, goal)
     progression.run()
     ids = [step_name(index, actions) for index in range(len(steps))]
-    plan, numbers = _plan(problem, progression, ids) if steps else (None, {})
+    plan, numbers = _make_plan(problem, progression, ids) if steps else (None, {})
     return Translation(plan, actions, numbers, invalid_action, progression.first_inapplicable, progression.missing)
 
 
 class _Progression:
-    """Follows a plan through the states that it may be in."""
+    """Follows a plan through its possible states."""
 
     def __init__(
         self, domain: PddlDomain, problem: PddlProblem, steps: Sequence[GroundAction], goal: tuple[Literal, ...]
@@ -102,23 +101,23 @@ class _Progression:
         self.missing: tuple[str, ...] = ()
 
     def run(self) -> None:
-        """Follow all actions. Above `STATES_MAX` states, only while no action after them depends on the state."""
+        """Follow all actions. More than `STATES_MAX` states are allowed if no later action depends on the state."""
         states: States = frozenset((self.initial,))
         followed = True
         for index, step in enumerate(self.steps):
-            ready = frozenset(state for state in states if step.applicable_in(state))
+            ready = frozenset(state for state in states if step.can_run_in(state))
             if followed and not ready and self.first_inapplicable is None:
-                self.first_inapplicable, self.missing = index, _fewest_lacking(step.condition, states)
+                self.first_inapplicable, self.missing = index, _fewest_unmet(step.condition, states)
             states = self._after(step, ready or states)
             if len(states) > STATES_MAX:
                 if any(later.effect_condition_atoms() for later in self.steps[index + 1 :]):
                     self._refuse(step, f"leads to more than {STATES_MAX:,} states", "check a shorter plan")
                 states, followed = frozenset((self.initial,)), False
         if followed and self.first_inapplicable is None:
-            self.missing = _fewest_lacking(self.goal, states)
+            self.missing = _fewest_unmet(self.goal, states)
 
     def _after(self, step: GroundAction, states: States) -> States:
-        """Note what a step does in these states, and return those after it, or the first that are too many."""
+        """Record what a step does in these states; return the states after it, or the first too many of them."""
         asked = sorted(step.effect_condition_atoms())
         groups: dict[tuple[bool, ...], list[frozenset[Atom]]] = {}
         for state in states:
@@ -134,7 +133,7 @@ class _Progression:
             cases.append(Case(when, changes))
             for state in members:
                 if len(after) <= STATES_MAX:
-                    after.update(change.applied_to(state) for change in changes)
+                    after.update(change.apply_to(state) for change in changes)
         self.cases.append(tuple(cases))
         return frozenset(after)
 
@@ -143,14 +142,14 @@ class _Progression:
         raise UsageProblem(f"the action {step.action} {cause}", place=place, hint=hint)
 
 
-def _fewest_lacking(literals: Iterable[Literal], states: States) -> tuple[str, ...]:
+def _fewest_unmet(literals: Iterable[Literal], states: States) -> tuple[str, ...]:
     """Return the unmet literals in the state that has the fewest of them."""
     lists = ([literal for literal in literals if not holds(literal, state)] for state in states)
     found = min((sorted(map(str, lacking)) for lacking in lists), key=lambda names: (len(names), names))
     return tuple(found)
 
 
-def _plan(problem: PddlProblem, progression: _Progression, ids: Sequence[str]) -> tuple[Plan, dict[str, int]]:
+def _make_plan(problem: PddlProblem, progression: _Progression, ids: Sequence[str]) -> tuple[Plan, dict[str, int]]:
     # Where a trace may leave the order, reaching the goal early is not enough: each action must run.
     counted = any(len(cases) > 1 or len(cases[0].changes) > 1 for cases in progression.cases)
     absent = _negated_atoms(progression)
@@ -160,7 +159,7 @@ def _plan(problem: PddlProblem, progression: _Progression, ids: Sequence[str]) -
         for number, case in enumerate(cases, 1):
             step_id = f"{ids[index]} case {number}" if len(cases) > 1 else ids[index]
             numbers[step_id] = index
-            made = _step(step_id, (*action.condition, *case.when), case.changes, absent)
+            made = _make_step(step_id, (*action.condition, *case.when), case.changes, absent)
             steps.append(
                 _add_count_tokens(made, index) if counted else _after_step(made, ids[index - 1] if index else None)
             )
@@ -180,7 +179,7 @@ def _plan(problem: PddlProblem, progression: _Progression, ids: Sequence[str]) -
 
 
 def _negated_atoms(progression: _Progression) -> set[Atom]:
-    """Return the atoms whose absence some condition needs."""
+    """Return the atoms that some condition requires to be absent."""
     conditions = [progression.goal]
     for step, cases in zip(progression.steps, progression.cases, strict=True):
         conditions += [step.condition, *(case.when for case in cases)]
@@ -188,7 +187,7 @@ def _negated_atoms(progression: _Progression) -> set[Atom]:
     return {item.atom for item in literals if not item.positive and item.atom.predicate != EQUAL}
 
 
-def _step(step_id: str, condition: Iterable[Literal], changes: Sequence[AtomChange], absent: set[Atom]) -> Step:
+def _make_step(step_id: str, condition: Iterable[Literal], changes: Sequence[AtomChange], absent: set[Atom]) -> Step:
     tokens = [_tokens(change, absent) for change in changes]
     step = Step(
         step_id,

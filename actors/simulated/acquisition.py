@@ -32,13 +32,13 @@ _ORDERS = re.compile(
 """An instruction to a language model that reads the text; what follows it in its paragraph is not read."""
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _OF_OTHERS = re.compile(r"\b(?:of|from|among|with|by|per)\b|[;:]", re.IGNORECASE)
-"""What stands between a number and a word that it does not count, as in `412 managers of buildings`."""
+"""A text between a number and a word that the number does not count, as in `412 managers of buildings`."""
 _YEAR = re.compile(r"(1[89]|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What is looked for."""
+    """The number that is searched for."""
 
     words: tuple[str, ...]
     """The words that name it, the most specific first."""
@@ -93,7 +93,7 @@ def _without_orders(text: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, float]]:
-    """Yield sentences and lines, then each with the one before it, for a heading over a number; each with a weight."""
+    """Yield sentences and lines with weights; then pairs of neighbours, since a number may follow its heading."""
     ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
     parts = [(start, end) for start, end in itertools.pairwise(ends) if text[start:end].strip()]
     parts = parts[:SENTENCES_MAX]
@@ -147,7 +147,7 @@ def _fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole, tab
 
 
 def _place(sentence: str, word: str) -> tuple[int, int] | None:
-    """Return where a sentence has a word or its words; their endings do not count."""
+    """Return the position of a word or its parts in a sentence; their endings are ignored."""
     parts = [re.escape(part) for part in word.split()]
     if not parts:
         return None
@@ -156,7 +156,7 @@ def _place(sentence: str, word: str) -> tuple[int, int] | None:
 
 
 def names(text: str, words: str) -> bool:
-    """Tell whether a text has some words; their endings do not count."""
+    """Tell whether a text contains some words; their endings are ignored."""
     return _place(text, words) is not None
 
 
@@ -174,7 +174,7 @@ def acquisition_reply(role: str, material: Mapping[str, Any]) -> str:
 
 
 def decision(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the next search, else the next question, about the first required field without a value; else the end."""
+    """Return a search for the first required field without a value, else a question about it, else the end."""
     open_fields = [field for field in _fields(material) if "value" not in field and not field.get("made_of_others")]
     required = [field for field in open_fields if field.get("required")]
     for field in required:
@@ -192,9 +192,9 @@ def _make_decision(action: str, field: Mapping[str, Any], query: str = "") -> di
 
 
 def observation(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that sentences of the passages state in the words of a field; the sentences are quoted.
+    """Return the values that the passages state in the words of a field, with the sentences as quotes.
 
-    Where passages name the place that is asked about, those that do not are about another one.
+    If some passages name the place of the question, only their values are returned.
     """
     places = [text for text in material.get("place", ()) if isinstance(text, str)]
     values = []
@@ -235,7 +235,7 @@ def _make_observation(
 
 
 def decomposition(_: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an empty decomposition: nothing here knows what a quantity is composed of."""
+    """Return an empty decomposition: the simulated author does not know the parts of a quantity."""
     return {"formula": "", "fields": []}
 
 
@@ -248,7 +248,7 @@ def review(material: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(material: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the fields of the material, the one first that a search was made for."""
+    """Return the fields of the material; the field of the last search comes first."""
     fields = [field for field in material.get("fields", ()) if isinstance(field, Mapping) and "path" in field]
     wanted = material.get("field")
     return sorted(fields, key=lambda field: field["path"] != wanted)

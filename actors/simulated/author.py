@@ -82,7 +82,7 @@ class Request:
 
     @property
     def _heeded_escalations(self) -> Sequence[str]:
-        """The rejections that sent the search back, less those that the author ignores (`forgets`)."""
+        """The rejections that sent the search back, without those that the author ignores (`forgets`)."""
         texts: Sequence[str] = self.material.get("escalation", ())
         share = self.world.profile.forgets
         if not share:
@@ -116,7 +116,7 @@ class Request:
 
     @cached_property
     def has_own_meaning(self) -> bool:
-        """Whether the typed fields of the artifact are drawn at random, whatever its view."""
+        """Whether the typed fields of the artifact are drawn at random, independent of its view."""
         return self.is_drawn("meaning", self.world.profile.meanings_vary)
 
 
@@ -288,7 +288,7 @@ def _classification(request: Request) -> dict[str, Any]:
 
 
 def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
-    """Return what the simulated person says about a plan with these views: where they see the mistake."""
+    """Return the simulated person's answer about a plan with these views: the level of the mistake."""
     person, level = world.profile.person, world.wrong(views) or world.cause
     assert person is not None, "only a profile with a person has answers"
     if draw(world.key, question, "person") >= person.accuracy:
@@ -297,15 +297,15 @@ def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
 
 
 def acquisition_text(profile: AuthorProfile, key: str, node: str, material: Mapping[str, Any]) -> str:
-    """Return the reply to a call; `key` and `node` are what its chances are drawn by."""
+    """Return the reply to a call; its random numbers are drawn from `key` and `node`."""
     role = str(material["role"])
     text = acquisition_reply(role, material)
     if draw(key, node, "acquisition") >= profile.acquisition_errors:
         return text
-    return orjson.dumps(_mistaken(role, orjson.loads(text), draw(key, node, "error"))).decode()
+    return orjson.dumps(_make_mistake(role, orjson.loads(text), draw(key, node, "error"))).decode()
 
 
-def _mistaken(role: str, reply: dict[str, Any], chance: float) -> dict[str, Any]:
+def _make_mistake(role: str, reply: dict[str, Any], chance: float) -> dict[str, Any]:
     """Return a reply with one of the mistakes that models make in a role, by a chance from 0 to 1."""
     first = chance < 0.5
     match role:
@@ -328,7 +328,7 @@ CAUSES: Mapping[str, Cause] = {
     "recon": Cause.MISSING_EVIDENCE,
     "analysis": Cause.WORKFLOW_MISMATCH,
 }
-"""The answer of a classifier that selects the row of the default policy which goes back to a level."""
+"""The answer of a classifier for each level; the default policy then goes back to that level."""
 
 AUTHORS: Mapping[str, Callable[[Request], dict[str, Any]]] = {
     "analysis": _analysis,

@@ -19,13 +19,13 @@ _WORDING = re.compile(r"view:[a-z][a-z0-9_]*=\d+ ?|written as [0-9a-f]+")
 
 
 def note(name: str) -> str:
-    """Return the end of a plan's goal, by which two plans with the same views differ."""
+    """Return the end of a plan's goal; it differs between plans with the same views."""
     return f"written as {name}"
 
 
 @lru_cache(maxsize=65_536)
 def judged_part(content: str) -> str:
-    """Return the part of an artifact that built-in guards read: all but the views and the note in its texts."""
+    """Return the part of an artifact that built-in guards read: without the views and the note in its texts."""
     return _WORDING.sub("", content)
 
 
@@ -37,10 +37,10 @@ def simulate_plan(
     *,
     given: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return a plan with this goal.
+    """Return a plan with this goal. A defect is at the step number `place`, and its finding names the token `clue`.
 
-    A defect is at the step number `place`, and its finding names the token `clue`. With `given` facts the chain leads
-    from the given state to the given goal. A clue in the goal would be replaced then, so a step needs it in its place.
+    With `given` facts, the chain leads from the given state to the given goal. The given goal replaces the clue in the
+    goal, so a step needs the clue instead.
     """
     body = _body(defect, clue, position, given) if given else _ungiven_body(defect, clue, position)
     return {"plan_id": "simulated", "goal": goal, **body}

@@ -39,7 +39,7 @@ def pick(shares: Mapping[K, float], *words: object) -> K:
 
 
 def pick_at(shares: Mapping[K, float], at: float) -> K:
-    """Return the key at a position from 0 to 1 on the line on which the shares lie side by side."""
+    """Return the key at a position from 0 to 1, if the shares are laid side by side on that line."""
     left = at * sum(shares.values())
     for key, share in shares.items():
         left -= share

@@ -71,7 +71,7 @@ class Task(Config):
         return ToolSet(source="", sha256="", tools={}, generators=generators, guards=guards)
 
     def plan(self, ways: Mapping[str, int], done: Collection[str] = ()) -> dict[str, Any]:
-        """Return a plan as JSON for the steps that are not done; `ways` has the way of each step, or 0."""
+        """Return a plan as JSON for the open steps; `ways` has the number of the tool for each step, or 0."""
         steps = [self._step(step, ways.get(step, 0), done) for step in self.step_ids() if step not in done]
         return {
             "plan_id": "simulated",
@@ -97,7 +97,7 @@ class Task(Config):
 
 @dataclass
 class Ways:
-    """The simulated author of new plans: each step has its tools tried in turn."""
+    """The simulated author of new plans: it tries the tools of each step in turn."""
 
     task: Task
     """The task that the plans are for."""
@@ -105,7 +105,7 @@ class Ways:
     """The way of each step that has failed, as a number."""
 
     def next_plan(self, failed: str, tokens: Collection[str]) -> dict[str, Any] | None:
-        """Return a plan from the tokens that hold, with another way for a failed step; None where none is left."""
+        """Return a plan from the tokens that hold, with another tool for a failed step; None if none is left."""
         if failed:
             self.current[failed] = self.current.get(failed, 0) + 1
             if self.current[failed] >= self.task.ways:
@@ -155,7 +155,7 @@ class ToolOdds(Config):
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What a call came to."""
+    """The result of a call."""
 
     outcome: ToolOutcome
     reason: str = ""
@@ -164,7 +164,7 @@ class Called:
 
 @dataclass
 class ToolWorld:
-    """The world of one trial: the results that hold in truth change as tools are called."""
+    """The world of one trial. Calls of tools change which results hold in truth."""
 
     odds: ToolOdds
     """How often tools and checks fail."""
@@ -182,48 +182,48 @@ class ToolWorld:
         """Call a tool or a check for a node of the run, at a time in seconds; the world may change."""
         self.calls += 1
         step, check = self.task.step_of(tool), self.task.is_check(tool)
-        if not check and self._never(tool, "broken", self.odds.broken):
+        if not check and self._never_works(tool, "broken", self.odds.broken):
             return Called(ToolOutcome.PERMANENT, "the program is missing")
         self.ran.discard(step)
-        if self._out(at):
+        if self._is_outage(at):
             return Called(ToolOutcome.TRANSIENT, "the service is not available")
         if self._chance(self.odds.transient, node, "transient"):
             if not check and self._chance(self.odds.late, node, "late"):
                 self.ran.add(step)
                 self._work(tool, step, node)
             return Called(ToolOutcome.TRANSIENT, "it took too long")
-        return self._checked(step, node) if check else self._reported(tool, step, node)
+        return self._judge(step, node) if check else self._report(tool, step, node)
 
     def by_hand(self, step: str, share: float) -> bool:
-        """Have a person do a step; tell whether they can: for a share of steps, once what it needs holds in truth."""
+        """Let a person do a step; tell whether they can: a share of the steps, once the results they need hold."""
         able = self.task.needs(step) <= self.done and draw(self.seed, step, "by hand") < share
         if able:
             self.done.add(step)
         return able
 
-    def _reported(self, tool: str, step: str, node: str) -> Called:
+    def _report(self, tool: str, step: str, node: str) -> Called:
         if self._work(tool, step, node) or self._chance(self.odds.lies, node, "lies"):
             return Called(ToolOutcome.SUCCEEDED)
         return Called(ToolOutcome.FAILED, "there is no result")
 
-    def _checked(self, step: str, node: str) -> Called:
+    def _judge(self, step: str, node: str) -> Called:
         holds = step in self.done
         wrong = self._chance(self.odds.alarms if holds else self.odds.misses, node, "check")
         return Called(ToolOutcome.SUCCEEDED) if holds != wrong else Called(ToolOutcome.FAILED, "the result is wrong")
 
     def _work(self, tool: str, step: str, node: str) -> bool:
-        """Tell whether a call brings its result; nothing comes of a step while what it needs does not hold."""
-        if not self.task.needs(step) <= self.done or self._never(tool, "unsuited", self.odds.unsuited):
+        """Tell whether a call brings its result; a step brings none before the results it needs hold."""
+        if not self.task.needs(step) <= self.done or self._never_works(tool, "unsuited", self.odds.unsuited):
             return False
         brought = not self._chance(self.odds.fails, node, "fails")
         if brought:
             self.done.add(step)
         return brought
 
-    def _never(self, tool: str, word: str, share: float) -> bool:
+    def _never_works(self, tool: str, word: str, share: float) -> bool:
         return draw(self.seed, tool, word) < share
 
-    def _out(self, at: float) -> bool:
+    def _is_outage(self, at: float) -> bool:
         return draw(self.seed, "outage", int(at // self.odds.outage_seconds)) < self.odds.outages
 
     def _chance(self, share: float, node: str, word: str) -> bool:

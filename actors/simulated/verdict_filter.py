@@ -1,7 +1,7 @@
-"""Changes verdicts for experiments: less feedback, other feedback, errors at stated rates, scores that tell something.
+"""Changes verdicts for experiments: it withholds or replaces findings, adds errors and changes scores.
 
-The search reads the codes and places of findings, the author their messages; each may see its own. All is a function of
-seed, problem and attempt, so a repetition gives the same verdict.
+The search reads the codes and places of findings, the author their messages; the two may differ. Every change is a
+function of seed, problem and attempt, so a repetition gives the same verdict.
 """
 
 from collections.abc import Mapping
@@ -25,17 +25,17 @@ from runtime.models.replies import Unreadable
 COMPARING = frozenset(("evidence_present", "follows_strategy", "requirements_covered"))
 """The other guards that judge plans. In a simulated world they reject only what is no JSON."""
 Feedback = Literal["full", "shuffled", "verdict_only"]
-"""The findings of a rejection: its own, those of another problem's plan, or none but that it is a rejection."""
+"""The findings of a rejection: its own, those of another problem's plan, or only that it is a rejection."""
 ELSEWHERE = "elsewhere"
-"""The level that the clue of an unrelated finding names; no profile should have one of this name."""
+"""The level in the clue of an unrelated finding; no profile may use this name."""
 
 
 @dataclass(frozen=True)
 class VerdictFilter:
-    """Changes the verdicts of guards as an experiment and a profile say."""
+    """Changes the verdicts of guards by the settings of an experiment and a profile."""
 
     profile: AuthorProfile
-    """The profile whose shares of causes and defects false rejections are drawn from, and what scores say."""
+    """The profile that gives the causes and defects of false rejections, and the meaning of scores."""
     seed: int
     """The seed of the trial."""
     search_sees: Feedback = "full"
@@ -62,11 +62,11 @@ class VerdictFilter:
         """Return the guard factories with filtered guards; unchanged if the filter changes nothing."""
         filtered = dict(guards)
         if self.changes_verdicts:
-            filtered |= {name: self._filtered(guards[name]) for name in guards if name in PLAN_GUARDS}
+            filtered |= {name: self._filter_guard(guards[name]) for name in guards if name in PLAN_GUARDS}
             filtered |= {name: _silence_guard(guards[name]) for name in guards if name in COMPARING}
         return filtered
 
-    def _filtered(self, make: GuardFactory) -> GuardFactory:
+    def _filter_guard(self, make: GuardFactory) -> GuardFactory:
         def make_filtered(config: Mapping[str, Any]) -> Guard:
             guard = make(config)
 
@@ -90,14 +90,14 @@ class VerdictFilter:
             return Verdict(guard=verdict.guard, passed=True, score=1.0, facts=verdict.facts)
         if verdict.passed or (self.search_sees == "full" and self.author_sees == "full"):
             return verdict
-        codes = self._seen(self.search_sees, verdict, key)
+        codes = self._shown_findings(self.search_sees, verdict, key)
         if self.search_sees == self.author_sees:
             return codes
-        texts = " ".join(finding.message for finding in self._seen(self.author_sees, verdict, key).errors)
+        texts = " ".join(finding.message for finding in self._shown_findings(self.author_sees, verdict, key).errors)
         findings = tuple(finding.model_copy(update={"message": texts}) for finding in codes.errors)
         return codes.model_copy(update={"findings": findings})
 
-    def _seen(self, feedback: Feedback, verdict: Verdict, key: tuple[object, ...]) -> Verdict:
+    def _shown_findings(self, feedback: Feedback, verdict: Verdict, key: tuple[object, ...]) -> Verdict:
         if feedback == "full":
             return verdict
         if feedback == "shuffled":
@@ -132,7 +132,7 @@ def score_verdict(verdict: Verdict, artifact: Artifact, world: World) -> Verdict
 
 
 def _silence_guard(make: GuardFactory) -> GuardFactory:
-    """Return the guard, which leaves a plan that cannot be read to the plan guard, whose verdict is filtered."""
+    """Return a guard that accepts a plan that cannot be read: the plan guard rejects it, with a filtered verdict."""
 
     def make_silenced(config: Mapping[str, Any]) -> Guard:
         guard = make(config)

@@ -48,7 +48,7 @@ class World:
 
     @cached_property
     def cause(self) -> str:
-        """The level at which the problem is hard; over consecutive seeds the causes have their shares closely."""
+        """The level at which the problem is hard; consecutive seeds have nearly the shares of the profile."""
         return pick_at(self.profile.causes, stratum(self.seed, 0, self.problem_key))
 
     @cached_property
@@ -81,20 +81,20 @@ class World:
         """Return an attempt's view at a level; feedback that contains the level's clue makes the right one likelier."""
         if level not in self._truths:
             return 0
-        told, drawn_as = count_in(clue(level), feedback), self._drawn_as(level, node)
+        told, drawn_as = count_in(clue(level), feedback), self._draw_attempt(level, node)
         if draw(self.key, level, drawn_as, "right") < self.chance(level, told, factor):
             return self._truths[level]
         return self._wrong_view(level, drawn_as)
 
-    def _drawn_as(self, level: str, node: str) -> str:
-        """Return the attempt whose random numbers are used: this one, or an earlier one if the author is sticky."""
+    def _draw_attempt(self, level: str, node: str) -> str:
+        """Return the attempt that supplies the random numbers: this one, or an earlier one if the author is sticky."""
         share = self.profile.stickiness(level)
         while share and (before := attempt_before(node)) and draw(self.key, level, node, "sticky") < share:
             node = before
         return node
 
     def _wrong_view(self, level: str, node: str) -> int:
-        """Return one of the wrong views, which are counted from the truth on; the first is the favourite."""
+        """Return one of the wrong views; they are counted from the right one on, and the first is the favourite."""
         count, favourite = self.profile.wrong_views, self.profile.favourite.get(level, 0.0)
         at = draw(self.key, level, node, "wrong")
         if at < favourite or count == 1:
@@ -140,7 +140,7 @@ def attempt_before(node: str) -> str | None:
 
 
 def attempts_before(node: str) -> int:
-    """Return how many visits of the step came before, plus how many attempts of this visit."""
+    """Return the number of earlier visits of the step plus the earlier attempts of this visit."""
     found = _ATTEMPT.fullmatch(node)
     return 0 if found is None else int(found[2]) + int(found[3]) - 2
 

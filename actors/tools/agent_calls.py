@@ -19,10 +19,9 @@ from actors.tools import write_confinement
 from actors.tools.agent_reports import AgentReport, read_report
 from actors.tools.agent_work import GIT_SECONDS, earlier_attempts
 from actors.tools.binding import environment_of
-from actors.tools.command_calls import without_secrets
+from actors.tools.command_calls import CallRefused, claim_workspace, refuse_call, system_refusal, without_secrets
 from actors.tools.mcp_calls import open_call
 from actors.tools.programs import ProgramMissing, find_server
-from actors.tools.refusals import CallRefused, claim_workspace, refuse_call, system_refusal
 from actors.tools.repository import GitFailed, TimeLimit, find_noted_repository
 from actors.tools.snapshot_texts import ref_of
 from actors.tools.specs import AgentSpec
@@ -70,7 +69,7 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
                     program = "" if spec.mcp is not None else find_server(spec, outside)
                     with refuse_git_errors("no worktree can be made"):
                         for earlier in earlier_attempts(name):  # A person has said that they failed.
-                            await trio.to_thread.run_sync(_throw_away, workspace, earlier, base, True)
+                            await trio.to_thread.run_sync(_discard_worktree, workspace, earlier, base, True)
                         await trio.to_thread.run_sync(make_worktree, workspace, base, folder)
                     prompt, before, files = (
                         str(arguments["prompt"]),
@@ -99,12 +98,12 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
             if not (isinstance(call, _AgentCall | _ServerCall) and call.succeeded):
                 begun = isinstance(call, _AgentCall | _ServerCall) and call.begun
                 with trio.CancelScope(shield=True):
-                    await trio.to_thread.run_sync(_throw_away, workspace, name, base, begun)
+                    await trio.to_thread.run_sync(_discard_worktree, workspace, name, base, begun)
 
     return Tool(spec.name, prepare)
 
 
-def _throw_away(workspace: Workspace, name: str, base: str, keep: bool) -> None:
+def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) -> None:
     """Remove the worktree of an attempt; with `keep`, first record its changes as a commit.
 
     The parent of that commit is the base that was recorded for the attempt, or else `base`. If the commit cannot be
@@ -183,7 +182,7 @@ class _AgentCall(PreparedCall):
         assert process.stderr is not None
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_give, process.stdin, self.prompt.encode(errors="replace"))
+                nursery.start_soon(_send_all, process.stdin, self.prompt.encode(errors="replace"))
                 nursery.start_soon(output.read, process.stdout)
                 nursery.start_soon(errors.read, process.stderr)
                 code = await process.wait()
@@ -270,7 +269,7 @@ class _Tail:
         return data.decode(errors="replace")
 
 
-async def _give(stream: trio.abc.SendStream, data: bytes) -> None:
+async def _send_all(stream: trio.abc.SendStream, data: bytes) -> None:
     with suppress(trio.BrokenResourceError):  # The agent has not read all of it.
         await stream.send_all(data)
     await stream.aclose()

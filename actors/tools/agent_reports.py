@@ -33,17 +33,17 @@ def read_report(form: Literal["claude", "codex", "none"], output: str) -> AgentR
     """Return the report in an agent's standard output, which has one of these forms."""
     match form:
         case "claude":
-            return _claude(output)
+            return _read_claude(output)
         case "codex":
-            return _codex(output)
+            return _read_codex(output)
         case "none":
             return AgentReport(output, ToolCost())
 
 
-def _claude(output: str) -> AgentReport:
-    found = [item for item in _objects(output) if item.get("type") == "result"]
+def _read_claude(output: str) -> AgentReport:
+    found = [item for item in _read_objects(output) if item.get("type") == "result"]
     if not found:
-        return AgentReport("", ToolCost(), _unread("claude", "no JSON object of the type 'result'", output))
+        return AgentReport("", ToolCost(), _unreadable_text("claude", "no JSON object of the type 'result'", output))
     last = found[-1]
     usage = _as_mapping(last.get("usage"))
     read = [usage.get(name) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
@@ -64,11 +64,11 @@ def _claude(output: str) -> AgentReport:
     return AgentReport(text, cost, f"the agent reports {error}" + (f": {_line(said)}" if said else ""))
 
 
-def _codex(output: str) -> AgentReport:
+def _read_codex(output: str) -> AgentReport:
     text = session = problem = ""
     turns = into = out = 0
     ended = False
-    for event in _objects(output):
+    for event in _read_objects(output):
         match event.get("type"):
             case "thread.started":
                 session = _text(event.get("thread_id"))[:200]
@@ -87,11 +87,11 @@ def _codex(output: str) -> AgentReport:
             case _:
                 pass
     if not ended:
-        problem = _unread("codex", "no event 'turn.completed'", output)
+        problem = _unreadable_text("codex", "no event 'turn.completed'", output)
     return AgentReport(text, ToolCost(input_tokens=into, output_tokens=out, turns=turns, session=session), problem)
 
 
-def _objects(output: str) -> Iterator[Mapping[str, Any]]:
+def _read_objects(output: str) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects of an output: the only one, those of one list, or one per line among other lines."""
     try:
         whole = json.loads(output)
@@ -112,7 +112,7 @@ def _objects(output: str) -> Iterator[Mapping[str, Any]]:
             yield value
 
 
-def _unread(form: str, lacks: str, output: str) -> str:
+def _unreadable_text(form: str, lacks: str, output: str) -> str:
     shown = f", but begins with {_line(output)!r}" if output.strip() else ": it is empty"
     return f"its output is not what `report: {form}` says: it has {lacks}{shown}"
 

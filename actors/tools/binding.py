@@ -50,10 +50,11 @@ def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
         if not isinstance(tool, HumanTool) and tool.pre_check is not None:
             _pre_check(file, tool.pre_check, document, ("tools", name, "pre_check"))
     generators = {
-        name: _use(file, generator, document, ("generators", name)) for name, generator in file.generators.items()
+        name: _generator_use(file, generator, document, ("generators", name))
+        for name, generator in file.generators.items()
     }
-    guards = {name: _check(file, guard, document, ("guards", name)) for name, guard in file.guards.items()}
-    steps = {name: _step(file, step, document, ("steps", name)) for name, step in file.steps.items()}
+    guards = {name: _guard_use(file, guard, document, ("guards", name)) for name, guard in file.guards.items()}
+    steps = {name: _step_uses(file, step, document, ("steps", name)) for name, step in file.steps.items()}
     undos = {name: use for name, tool in file.tools.items() if (use := _undo_use(name, tool)) is not None}
     undo_of = {name: tool.undo for name, tool in file.tools.items() if not isinstance(tool, HumanTool) and tool.undo}
     for name, undo in undo_of.items():
@@ -122,24 +123,24 @@ def _undo_use(name: str, tool: AnyTool) -> ToolUse | PersonUse | None:
             assert_never(tool)
 
 
-def _step(file: ToolsFile, binding: StepBinding, document: ParsedFile, path: KeyPath) -> StepUses:
+def _step_uses(file: ToolsFile, binding: StepBinding, document: ParsedFile, path: KeyPath) -> StepUses:
     act, check = binding.generator, binding.guard
     return StepUses(
-        generator=None if act is None else _without_step(file, act, document, (*path, "generator")),
-        guard=None if check is None else _check(file, check, document, (*path, "guard")),
+        generator=None if act is None else _use_without_step(file, act, document, (*path, "generator")),
+        guard=None if check is None else _guard_use(file, check, document, (*path, "guard")),
     )
 
 
-def _without_step(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
+def _use_without_step(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
     if binding.step is not None:
         hint = "declare it where the generator is bound, under `generators`"
         raise document.problem("only the binding of a generator declares a step", (*path, "step"), hint)
-    return _use(file, binding, document, path)
+    return _generator_use(file, binding, document, path)
 
 
-def _check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
+def _guard_use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
     """Return the use of a guard: anything but a file that a model writes."""
-    use = _without_step(file, binding, document, path)
+    use = _use_without_step(file, binding, document, path)
     if binding.outcomes or binding.values:
         key = "outcomes" if binding.outcomes else "values"
         hint = "give it to the generator of a step"
@@ -151,13 +152,13 @@ def _check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPat
     return use
 
 
-def _use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
+def _generator_use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
     tool, before = _find_tool(file, binding, document, path), None
     if not isinstance(tool, HumanTool) and tool.pre_check is not None:
         before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
     match tool:
         case CommandTool() | PythonTool() | McpTool():
-            return _call(tool, binding, document, path, before)
+            return _tool_use(tool, binding, document, path, before)
         case ModelTool():
             _check_takes_nothing(binding, document, path)
             return ModelUse(
@@ -171,7 +172,7 @@ def _use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath)
                 pre_check=before,
             )
         case AgentTool():
-            return _agent(tool, binding, document, path, before)
+            return _agent_use(tool, binding, document, path, before)
         case HumanTool():
             _check_takes_nothing(binding, document, path)
             return PersonUse(name=binding.tool, instructions=tool.human)
@@ -179,7 +180,7 @@ def _use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath)
             assert_never(tool)
 
 
-def _call(
+def _tool_use(
     tool: CommandTool | PythonTool | McpTool,
     binding: Binding,
     document: ParsedFile,
@@ -216,7 +217,9 @@ def _call(
     )
 
 
-def _agent(tool: AgentTool, binding: Binding, document: ParsedFile, path: KeyPath, before: ToolUse | None) -> ToolUse:
+def _agent_use(
+    tool: AgentTool, binding: Binding, document: ParsedFile, path: KeyPath, before: ToolUse | None
+) -> ToolUse:
     if binding.with_:
         raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
     if binding.expect == "failure":
@@ -252,7 +255,7 @@ def _pre_check(file: ToolsFile, binding: Binding, document: ParsedFile, path: Ke
     if tool.pre_check is not None:
         hint = "name a tool without one"
         raise document.problem(f"the tool {binding.tool!r} has a pre-check of its own", path, hint)
-    return _call(tool, binding, document, path, None)
+    return _tool_use(tool, binding, document, path, None)
 
 
 def _find_tool(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> AnyTool:

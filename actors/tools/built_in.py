@@ -12,13 +12,12 @@ from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.agent_calls import agent
 from actors.tools.agent_work import WORKSPACE_MERGE, WORKTREE_DIFF
-from actors.tools.command_calls import command
+from actors.tools.command_calls import CallRefused, checked_tool, command, system_refusal
 from actors.tools.confined import OutOfBounds, TooLarge, read_inside, write_inside
 from actors.tools.listing import PREFIX, TooManyFiles, changes, find_listing, keep, take_listing
 from actors.tools.mcp_calls import mcp_tool
 from actors.tools.merging import merge_work
 from actors.tools.python_calls import python
-from actors.tools.refusals import CallRefused, checked_tool, system_refusal
 from actors.tools.repository import GitFailed, find_repository
 from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, WorkspaceSnapshot, cut_paths, output_of
 from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec

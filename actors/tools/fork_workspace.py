@@ -22,7 +22,7 @@ from actors.tools.listing import (
     take_listing,
 )
 from actors.tools.repository import GitFailed, TimeLimit, find_noted_repository, find_repository
-from actors.tools.workspace import WorkspaceLock, check_workspace, ensure_free, in_use
+from actors.tools.workspace import WorkspaceLock, check_workspace, ensure_free, in_use_problem
 from runtime.core.errors import UsageProblem
 
 SECONDS = 120.0
@@ -40,9 +40,9 @@ def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: s
     """
     try:
         if snapshot.startswith(PREFIX):
-            _copy(source, snapshot, target, home)
+            _copy_folder(source, snapshot, target, home)
         else:
-            _worktree(source, snapshot, target, home, run)
+            _add_worktree(source, snapshot, target, home, run)
         check_workspace(target, home)
     except BaseException:
         remove_workspace(source, snapshot, target, home)
@@ -75,7 +75,7 @@ def free_folder(target: Path, home: Path) -> Path:
     return folder
 
 
-def _worktree(source: Path, commit: str, target: Path, home: Path, run: str) -> None:
+def _add_worktree(source: Path, commit: str, target: Path, home: Path, run: str) -> None:
     """Make a worktree at a commit, on no branch, with exactly the bytes of the snapshot."""
     try:
         repository = find_noted_repository(source, home, TimeLimit(SECONDS))
@@ -92,7 +92,7 @@ def _worktree(source: Path, commit: str, target: Path, home: Path, run: str) -> 
         raise UsageProblem(f"no worktree can be made: {error}", place=str(target), hint=hint) from None
 
 
-def _copy(source: Path, snapshot: str, target: Path, home: Path) -> None:
+def _copy_folder(source: Path, snapshot: str, target: Path, home: Path) -> None:
     """Copy a folder that has not changed since the snapshot, without everything that is named `.git`."""
     ensure_free(source, home)
     if _list_folder(source) != snapshot:
@@ -148,7 +148,7 @@ def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFo
     try:
         check_workspace(folder, home)
         if holder := lock.take(run):
-            raise in_use(folder, holder)
+            raise in_use_problem(folder, holder)
         if snapshot.startswith(PREFIX):
             cause, ref = _remove_copy(folder, snapshot, home), ""
         else:
@@ -167,7 +167,7 @@ def _remove_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[s
     repository = find_noted_repository(folder, home, TimeLimit(SECONDS))
     if repository.note.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0] != run:
         return "another run has worked in it", ""
-    changed = repository.changed_since(commit)
+    changed = repository.find_changes(commit)
     if changed:
         return _describe_changes(min(changed)), ""
     ref = repository.keep_head(run)

@@ -14,16 +14,16 @@ import trio
 from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.binding import environment_of
-from actors.tools.command_calls import without_secrets
-from actors.tools.programs import ProgramMissing, find_server
-from actors.tools.refusals import (
+from actors.tools.command_calls import (
     CallRefused,
     RefusedCall,
     check_arguments,
     claim_workspace,
     refuse_call,
     system_refusal,
+    without_secrets,
 )
+from actors.tools.programs import ProgramMissing, find_server
 from actors.tools.specs import McpSpec, fill_template
 from actors.tools.workspace import Workspace
 from runtime.logs.redact import Redactor, secrets_in

@@ -11,6 +11,7 @@ from typing import Any
 
 from actors.run.tools import ToolOutcome
 from actors.tools.agent_work import GIT_SECONDS, LINK, TreeChange, changes_in, list_paths
+from actors.tools.command_calls import CallRefused
 from actors.tools.confined import (
     OutOfBounds,
     TooLarge,
@@ -20,7 +21,6 @@ from actors.tools.confined import (
     remove_inside,
     write_inside,
 )
-from actors.tools.refusals import CallRefused
 from actors.tools.repository import FILE_BYTES_MAX, GitFailed, Repository, TimeLimit, decode_path, find_noted_repository
 from actors.tools.workspace import Workspace
 from actors.tools.worktrees import RAW, contents, refuse_git_errors

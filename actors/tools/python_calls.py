@@ -16,9 +16,8 @@ import trio
 
 from actors.handlers.tools import FunctionCall, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
-from actors.tools.command_calls import cut_output
+from actors.tools.command_calls import checked_tool, cut_output
 from actors.tools.parameters import PathParameter
-from actors.tools.refusals import checked_tool
 from actors.tools.specs import PythonSpec
 from actors.tools.workspace import Workspace
 

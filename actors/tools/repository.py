@@ -202,7 +202,7 @@ class Repository:
             os.close(handle)
         return ref
 
-    def changed_since(self, commit: str) -> set[str]:
+    def find_changes(self, commit: str) -> set[str]:
         """Return the paths that differ from a commit, and those that a snapshot of the workspace leaves out.
 
         Raises `GitFailed`, `OSError`.

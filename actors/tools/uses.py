@@ -186,15 +186,15 @@ class ToolSet(Value):
 
     def generator_use(self, step: Step) -> Use:
         """Return the use that executes a step. Raises `KeyError` for a generator that `unbound` reports."""
-        own = self._own(step, "generator")
+        own = self._bound_use(step, "generator")
         return own or self.generators[step.generator]
 
     def guard_use(self, step: Step) -> Use | None:
         """Return the use that checks a step; None if it has no guard. Raises `KeyError` if `unbound` reports it."""
-        own = self._own(step, "guard")
+        own = self._bound_use(step, "guard")
         return own or (self.guards[step.guard] if step.guard else None)
 
-    def _own(self, step: Step, what: Literal["generator", "guard"]) -> Use | None:
+    def _bound_use(self, step: Step, what: Literal["generator", "guard"]) -> Use | None:
         """Return the use that is bound to a step itself; None if there is none."""
         if not self.steps:
             return None
@@ -227,19 +227,21 @@ class ToolSet(Value):
 
         `known` are the tokens that hold at the start with a known value.
         """
-        return self.unbound_names(plan) or tuple(sorted({*self._not_read(plan, known), *self._undo_lacks(plan, known)}))
+        return self.unbound_names(plan) or tuple(
+            sorted({*self._unread_names(plan, known), *self._missing_undo_arguments(plan, known)})
+        )
 
     def unbound_names(self, plan: Plan) -> tuple[str, ...]:
         """Return the names of generators, guards and undo tools in a plan that are not bound, sorted, each once."""
         generators = {
             f"generator {step.generator!r}"
             for step in plan.steps
-            if step.generator not in self.generators and self._own(step, "generator") is None
+            if step.generator not in self.generators and self._bound_use(step, "generator") is None
         }
         guards = {
             f"guard {step.guard!r}"
             for step in plan.steps
-            if step.guard and step.guard not in self.guards and self._own(step, "guard") is None
+            if step.guard and step.guard not in self.guards and self._bound_use(step, "guard") is None
         }
         undos = {
             f"undo {step.undo!r} of step {step.step_id!r}"
@@ -248,7 +250,7 @@ class ToolSet(Value):
         }
         return (*sorted(generators), *sorted(guards), *sorted(undos))
 
-    def _undo_lacks(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
+    def _missing_undo_arguments(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
         """Yield the parameters of undo tools that get no argument. Every name of the plan is bound.
 
         A parameter gets the argument of the same name in the call that is undone. Otherwise it gets the value of the
@@ -259,12 +261,12 @@ class ToolSet(Value):
             spec = self.tools.get(step.undo)
             if not isinstance(undo, ToolUse) or spec is None:
                 continue
-            names = {*json.loads(undo.arguments), *self._known_after(plan, step, known)}
+            names = {*json.loads(undo.arguments), *self._names_known_after(plan, step, known)}
             for name in spec.parameters:
                 if name not in names:
                     yield f"the parameter {name!r} of undo {step.undo!r} for step {step.step_id!r}"
 
-    def _known_after(self, plan: Plan, step: Step, known: AbstractSet[str]) -> Iterator[str]:
+    def _names_known_after(self, plan: Plan, step: Step, known: AbstractSet[str]) -> Iterator[str]:
         """Yield the names that have an argument or a value after each success of a step."""
         act = self.generator_use(step)
         if isinstance(act, ModelUse):
@@ -286,12 +288,12 @@ class ToolSet(Value):
             return plan
         draft, _ = read_draft(dict(plan))
         by_id = {} if draft is None else {step.step_id: step for step in draft.steps}
-        steps = [{**item, **self._declared(by_id[item["step_id"]])} for item in plan["steps"]]
+        steps = [{**item, **self._declared_undo(by_id[item["step_id"]])} for item in plan["steps"]]
         return {**plan, "steps": steps}
 
-    def _declared(self, step: Step) -> dict[str, str]:
+    def _declared_undo(self, step: Step) -> dict[str, str]:
         """Return the field `undo` that the tool of a step declares; empty if the step has one or there is none."""
-        act = self._own(step, "generator") or self.generators.get(step.generator)
+        act = self._bound_use(step, "generator") or self.generators.get(step.generator)
         undo = "" if act is None or step.undo else self._undo_of(act)
         return {"undo": undo} if undo else {}
 
@@ -315,7 +317,7 @@ class ToolSet(Value):
         arguments = {**json.loads(undo.arguments), **arguments_with(given, takes, parameters, values)}
         return canonical(arguments) if parameters.keys() <= arguments.keys() else None
 
-    def _not_read(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
+    def _unread_names(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
         """Yield the outcomes and values in a plan that no binding reads. Every name of the plan is bound.
 
         If a binding uses the value of a token, every success that adds the token must read the value. So the proof of

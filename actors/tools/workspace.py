@@ -79,7 +79,7 @@ def key_of(folder: Path) -> str:
     return sha256(os.fsencode(folder)).hexdigest()[:32]
 
 
-def in_use(folder: Path, holder: Holder) -> UsageProblem:
+def in_use_problem(folder: Path, holder: Holder) -> UsageProblem:
     """Return the error about a workspace in which another run works."""
     run = f"run {holder.run!r}" if holder.run else "another run"
     driver = f", driven by {describe(holder.owner)}" if holder.owner else ""
@@ -92,7 +92,7 @@ def ensure_free(folder: Path, home: Path) -> None:
     lock = WorkspaceLock(folder, home)
     try:
         if holder := lock.take(""):
-            raise in_use(folder, holder)
+            raise in_use_problem(folder, holder)
     finally:
         lock.release()
 
@@ -187,7 +187,7 @@ def open_workspace(path: str | Path, home: Path, run: str) -> Iterator[Workspace
     try:
         holder = lock.take(run)
         if holder is not None and holder.run != run:
-            raise in_use(folder, holder)
+            raise in_use_problem(folder, holder)
         yield Workspace(folder, home, run, handle, lock)
     finally:
         lock.release()

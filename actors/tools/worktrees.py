@@ -26,7 +26,7 @@ from actors.tools.agent_work import (
     list_paths,
     refusal,
 )
-from actors.tools.refusals import CallRefused, RefusedCall, system_refusal
+from actors.tools.command_calls import CallRefused, RefusedCall, system_refusal
 from actors.tools.repository import (
     Git,
     GitFailed,

@@ -9,7 +9,7 @@ from actors.config.loader import load_workflow, read_workflow
 from actors.config.workflow import MODEL_GENERATORS, entry_for, validate_names
 from actors.config.workflow_check import check_workflow
 from actors.guards.built_in import BUILT_IN
-from actors.guards.composite import Composite
+from actors.guards.port import Composite
 from replan.setup.plugins import BUILT_IN_GENERATORS
 from runtime.core.errors import UsageProblem
 from tests.support.artifacts import plan

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from actors.config.workflow import STEPS_MAX, Workflow, validate_names
 from actors.files.validation_errors import PATTERN_MEANINGS, usage_problem
 from actors.files.yaml_document import parse_document
-from actors.guards.composite import Composite
+from actors.guards.port import Composite
 from actors.policy.table import Policy
 from actors.templates.template_files import PlanTemplate
 from replan.setup.config_schemas import SCHEMAS

@@ -3,7 +3,7 @@
 import pytest
 
 from actors.execution.attempts import (
-    after_tool,
+    apply_tool_end,
     fail_phase,
     next_attempt,
     open_phase,
@@ -12,7 +12,7 @@ from actors.execution.attempts import (
     phases_of,
     tool_use,
 )
-from actors.execution.faults import assumption_broken, dead_end, file_cut, invariant_broken, unknown
+from actors.execution.faults import broken_assumption, broken_invariant, dead_end, incomplete_file, unknown_outcome
 from actors.execution.state import Attempt, AttemptPhase
 from actors.run.tools import ToolFinished, ToolOutcome
 from tests.execution.stage import Stage, person, plan, step, tool, toolset, writer
@@ -168,7 +168,7 @@ Ends = ToolOutcome
 )
 def test_the_outcome_of_a_tool_passes_fails_or_leaves_open(phase, use, event, result, text):
     begin = attempt(*ALL[ALL.index(phase) :], open=True)
-    after = after_tool(begin, use, event)
+    after = apply_tool_end(begin, use, event)
     assert not after.open
     if text is not None:
         [finding] = after.findings
@@ -184,17 +184,17 @@ def test_the_outcome_of_a_tool_passes_fails_or_leaves_open(phase, use, event, re
 
 def test_what_was_read_is_kept_for_the_model():
     assert (
-        after_tool(attempt(AttemptPhase.READ, AttemptPhase.ACT), tool("t"), finished(Ends.SUCCEEDED, "text")).read
+        apply_tool_end(attempt(AttemptPhase.READ, AttemptPhase.ACT), tool("t"), finished(Ends.SUCCEEDED, "text")).read
         == "text"
     )
     assert (
-        after_tool(attempt(AttemptPhase.ACT, AttemptPhase.CHECK), tool("t"), finished(Ends.SUCCEEDED, "text")).read
+        apply_tool_end(attempt(AttemptPhase.ACT, AttemptPhase.CHECK), tool("t"), finished(Ends.SUCCEEDED, "text")).read
         == ""
     )
 
 
 def test_an_attempt_after_one_whose_check_could_not_run_begins_with_the_check():
-    broken = after_tool(attempt(AttemptPhase.CHECK, acted=True), tool("t"), finished(Ends.BROKEN, "", "died"))
+    broken = apply_tool_end(attempt(AttemptPhase.CHECK, acted=True), tool("t"), finished(Ends.BROKEN, "", "died"))
     again = next_attempt(broken, ALL, 2.5)
     assert (again.todo, again.number, again.acted) == (
         (AttemptPhase.CHECK_PRE, AttemptPhase.CHECK, AttemptPhase.COMPARE),
@@ -202,9 +202,9 @@ def test_an_attempt_after_one_whose_check_could_not_run_begins_with_the_check():
         True,
     )
     assert (again.rest_seconds, again.begun, again.open, again.result) == (2.5, False, False, "")
-    wrong = after_tool(attempt(AttemptPhase.CHECK, acted=True), tool("t"), finished(Ends.FAILED))
+    wrong = apply_tool_end(attempt(AttemptPhase.CHECK, acted=True), tool("t"), finished(Ends.FAILED))
     assert (next_attempt(wrong, ALL, 0.0).todo, next_attempt(wrong, ALL, 0.0).acted) == (ALL, False)
-    early = after_tool(attempt(AttemptPhase.ACT), tool("t"), finished(Ends.BROKEN, "", "died"))
+    early = apply_tool_end(attempt(AttemptPhase.ACT), tool("t"), finished(Ends.BROKEN, "", "died"))
     assert next_attempt(early, ALL, 0.0).todo == ALL
 
 
@@ -222,13 +222,13 @@ def test_the_phases_of_an_attempt_pass_one_after_another():
 
 
 def test_findings_of_the_plan_name_their_place():
-    assert (assumption_broken("a").code, assumption_broken("a").where) == ("plan.assumption_broken", "a")
-    assert invariant_broken([0, 2]).message.endswith("break invariants[0], invariants[2]")
+    assert (broken_assumption("a").code, broken_assumption("a").where) == ("plan.assumption_broken", "a")
+    assert broken_invariant([0, 2]).message.endswith("break invariants[0], invariants[2]")
     many = dead_end(f"t{number:02}" for number in reversed(range(12)))
     assert many.message == f"no step is ready, and the goal lacks {', '.join(f't{n:02}' for n in range(10))}"
     assert len(many.tokens) == 12
-    assert unknown(attempt(), "", "cut").message == "the tool may have done its work: cut"
-    assert (file_cut(attempt(), "content_filter").code, file_cut(attempt(), "length").code) == (
+    assert unknown_outcome(attempt(), "", "cut").message == "the tool may have done its work: cut"
+    assert (incomplete_file(attempt(), "content_filter").code, incomplete_file(attempt(), "length").code) == (
         "reply.filtered",
         "reply.cut",
     )

@@ -158,13 +158,15 @@ def test_the_findings_of_an_execution_carry_the_tags_of_their_kinds():
     requirement = {"kind": "must_keep", "quote": "no migrations", "paths": ["db"]}
     kept, _ = read_plan(plan(step("a", "start", "goal"), requirements=[requirement]))
     assert (
-        faults.transient(attempt, "t", "late").tags == faults.permanent(attempt, "t", "gone").tags == ("tool_failure",)
+        faults.transient_failure(attempt, "t", "late").tags
+        == faults.permanent_failure(attempt, "t", "gone").tags
+        == ("tool_failure",)
     )
-    assert [finding.tags for finding in faults.prerequisite_failed([(goal, goal)])] == [("goal_dependency_failure",)]
+    assert [finding.tags for finding in faults.failed_prerequisites([(goal, goal)])] == [("goal_dependency_failure",)]
     assert [finding.tags for finding in changed_paths(kept.requirements, ["db/1.sql"], "a")] == [
         ("requirement_violation",)
     ]
-    assert faults.failure_reported(attempt).tags == ()
+    assert faults.reported_failure(attempt).tags == ()
 
 
 def test_what_cannot_be_written_can_be_stored_all_the_same():

@@ -3,7 +3,12 @@
 import pytest
 
 from actors.execution.state import Attempt, AttemptPhase
-from actors.execution.workspace_rules import after_first, after_last, after_step, first_snapshot, last_snapshot
+from actors.execution.workspace_rules import (
+    apply_first_snapshot,
+    apply_last_snapshot,
+    apply_step_snapshot,
+    request_first_snapshot,
+)
 from actors.run.tools import ToolFinished, ToolOutcome
 from actors.tools.snapshot_texts import WorkspaceSnapshot
 from runtime.core.copies import changed
@@ -25,17 +30,17 @@ def ended(outcome=ToolOutcome.SUCCEEDED, **snapshot):
 
 def test_a_snapshot_that_the_end_of_the_run_has_stopped_changes_nothing():
     before, attempt = state(KEPT), Attempt("a", "a", 1, 1, 1, (AttemptPhase.SNAPSHOT,), open=True)
-    assert after_first(before, ended(UNKNOWN)) is before
-    assert after_last(before, ended(UNKNOWN)) is before
-    after, stopped = after_step(before, attempt, ended(UNKNOWN))
+    assert apply_first_snapshot(before, ended(UNKNOWN)) is before
+    assert apply_last_snapshot(before, ended(UNKNOWN)) is before
+    after, stopped = apply_step_snapshot(before, attempt, ended(UNKNOWN))
     assert after is before
     assert (stopped.open, stopped.todo) == (False, (AttemptPhase.SNAPSHOT,))
 
 
 def test_the_first_snapshot_is_what_later_ones_are_compared_with():
-    after = after_first(state(), ended())
+    after = apply_first_snapshot(state(), ended())
     assert (after.snapshot, after.first_snapshot, after.not_compared) == ("s1", "s1", 0)
-    failed = after_first(state(), ended(FAILED))
+    failed = apply_first_snapshot(state(), ended(FAILED))
     assert (failed.snapshot, failed.first_snapshot, failed.not_compared) == ("", "", 1)
 
 
@@ -51,7 +56,7 @@ def test_the_first_snapshot_is_what_later_ones_are_compared_with():
     ],
 )
 def test_the_last_snapshot_tells_what_protected_paths_have_changed_or_that_it_cannot(event, not_compared, damaged):
-    after = after_last(state(KEPT), event)
+    after = apply_last_snapshot(state(KEPT), event)
     assert after.not_compared == not_compared
     assert tuple(after.damaged) == damaged
 
@@ -73,7 +78,7 @@ def test_a_step_that_touches_a_protected_path_fails_and_its_other_attempts_are_s
 ):
     attempt = Attempt("a", "a", 1, 1, 1, (phase,), open=True)
     begun = state(KEPT)
-    after, attempt = after_step(changed(begun, active={"a": attempt}), attempt, event)
+    after, attempt = apply_step_snapshot(changed(begun, active={"a": attempt}), attempt, event)
     assert len(after.violations) == violations
     assert (attempt.result, attempt.skipped, attempt.open) == (result, result == "failed", False)
     assert after.not_compared == not_compared
@@ -81,9 +86,9 @@ def test_a_step_that_touches_a_protected_path_fails_and_its_other_attempts_are_s
 
 
 def test_snapshots_are_taken_where_they_are_wished_and_compared_where_something_is_protected():
-    assert first_snapshot(state()) is None
-    assert last_snapshot(state(KEPT)) is None
-    assert last_snapshot(state(first_snapshot="s1")) is None
-    assert last_snapshot(state(KEPT, first_snapshot="s1", damaged=())) is None
-    request = last_snapshot(state(KEPT, first_snapshot="s1"))
+    assert request_first_snapshot(state()) is None
+    assert request_last_snapshot(state(KEPT)) is None
+    assert request_last_snapshot(state(first_snapshot="s1")) is None
+    assert request_last_snapshot(state(KEPT, first_snapshot="s1", damaged=())) is None
+    request = request_last_snapshot(state(KEPT, first_snapshot="s1"))
     assert '"since":"s1"' in request.arguments.replace(" ", "")

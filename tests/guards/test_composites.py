@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.guards.composite import combine_verdicts
+from actors.guards.port import combine_verdicts
 from actors.values.findings import Finding, Verdict
 
 

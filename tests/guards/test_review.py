@@ -4,7 +4,7 @@ import pytest
 
 from actors.config.action_pair import Composite
 from actors.guards import review
-from actors.guards.composite import combine_verdicts
+from actors.guards.port import combine_verdicts
 from actors.guards.review import NAME, combine_with_review, includes_review, is_needed, is_open, verdict_of
 from actors.values.findings import Verdict
 from runtime.core.errors import UsageProblem

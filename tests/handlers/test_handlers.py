@@ -9,7 +9,7 @@ import trio.lowlevel
 
 from actors.acquisition.actors import actors_for as of_acquisition
 from actors.execution.actors import open_actors as of_execution
-from actors.guards.composite import composite
+from actors.guards.port import composite
 from actors.handlers.generators import FunctionGenerator
 from actors.handlers.handlers import wait
 from actors.handlers.registry import Registry

@@ -19,7 +19,7 @@ import trio
 from actors.config.action_pair import ActionPair
 from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Workflow
 from actors.guards.built_in import BUILT_IN
-from actors.guards.composite import Composite
+from actors.guards.port import Composite
 from actors.planning.config import RunConfig, StepModel
 from actors.planning.events import EVENTS, NeededAnswer, PlanningOutcome, classification_id, judgement_id, node_id
 from actors.planning.kind import CODEC

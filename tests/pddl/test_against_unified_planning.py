@@ -142,11 +142,11 @@ def walk(domain, problem, chance, length):
             continue
         action = PlanAction(schema.name, tuple(map(chance.choice, choices)))
         ground = ground_action(action, domain)
-        runs = ground.applicable_in(state)
+        runs = ground.can_run_in(state)
         if runs and len(actions) < length:
             actions.append(action)
             [change] = ground.outcomes(state)
-            state = change.applied_to(state)
+            state = change.apply_to(state)
         elif not runs and len(actions) == length:
             return [*actions, action]
 

@@ -10,8 +10,7 @@ import pytest
 import trio
 
 from actors.run.tools import ToolOutcome
-from actors.tools.command_calls import cut_output
-from actors.tools.refusals import system_refusal
+from actors.tools.command_calls import cut_output, system_refusal
 from actors.tools.workspace import ensure_free, open_workspace
 from runtime.core.errors import UsageProblem
 from runtime.process import group
