@@ -1,4 +1,4 @@
-"""The changes of a coding agent as values: the calls that record and merge them, and which are refused. Pure."""
+"""The changes of a coding agent as values: calls that record and merge them, and reasons to refuse them. Pure."""
 
 import posixpath
 from collections.abc import Collection, Mapping, Sequence
@@ -131,6 +131,6 @@ def _leads_out(path: bytes, target: bytes) -> bool:
 
 
 def list_paths(paths: Sequence[str]) -> str:
-    """Return paths as a reason names them: the first few, and how many more there are."""
+    """Return paths for a reason: the first few, and the number of the others."""
     more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
     return f"{', '.join(paths[:PATHS_SHOWN])}{more}"

@@ -56,7 +56,7 @@ class OutcomeTokens(Config):
 
 
 class StepTokens(Config):
-    """What planning without a model must know about the steps of a generator."""
+    """The facts about the steps of a generator that planning without a model needs."""
 
     preconditions: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that must hold before it; tokens with values that the call uses are added."""

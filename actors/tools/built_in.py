@@ -30,8 +30,8 @@ from runtime.logs.redact import Redactor, secrets_in
 def take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Return the output of `workspace:snapshot`, a `WorkspaceSnapshot` as JSON. Raises `CallRefused`.
 
-    Where git fails, a listing takes the place of the commit, and the notice says why. A listing is compared only with a
-    listing, and a commit with a commit.
+    If git fails, a listing replaces the commit, and the notice says why. A listing is compared only with a listing, and
+    a commit with a commit.
     """
     name, since = str(arguments["name"]), str(arguments["since"])
     try:
@@ -106,7 +106,7 @@ class _WorkCall(PreparedCall):
 def read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Return the output of `workspace:read`: the texts of some files. Raises `CallRefused`.
 
-    A file that is not there is None, unless missing files are failures and it is not among the optional ones.
+    A missing file is None, unless `missing` is `failure` and the file is not optional.
     """
     files: dict[str, str | None] = {}
     left = int(arguments["bytes_max"])

@@ -106,7 +106,7 @@ async def claim_workspace(workspace: Workspace) -> None:
 
 
 def check_arguments(parameters: Parameters, arguments: Mapping[str, Any], workspace: Workspace) -> None:
-    """Check a call's arguments. Raises `CallRefused`: a path that must be there and is not is a failure of the tool."""
+    """Check a call's arguments. Raises `CallRefused`; a missing path that must exist is a failure of the tool."""
     if problem := first_problem(parameters, arguments):
         name, cause, _ = problem
         raise CallRefused(ToolOutcome.PERMANENT, f"the argument {name!r} {cause}")
@@ -186,7 +186,7 @@ def result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolR
 
 
 def cut_output(output: bytes, dropped: int, bytes_max: int) -> str:
-    """Return output as text of at most so many bytes; where some is missing, its last line says how much."""
+    """Return output as text of at most `bytes_max` bytes; if some is left out, the last line says how much."""
     text = output.decode(errors="replace").encode()
     if not dropped and len(text) <= bytes_max:
         return text.decode()
@@ -195,7 +195,7 @@ def cut_output(output: bytes, dropped: int, bytes_max: int) -> str:
 
 
 def without_secrets(result: ToolResult, redactor: Redactor, bytes_max: int) -> ToolResult:
-    """Return a result without secrets, its output cut to so many bytes. For a thread: an output may be large."""
+    """Return a result without secrets, its output cut to `bytes_max`. Run it in a thread: an output may be large."""
     begin, dropped = redactor.beginning(result.output, bytes_max), result.output[bytes_max:]
     output = cut_output(begin.encode(errors="replace"), len(dropped.encode(errors="replace")), bytes_max)
     return replace(result, output=output, reason=redactor.beginning(result.reason, REASON_CHARACTERS_MAX))

@@ -123,9 +123,9 @@ def remove_inside(folder: int, path: str) -> None:
 
 
 def files_inside(folder: int, path: str) -> set[str] | None:
-    """Return the paths of all files below a folder that is below an open one; None where no such folder is there.
+    """Return the paths of all files below a folder within an open folder; None if there is no such folder.
 
-    Links and devices count as files, and so does an empty folder. Raises `OutOfBounds`, `OSError`.
+    Links, devices and empty folders count as files. Raises `OutOfBounds`, `OSError`.
     """
     found: set[str] = set()
     with _parent_of(folder, path) as (parent, name):
@@ -139,7 +139,7 @@ def files_inside(folder: int, path: str) -> set[str] | None:
 
 
 def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | None:
-    """Return the mode, as git writes it, and the content of a file or link below an open folder; None for nothing.
+    """Return the mode in git's form and the content of a file or link below an open folder; None if it is missing.
 
     Raises `OutOfBounds` for a folder, a device, and a path through a link; `TooLarge`, `OSError`.
     """
@@ -156,7 +156,7 @@ def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | 
 
 @contextmanager
 def _parent_of(folder: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """Open the folder that a path is in and yield it with the last part; `.` where the path is the folder itself."""
+    """Open the folder of a path, and yield it with the last part; the part is `.` if the path is the folder itself."""
     if cause := path_problem(path):
         raise OutOfBounds(cause)
     *above, name = [part for part in path.split("/") if part not in ("", ".")] or ["."]

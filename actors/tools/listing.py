@@ -62,7 +62,7 @@ def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
 
 
 def changes(before: Listing, after: Listing) -> set[str]:
-    """Return the paths that are in one listing only or have another content."""
+    """Return the paths that only one listing has, or whose content differs."""
     return {path for path in {*before, *after} if before.get(path, ("", ""))[0] != after.get(path, ("", ""))[0]}
 
 
@@ -118,9 +118,9 @@ def _marks(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.stat_result, int, bytes]]:
-    """Yield each entry below an open folder that is no folder: its path, its status, the open folder, and its name.
+    """Yield the files below an open folder: path, status, the open folder that holds the file, and name.
 
-    Folders named `.git` are left out. A folder that may not be read is an entry itself.
+    Folders named `.git` are left out. A folder that may not be read is yielded like a file.
     """
     if depth > DEPTH_MAX:
         raise TooManyFiles(f"folders are nested over {DEPTH_MAX} deep")

@@ -1,4 +1,4 @@
-"""Reads a tools file and pins it: every program, Python file and binding is checked before anything runs."""
+"""Reads a tools file into the form that a run stores; checks every program, Python file and binding first."""
 
 import os
 from collections.abc import Mapping

@@ -152,7 +152,7 @@ async def _result(spec: McpSpec, arguments: Mapping[str, Any], client: Client) -
 
 
 def text_of(result: CallToolResult) -> str:
-    """Return the texts of a result, other content by its name, and the structured value if no text says it."""
+    """Return the texts of a result, names for other content, and the structured value if no text repeats it."""
     texts = [_text(block) for block in result.content]
     value = result.structured_content
     if value is not None and not _is_json_of(texts, value):

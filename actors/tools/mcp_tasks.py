@@ -1,6 +1,6 @@
-"""Tasks of an MCP server, on the side of the client: a call that comes back with a task is polled to its end.
+"""The client's side of tasks of an MCP server: a call that returns a task is polled until the task ends.
 
-It is the extension `io.modelcontextprotocol/tasks` of 2026-07-28. To a server without it, nothing changes.
+This is the extension `io.modelcontextprotocol/tasks` of 2026-07-28. Without it on the server, nothing changes.
 """
 
 from collections.abc import Mapping

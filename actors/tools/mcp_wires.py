@@ -1,4 +1,4 @@
-"""The wires to MCP servers: a process in a group of its own, or HTTP; both with bounds on what the server may send.
+"""Connections to MCP servers: a process in its own group, or HTTP. Both limit how much the server may send.
 
 The SDK is imported when a call is made: a run without such tools does not need it.
 """
@@ -47,7 +47,7 @@ class ReplyUnreadable(Exception):
 
 
 class Talk:
-    """The talk with a program: what it said on standard error, and whether it said too much."""
+    """A conversation with a program: its messages, its standard error, and whether it sent too much."""
 
     def __init__(self, process: trio.Process) -> None:
         assert process.stdout is not None
@@ -113,7 +113,7 @@ class Talk:
 
 
 def may_be_reply(line: str) -> bool:
-    """Tell whether a line that is no message looks like a reply, or like a part of one that has several lines."""
+    """Tell whether a line that cannot be read looks like a reply, or like a part of a reply with several lines."""
     if '"id"' in line and ('"result"' in line or '"error"' in line):
         return True
     is_part = line.lstrip().startswith(('"result"', '"error"'))
@@ -144,7 +144,7 @@ async def open_streams(streams: AbstractAsyncContextManager[Streams]) -> AsyncIt
 
 
 class Web:
-    """The talk with an address: nothing else is asked, and no proxy of the system is used."""
+    """A conversation with an address. No other address is asked, and no proxy of the system is used."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url, self._token = url, token

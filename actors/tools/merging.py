@@ -50,7 +50,7 @@ def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
 
 
 def _begun_merge(repository: Repository, run: str, name: str, commit: str) -> str:
-    """Return the commit of a merge that an earlier call has begun; empty where none has."""
+    """Return the commit of a merge that an earlier call began; empty if there is none."""
     found = repository.commit_at(run, f"{name}.merge")
     return found if found and repository.parents(found)[1:] == [commit] else ""
 
@@ -76,9 +76,9 @@ def _conflict(paths: Sequence[str], why: str) -> CallRefused:
 
 
 def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeChange]) -> None:
-    """Write the changes of a merge that are not in the workspace yet. Raises `CallRefused`, `GitFailed`, `OSError`.
+    """Write the changes of a merge that the workspace lacks. Raises `CallRefused`, `GitFailed`, `OSError`.
 
-    Each file must be as before the merge or as after it, else no file is written.
+    If any file is neither in its state before the merge nor in its state after it, no file is written.
     """
     todo: list[TreeChange] = []
     strange: list[str] = []
@@ -120,8 +120,8 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
 def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str, bytes] | None:
     """Return the mode and the content at the path of a change; None for no file. Raises `OutOfBounds`, `TooLarge`.
 
-    `paths` are the paths of all changes. A path among them is a file, so there is no file below it. There is none at
-    the path of a folder either if all files in the folder change.
+    `paths` are the paths of all changes. Below a file that changes there is no file. A folder whose files all change
+    counts as no file, too.
     """
     try:
         return entry_inside(workspace.handle, path, FILE_BYTES_MAX)

@@ -81,7 +81,7 @@ def value_of(source: ValueSource, output: str) -> str | None:
 
 
 def find_values(sources: Mapping[str, ValueSource], tokens: Iterable[str], output: str) -> FoundValues:
-    """Return the values of those tokens that have a source, or the first one that the output lacks."""
+    """Return the values of the tokens that have a source, or name the first value that the output lacks."""
     values = []
     for token in sorted(set(tokens) & set(sources)):
         value = value_of(sources[token], output)

@@ -182,9 +182,9 @@ def problem_with(parameter: Parameter, value: Any) -> str:
 
 
 def path_problem(path: str) -> str:
-    """Return why a text is no path below the workspace, as half a sentence; empty where it is one.
+    """Return why a text is no path below the workspace, as half a sentence; empty if it is one.
 
-    A path is relative, names no parent folder, has no control characters, and cannot be taken for an option.
+    A path is relative, has no parent folder and no control characters, and cannot be mistaken for an option.
     """
     if not path or not path.isprintable():
         return "should be a path without control characters" if path else "should be a path, not an empty text"

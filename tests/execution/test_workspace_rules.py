@@ -8,6 +8,7 @@ from actors.execution.workspace_rules import (
     apply_last_snapshot,
     apply_step_snapshot,
     request_first_snapshot,
+    request_last_snapshot,
 )
 from actors.run.tools import ToolFinished, ToolOutcome
 from actors.tools.snapshot_texts import WorkspaceSnapshot
