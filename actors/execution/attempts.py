@@ -1,7 +1,7 @@
-"""What the results of its requests do to an attempt. Pure: each function returns the attempt after an event.
+"""Applies the results of requests to an attempt. Pure: each function returns the attempt after an event.
 
-A tool that is not repeatable and did not get to its end may have done its work: a person says what it did. A check that
-could not run says nothing about the work, so the next attempt begins with the check.
+A tool that is not repeatable may have done its work before it broke off; a person says whether it did. If a check could
+not run, the next attempt begins with the check.
 """
 
 from collections.abc import Mapping
@@ -152,7 +152,7 @@ def first_attempt(state: State, step: str) -> Attempt:
 def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:
     """Return the attempt that follows a failed one in the same visit.
 
-    Where only the check, or the merge, could not run, it begins with that: its work is done.
+    If the work is done and only the check or the merge could not run, the attempt begins there.
     """
     is_done = attempt.phase in _AFTER_WORK and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
     todo = phases
@@ -180,7 +180,7 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
 def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
     """Return the attempt after the call of its phase has ended.
 
-    Where the call was to fail, a failure passes and a success does not; a tool that could not do its work never passes.
+    If a failure is expected, a failure passes and a success does not. A tool that could not do its work never passes.
     """
     # The work of an agent is merged only after a success.
     is_certain = use.repeatable or event.not_made or use.agent is not None

@@ -1,4 +1,4 @@
-"""What events do to the steps of the plan and their attempts. Pure."""
+"""Applies events to the steps of the plan and their attempts. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import replace

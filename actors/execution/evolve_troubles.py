@@ -1,4 +1,4 @@
-"""What events do to the troubles of an execution, its replans and its revisions. Pure."""
+"""Applies events to the troubles of an execution, its replans and its revisions. Pure."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What events do to the effects of an execution and to their undoing. Pure."""
+"""Applies events to the effects of an execution and their undoing. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

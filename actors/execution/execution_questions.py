@@ -1,4 +1,4 @@
-"""The questions of an execution: about a step, or where the plan does not go on; and what their answers mean. Pure."""
+"""The questions of an execution about a step or a trouble, and the meaning of their answers. Pure."""
 
 from collections.abc import Mapping
 from typing import assert_never
@@ -103,7 +103,7 @@ def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> Asked
 
 
 def _reasons(trouble: Trouble) -> list[Finding]:
-    """Return what made the question necessary; what guards have found about new plans is for models."""
+    """Return the findings that led to the question. Findings of guards about new plans are for models."""
     reasons = [finding for finding in trouble.findings if finding.where != faults.REPLAN]
     return (reasons or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
 

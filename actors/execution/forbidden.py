@@ -97,7 +97,7 @@ def protected_paths(requirements: Iterable[Requirement]) -> tuple[str, ...]:
 
 
 def check_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
-    """Yield what the steps of a plan do against its requirements, by their tools and by what their success changes."""
+    """Yield a finding for each step whose tools or effects break a requirement of the plan."""
     forbidding = [item for item in plan.requirements if item.kind in FORBIDS and (item.tools or item.tokens)]
     for step in plan.steps if forbidding else ():
         yield from forbidden_uses(forbidding, step, tools)
@@ -129,7 +129,7 @@ def check_change_finding(check: str, changed: Sequence[str], step: str) -> Findi
 
 
 def outside_scope(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
-    """Return a finding where a step has changed a path that no scope with paths has in it."""
+    """Return a finding if a step has changed a path outside of all scopes that name paths."""
     scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
     if not scopes:
         return ()

@@ -102,7 +102,7 @@ def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: froze
 
 
 def _same(goal: Goal) -> tuple[str, str, frozenset[str]]:
-    """Return what makes two goals of different revisions the same one: an id names the whole goal of any plan."""
+    """Return the identity of a goal across revisions; all whole goals share one id, so their texts count too."""
     return (goal.id, goal.text, goal.tokens) if goal.id == WHOLE_GOAL else (goal.id, "", frozenset())
 
 

@@ -1,4 +1,4 @@
-"""The machine of executions: what such a run does otherwise than runs of other kinds. Pure."""
+"""The machine of executions: the rules and messages in which such a run differs from other kinds. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, assert_never
@@ -80,14 +80,14 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return requests.next_try(state, request)
 
     def try_again(self, state: State) -> CallRequested | RunFinished | None:
-        """Make the next try of a failed call after its pause; end the run where nothing can be paid or is open."""
+        """Make the next try of a failed call after its pause; end the run if no try can be paid and nothing is open."""
         next_call = None if state.run.saving else self.further_try(state)
         if isinstance(next_call, Limit):
             return None if step_rules.is_working(state) else end_exhausted_run(next_call)
         return next_call
 
     def prompt(self, state: State, request: ExecutionCall) -> CallPrompt | None:
-        """Return what a model is sent that is to write a file."""
+        """Return the prompt of a model that writes a file; None for any other request."""
         attempt = state.attempt_at(request.node) if isinstance(request, FileRequested) else None
         return None if attempt is None else requests.file_prompt(state, attempt)
 
@@ -143,7 +143,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         )
 
     def brief(self, state: ExecutionState, work: Work) -> Any:
-        """Return what the actor that does this work may see."""
+        """Return the brief for the actor that does this work."""
         request = work.request
         if not isinstance(request, ReplanRequested | ProofRequested):
             return super().brief(state, work)

@@ -1,4 +1,4 @@
-"""What an execution would do: its steps in order, what runs and checks each, and what a failure leads to. Pure."""
+"""Outlines an execution before it runs: its steps in order, their tools and checks, and the ways of failures. Pure."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class Outline:
     """What an execution would do."""
 
     config: ExecutionConfig
-    """What the run would be pinned to."""
+    """The configuration of the run."""
     steps: tuple[OutlinedStep, ...]
     """The steps of the nominal run in their order, then the contingent ones."""
 

@@ -72,7 +72,7 @@ def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
 
 
 def given_facts(state: State, replan: Replan) -> Given:
-    """Return the facts that a new plan starts from: all tokens, and what every plan keeps to.
+    """Return the facts from which a new plan starts: all tokens, and the constraints of every plan.
 
     In a partial replan the goals and all requirements of the plan are given too.
     """
@@ -128,7 +128,7 @@ def _failure_lines(state: State, replan: Replan) -> Iterator[str]:
 
 
 def _failed_generators(state: State) -> frozenset[str]:
-    """Return the generators of steps that failed in this and earlier plans, for a planner that takes others first."""
+    """Return the generators of steps that failed in any plan so far; a planner without a model tries others first."""
     planning = state.config.planning
     if planning is None or not planning.workflow.plans_from_tools:
         return frozenset()

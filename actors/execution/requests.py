@@ -87,7 +87,7 @@ def next_try(state: State, request: ExecutionCall) -> ExecutionCall | None:
 
 
 def file_prompt(state: State, attempt: Attempt) -> CallPrompt:
-    """Return what a model is sent that is to write a file."""
+    """Return the prompt of a model that writes a file, with the limits and settings of the call."""
     config = state.config
     return CallPrompt(
         attempt.step,

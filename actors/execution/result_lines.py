@@ -28,12 +28,12 @@ TOKENS_MAX = 20
 
 
 def result_lines(result: ExecutionResult, program: str) -> list[Line]:
-    """Return what the execution came to, in full: with the revisions that are over."""
+    """Return the lines of the full result, with the revisions that are over."""
     return _lines(result, program, full=True)
 
 
 def brief_lines(result: ExecutionResult, program: str) -> list[Line]:
-    """Return what the execution came to, in short: the steps of the current plan, and what ended those before."""
+    """Return the lines of the short result: the steps of the current plan, and the ends of earlier plans."""
     return _lines(result, program, full=False)
 
 
@@ -148,7 +148,7 @@ _GOALS: Mapping[GoalStatus, NodeState] = {
 
 
 def step_states(result: ExecutionResult) -> dict[str, NodeState]:
-    """Return what has become of each step of the current plan, by id."""
+    """Return the state of each step of the current plan, by id."""
     return {step.step: _STEPS[step.status] for step in result.steps}
 
 

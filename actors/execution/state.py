@@ -122,7 +122,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step of the current plan came to in its last visit."""
+    """The result of a step of the current plan in its last visit."""
 
     outcome: StepOutcome
     attempts: int
@@ -141,7 +141,7 @@ class Revision(NamedTuple):
     """Its number, from 1."""
     plan: ReadyPlan
     results: Mapping[str, StepResult]
-    """What its steps came to, by id."""
+    """The results of its steps, by id."""
     trace: tuple[str, ...]
     """The outcomes of its steps, in order."""
     why: str
@@ -171,7 +171,7 @@ class Trouble:
 
     @property
     def why(self) -> str:
-        """What happened in the first place, in one line."""
+        """The first cause, in one line."""
         place = f" at {self.step}" if self.step else ""
         first = self.findings[0].message.splitlines()[0] if self.findings else ""
         return self.root or f"{self.cause}{place}: {first[:WHY_MAX]}"
@@ -246,7 +246,7 @@ class State:
     trace: tuple[str, ...] = ()
     """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
     results: Mapping[str, StepResult] = field(default_factory=dict)
-    """What the steps of this revision came to, by id."""
+    """The results of the steps of this revision, by id."""
     feedback: Mapping[str, tuple[Feedback, ...]] = field(default_factory=dict)
     """Why earlier files that models wrote for a step were rejected, by the step's name, the newest last."""
     earlier: tuple[Revision, ...] = ()
@@ -275,7 +275,7 @@ class State:
     not_compared: int = 0
     """The number of snapshots after which the changed paths are not known."""
     constraints: Constraints = field(default_factory=Constraints)
-    """What every plan keeps to: it survives every replan."""
+    """The constraints of every plan; they survive every replan."""
     barred: frozenset[int] = frozenset()
     """The indices of the steps of the plan that use what a constraint forbids: none of them begins."""
     goals: tuple[PastGoal, ...] = ()
@@ -287,15 +287,15 @@ class State:
     calls: int = 0
     """The number of calls of generators so far; it numbers the effects."""
     effects: dict[str, CallEffect] = field(default_factory=dict)
-    """What the calls of generators did, also under earlier plans, by node, in the order of the calls."""
+    """The effects of the calls of generators, those of earlier plans included, by node, in the order of the calls."""
     undoing: Undoing | None = None
     """The undoing of everything that was done; None until it is decided."""
     ends: Mapping[str, EffectEnd] = field(default_factory=dict)
-    """What has become of the effects that were undone, by the node of the call."""
+    """The ends of the effects that were undone, by the node of the call."""
     undo_calls: Mapping[str, int] = field(default_factory=dict)
     """The calls of undo tools so far, by node."""
     told: int = 0
-    """The user's requirements that the current plan takes into account, as their number."""
+    """The number of the user's requirements that the current plan takes into account."""
 
     @property
     def tokens(self) -> frozenset[str]:

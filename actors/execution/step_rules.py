@@ -101,7 +101,7 @@ def _settle_failure(state: State, attempt: Attempt) -> StepSettled:
 
 
 def _is_handed_over(state: State, attempt: Attempt) -> bool:
-    """Return whether the plan does not say what follows from the failure of an attempt, the last one of its visit."""
+    """Return whether the plan hands over the failure of the last attempt of a visit, instead of handling it."""
     if any(finding.code == Code.VIOLATED for finding in attempt.findings):
         return True
     match state.plan.by_id[attempt.step].on_failure:
@@ -164,9 +164,9 @@ StepRequest = ToolRequested | FileRequested | ClarificationRequested
 
 
 def request(state: State) -> StepRequest | RunFinished | None:
-    """Make the next request of an attempt, or begin a step; end the run where a limit allows none and nothing is open.
+    """Make the next request of an attempt, or begin a step; end the run if a limit allows neither and nothing is open.
 
-    While a failure waits to be handed over, and while a replan is decided, no step and no further attempt begins.
+    While a failure waits to be handed over, or a replan is decided, no step and no further attempt begins.
     """
     run = state.run
     if state.undoing is not None:

@@ -1,4 +1,4 @@
-"""The rules for when the plan does not go on by itself: what the policy decides, and what a person says. Pure."""
+"""The rules for troubles, in which the plan does not go on by itself: decisions of the policy and of people. Pure."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -111,14 +111,14 @@ def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
 
 
 def _plan_undoes(state: State, trouble: Trouble) -> bool:
-    """Return whether the plan says that everything is undone after a trouble: a failure of a step, and no other."""
+    """Return whether the plan undoes everything after a trouble; only a step's failure can lead to that."""
     if trouble.cause is not TroubleCause.ESCALATED or trouble.number:
         return False
     return state.plan.by_id[trouble.step].on_failure == UNDO
 
 
 def _find_forbidden_step(state: State) -> Trouble | None:
-    """Return the trouble that requirements forbid every ready step while no step is at work; None otherwise."""
+    """Return a trouble if no step is at work and requirements forbid every ready step; else None."""
     barred = [index for index in state.ready if index in state.barred]
     if not barred or state.active or len(barred) < len(state.ready):
         return None
@@ -135,7 +135,7 @@ def _find_dead_end(state: State) -> Trouble | None:
 
 
 def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
-    """Return what the policy says, or the next level farther back that the budgets allow."""
+    """Return the decision of the policy, or of the next level farther back that the budgets allow."""
     by_requirement = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
     in_a_row = streak(state.history, trouble.step, trouble.findings)
     repeated = not by_requirement and in_a_row >= state.config.r_patience
@@ -161,7 +161,7 @@ def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
 
 
 def _apply_answer(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled | UndoDecided:
-    """Return what a person's answer decides; without one nothing is left."""
+    """Return the decision in a person's answer; an unanswered question ends the run."""
     if answer == UNDO_ALL:
         question, found = trouble.question, trouble.findings
         return UndoDecided(by="person", why=trouble.why, step=trouble.step, findings=found, question_id=question)
@@ -212,13 +212,13 @@ def is_ready_again(state: State, trouble: Trouble) -> bool:
 
 
 def may_replan(state: State, trouble: Trouble) -> bool:
-    """Return whether a new plan can be made: a changed requirement gives the replans back."""
+    """Return whether a new plan can be made. After a changed requirement all replans are left."""
     left = state.config.replans_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.replans_left
     return state.config.planning is not None and not state.config.author_lacks and left > 0
 
 
 def questions_left(state: State, trouble: Trouble) -> int:
-    """Return the questions about troubles that may still be asked: a changed requirement gives them back."""
+    """Return the number of questions about troubles that are left. After a changed requirement all are left."""
     return state.config.questions_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.questions_left
 
 

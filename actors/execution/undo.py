@@ -15,7 +15,7 @@ from actors.tools.uses import ModelUse, PersonUse, ToolUse, is_agent
 
 
 class EffectEnd(StrEnum):
-    """What has become of an effect that was to be undone."""
+    """The end of an effect that was to be undone."""
 
     UNDONE = "undone"  # the undo tool has succeeded
     BY_HAND = "by_hand"  # a person has undone it
@@ -138,7 +138,7 @@ _WORDS = {
 
 
 def effect_text(effect: ShownEffect) -> str:
-    """Return what has become of an effect, in words."""
+    """Return the status of an effect in words."""
     by = f" by {effect.undo}" if effect.status == EffectEnd.UNDONE else ""
     return f"{_WORDS[effect.status]}{by}"
 

@@ -343,7 +343,7 @@ CRITIQUE_SCHEMA = _object(
 
 
 def dependency(context: Context, role: str) -> Mapping[str, Any] | None:
-    """Return the JSON object of the last dependency with this role; those that are not JSON objects are skipped."""
+    """Return the JSON object of the last dependency with this role; other values are skipped."""
     roles = context.settings.get("roles", {})
     values = [artifact.value for step, artifact in context.dependencies.items() if roles.get(step) == role]
     objects = [value.value for value in values if isinstance(value, Parsed) and isinstance(value.value, dict)]
@@ -361,7 +361,7 @@ def object_of(artifact: Artifact) -> tuple[dict[str, Any] | None, list[Finding]]
 
 
 def warn_nothing_to_compare(guard: str, what: str) -> Verdict:
-    """Return the verdict of a guard whose step does not require what it compares with: a warning."""
+    """Return a warning for a guard whose step does not require the result to compare with."""
     message = f"{guard} compared nothing: no {what} is among the results that this step requires"
     return verdict_of(guard, [Finding(code=Code.NOTHING_TO_COMPARE, message=message, severity="warning")])
 

@@ -92,7 +92,7 @@ def _read_codex(output: str) -> AgentReport:
 
 
 def _read_objects(output: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of an output: the only one, those of one list, or one per line among other lines."""
+    """Yield the JSON objects of an output: one object, a list of objects, or one object per line among other lines."""
     try:
         whole = json.loads(output)
     except (ValueError, RecursionError):
