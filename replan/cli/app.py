@@ -14,6 +14,7 @@ from typing import IO, Any, NoReturn, cast
 import click
 
 from replan.cli.command_table import (
+    COMMAND_PLUGINS,
     DAILY,
     ELSEWHERE,
     CommandGroup,
@@ -50,7 +51,16 @@ def _own_broken_pipes() -> Iterator[None]:
 
 
 class App(CommandGroup):
-    """The program: the commands of the table that are in no group."""
+    """The program: the commands of the table that are in no group, and those of installed distributions."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands that can be used, those of installed distributions last."""
+        others = [name for name, found in COMMAND_PLUGINS.installed.items() if not COMMAND_PLUGINS.problem(found)]
+        return [*super().list_commands(ctx), *others]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command. Raises `UsageProblem` for one of an installed distribution that cannot be used."""
+        return super().get_command(ctx, cmd_name) or COMMAND_PLUGINS.get(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -62,7 +72,8 @@ class App(CommandGroup):
             meant = hint_for_problem(args, program()) or command_for(args[0], program())
             if meant:
                 raise click.UsageError(f"{args[0]!r} is no command; did you mean {meant}?", ctx=ctx) from None
-            raise click.exceptions.NoSuchCommand(args[0], possibilities=self.list_commands(ctx), ctx=ctx) from None
+            names = [*rows_below(), *COMMAND_PLUGINS.installed]
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=names, ctx=ctx) from None
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Parse the command line; `--help` and `--version` print and exit here."""
@@ -76,7 +87,7 @@ class App(CommandGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the commands of every day."""
-        write_sections(formatter, DAILY)
+        write_sections(formatter, [row for row in rows_below().values() if row.section in DAILY])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Name the other commands."""

@@ -2,11 +2,13 @@
 
 import importlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import click
+
+from runtime.core.entry_points import PluginGroup
 
 DAILY = ("Plan and execute", "Watch and answer")
 """The sections of the table that `replan --help` shows; `replan help more` shows all of them."""
@@ -80,6 +82,21 @@ def rows_below(noun: str = "") -> dict[str, CommandRow]:
     return {name.rpartition(" ")[2]: row for name, row in COMMANDS.items() if name.rpartition(" ")[0] == noun}
 
 
+COMMAND_PLUGINS = PluginGroup(
+    "replan.commands", "a click command", lambda value: isinstance(value, click.Command), frozenset(rows_below())
+)
+"""The commands of installed distributions: `replan NAME` runs the click command that the entry point names."""
+
+
+def plugged_in_rows() -> dict[str, CommandRow]:
+    """Load the commands of installed distributions, and return their rows; a broken one's help says what is wrong."""
+    rows = {}
+    for name, found in COMMAND_PLUGINS.installed.items():
+        text = COMMAND_PLUGINS.problem(found) or COMMAND_PLUGINS.load(found).get_short_help_str(100)
+        rows[name] = CommandRow(name, "Plug-ins", text, found.points[0].value)
+    return rows
+
+
 class CommandGroup(click.Group):
     """A group with the commands of the table that begin with one noun. Each is imported when it is used."""
 
@@ -123,11 +140,13 @@ def write_commands(formatter: click.HelpFormatter, heading: str, rows: Mapping[s
         formatter.write_dl([(f"{name:<{width}}", row.help) for name, row in rows.items()])
 
 
-def write_sections(formatter: click.HelpFormatter, sections: Sequence[str]) -> None:
-    """Write sections of a help: a line for each command that is in no group."""
-    for heading in sections:
-        rows = {name: row for name, row in rows_below().items() if row.section == heading}
-        write_commands(formatter, heading, rows)
+def write_sections(formatter: click.HelpFormatter, rows: Iterable[CommandRow]) -> None:
+    """Write a line for each command, under the headings of their sections."""
+    sections: dict[str, dict[str, CommandRow]] = {}
+    for row in rows:
+        sections.setdefault(row.section, {})[row.name] = row
+    for heading, found in sections.items():
+        write_commands(formatter, heading, found)
 
 
 _TEXT_SUFFIXES = (".md", ".txt", ".rst", ".markdown")

@@ -24,6 +24,7 @@ from actors.files.suggestions import nearest
 from actors.tools.specs import McpSpec
 from actors.values.format import format_count, money
 from actors.values.lines import Line, StyledSpan, line
+from replan.cli.command_table import COMMAND_PLUGINS
 from replan.cli.exits import Exit
 from replan.cli.home import registry_of
 from replan.cli.options import Invocation
@@ -49,6 +50,8 @@ from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_ur
 from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
 
+PLUGIN_GROUPS = (COMMAND_PLUGINS,)
+"""The groups of plug-ins beside guards, generators and kinds."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server."""
 
@@ -235,10 +238,16 @@ def _replan() -> str:
 def _plugins() -> str:
     plugins, own = registry_of(Invocation()), len(BUILT_IN_GUARDS)
     kinds, broken_kinds = Kinds().formats()
-    if broken := [*problems(), *broken_kinds]:
+    if broken := [*problems(), *broken_kinds, *(line for group in PLUGIN_GROUPS for line in group.problems())]:
         raise UsageProblem("; ".join(broken))
-    guards = f"guards {own} built in, {len(plugins.guards) - own} plugged in"
-    return f"{guards}; generators {len(plugins.generators)} plugged in; kinds of agents {', '.join(sorted(kinds))}"
+    return "; ".join(
+        [
+            f"guards {own} built in, {len(plugins.guards) - own} plugged in",
+            f"generators {len(plugins.generators)} plugged in",
+            f"kinds of agents {', '.join(sorted(kinds))}",
+            *(f"{group.name} {', '.join(sorted(group.installed))}" for group in PLUGIN_GROUPS if group.installed),
+        ]
+    )
 
 
 def _tools(environment: Mapping[str, str]) -> str:

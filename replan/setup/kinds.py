@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
-from replan.setup.plugins import Installed, find_installed
+from runtime.core.entry_points import Installed, find_installed
 from runtime.core.errors import KindUnknown, UsageProblem
 from runtime.core.events import Codec
 from runtime.journal.kinds import FIRST_KIND, Formats

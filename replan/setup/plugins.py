@@ -5,13 +5,11 @@ An installed plug-in is loaded only for a workflow that names it, so that a brok
 
 import hashlib
 import importlib.util
-import inspect
 import sys
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
-from importlib.metadata import EntryPoint, entry_points
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -23,58 +21,8 @@ from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
 from actors.handlers.registry import Registry
 from actors.values.plugin_marks import PlugInFile, mark_of
 from replan.setup.installation import data_root
+from runtime.core.entry_points import Installed, find_installed, reserved_name_error, takes
 from runtime.core.errors import UsageProblem
-
-
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """The installed entry points of one name in a group. More than one is an error."""
-
-    points: tuple[EntryPoint, ...]
-    """The entry points of this name."""
-    reserved: bool = False
-    """Whether the name is built in, so that no distribution may take it."""
-
-    @property
-    def place(self) -> str:
-        """The group, the name, and the distributions of the entry points, for messages."""
-        sources = " and ".join(sorted({_distribution(point) for point in self.points}))
-        return f"{self.points[0].group} {self.points[0].name} (from {sources})"
-
-    def load(self) -> Any:
-        """Return the object that the entry point names. Raises `UsageProblem`, whose place is `place`."""
-        if self.reserved:
-            raise reserved_name_error(self.place)
-        if len(self.points) > 1:
-            raise UsageProblem("several have this name", place=self.place, hint="uninstall all but one")
-        try:
-            return self.points[0].load()
-        except Exception as error:  # the distribution's own code runs here, and may fail in any way
-            cause = f"cannot be loaded: {type(error).__name__}: {error}"
-            raise UsageProblem(cause, place=self.place, hint="uninstall or repair it") from error
-
-
-def find_installed(group: str, reserved: Collection[str] = ()) -> dict[str, Installed]:
-    """Return the installed entry points of a group by name, without loading them. `reserved` are the built-in names."""
-    by_name: dict[str, list[EntryPoint]] = {}
-    for point in _points(group, tuple(sys.path)):
-        by_name.setdefault(point.name, []).append(point)
-    return {name: Installed(tuple(points), name in reserved) for name, points in by_name.items()}
-
-
-def reserved_name_error(place: str) -> UsageProblem:
-    """Return the error about a plug-in whose name is built in."""
-    return UsageProblem("the name is built in", place=place, hint="rename the plug-in")
-
-
-@cache
-def _points(group: str, _: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a group, once for each `sys.path`: reading them opens every distribution."""
-    return tuple(entry_points(group=group))
-
-
-def _distribution(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "an unknown package"
 
 
 def make_guard(
@@ -101,17 +49,6 @@ def make_guard(
     if not callable(guard):
         raise UsageProblem(f"{wrong} of type {type(guard).__name__}, not a guard", place=place, hint=hint)
     return cast("AnyGuard", guard)
-
-
-def takes(function: Callable[..., Any], count: int) -> bool:
-    """Tell whether a function can be called with `count` positional arguments; True where it has no signature."""
-    try:
-        inspect.signature(function).bind(*[None] * count)
-    except TypeError:
-        return False
-    except ValueError:
-        return True
-    return True
 
 
 FILE_BYTES_MAX = 1024 * 1024

@@ -6,6 +6,7 @@ import trio.lowlevel
 import replan
 from replan.setup import plugins
 from tests.cli.samples import PLAN, PROBLEM, write_script
+from tests.support.distributions import install
 
 MODULE = """
 import replan
@@ -59,18 +60,10 @@ WORKFLOW = "name: mine\naction_pairs:\n  g_plan: {{generator: {generator}, guard
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """Install a package of good and broken plug-ins for one test."""
-    folder = tmp_path / "site"
-    info = folder / "house_rules-1.0.dist-info"
-    info.mkdir(parents=True)
-    (folder / "house.py").write_text(MODULE.replace("{plan!r}", repr(plan_text())))
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: house-rules\nVersion: 1.0\n")
-    groups = {"replan.guards": GUARDS, "replan.generators": GENERATORS}
-    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()) for group, points in groups.items()]
-    (info / "entry_points.txt").write_text("\n".join(lines))
-    monkeypatch.syspath_prepend(str(folder))
-    plugins._points.cache_clear()
-    yield
-    plugins._points.cache_clear()
+    module = MODULE.replace("{plan!r}", repr(plan_text()))
+    install(
+        monkeypatch, tmp_path, "house-rules", {"replan.guards": GUARDS, "replan.generators": GENERATORS}, house=module
+    )
 
 
 def plan_text():

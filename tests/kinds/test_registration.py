@@ -10,10 +10,11 @@ from actors.execution.kind import EXECUTION
 from actors.handlers.agents import agent_kind
 from actors.planning.kind import PLANNING
 from replan.agents import AgentTask, Limits
-from replan.setup import plugins
 from replan.setup.kinds import GROUP, Kinds
+from runtime.core import entry_points
 from runtime.core.errors import KindUnknown, UsageProblem
 from tests.run.haggler import Haggler
+from tests.support.distributions import install
 
 HAGGLER = agent_kind("haggler", Haggler())
 """A kind that an entry point below names."""
@@ -27,7 +28,7 @@ def installed(monkeypatch):
 
     def install(*pairs):
         points = tuple(EntryPoint(name, value, GROUP) for name, value in pairs)
-        monkeypatch.setattr(plugins, "_points", lambda group, _: points if group == GROUP else ())
+        monkeypatch.setattr(entry_points, "_points", lambda group, _: points if group == GROUP else ())
         return Kinds()
 
     return install
@@ -87,17 +88,12 @@ def test_a_run_of_an_unknown_kind_or_of_a_newer_format_says_what_to_do(installed
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A home that does not exist, in which the kind is installed, and a model whose price is not known."""
-    info = tmp_path / "site" / "negotiation-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: negotiation\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[replan.kinds]\nnegotiation = tests.kinds.negotiation:NEGOTIATION\n")
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    points = {"replan.kinds": {"negotiation": "tests.kinds.negotiation:NEGOTIATION"}}
+    install(monkeypatch, tmp_path / "site", "negotiation", points)
     monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    plugins._points.cache_clear()
-    yield tmp_path / "home"
-    plugins._points.cache_clear()
+    return tmp_path / "home"
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 import ast
 import importlib
-import shutil
-import sys
 import tomllib
 
 import anyio
@@ -12,6 +10,7 @@ import pytest
 
 import replan
 from replan.setup import plugins
+from tests.support.distributions import install
 from tests.tidy.source import ROOT
 
 EXAMPLE = ROOT / "docs" / "examples" / "plugins"
@@ -34,18 +33,9 @@ def repository(tmp_path, monkeypatch):
 def installed(tmp_path, monkeypatch):
     """The example's module, in a folder of packages with the entry points that its `pyproject.toml` declares."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    info = tmp_path / "site" / "replan_example_plugins-1.0.dist-info"
-    info.mkdir(parents=True)
-    shutil.copy(EXAMPLE / "repository_plugins.py", tmp_path / "site")
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
-    groups = project["entry-points"].items()
-    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()) for group, points in groups]
-    (info / "entry_points.txt").write_text("\n".join(lines))
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    plugins._points.cache_clear()
-    monkeypatch.delitem(sys.modules, "repository_plugins", raising=False)
-    yield importlib.import_module("repository_plugins")
-    plugins._points.cache_clear()
+    module = (EXAMPLE / "repository_plugins.py").read_text(encoding="utf-8")
+    install(monkeypatch, tmp_path / "site", project["name"], project["entry-points"], repository_plugins=module)
+    return importlib.import_module("repository_plugins")
 
 
 def solve():

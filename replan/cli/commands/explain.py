@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from replan.cli.command_table import COMMANDS, DAILY, rows_below, write_sections
+from replan.cli.command_table import COMMANDS, DAILY, plugged_in_rows, rows_below, write_sections
 from replan.cli.exits import MEANING, Exit
 from replan.cli.options import common, examples, json_option
 from replan.setup.installation import program
@@ -132,15 +132,13 @@ def help_command(ctx: click.Context, *, words: tuple[str, ...], as_json: bool) -
     if as_json:
         rows = [
             {"name": row.name, "section": row.section or None, "help": row.help, "daily": row.section in DAILY}
-            for row in COMMANDS.values()
+            for row in (*COMMANDS.values(), *plugged_in_rows().values())
         ]
         print_json({"commands": rows})
     elif words == ("more",):
         formatter = ctx.make_formatter()
-        write_sections(
-            formatter,
-            [name for name in dict.fromkeys(row.section for row in rows_below().values()) if name not in DAILY],
-        )
+        table = [row for row in (*rows_below().values(), *plugged_in_rows().values()) if row.section not in DAILY]
+        write_sections(formatter, table)
         formatter.write(
             f"\n`{program()} help COMMAND` explains a command; `{program()} explain exit` lists the exit codes.\n"
         )

@@ -1,0 +1,133 @@
+"""Plug-ins of installed distributions: they are found by entry points, and loaded when they are used.
+
+Reading the entry points opens every installed distribution, so a built-in name is looked up without that.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The installed entry points of one name in a group. More than one is an error."""
+
+    points: "tuple[EntryPoint, ...]"
+    """The entry points of this name."""
+    reserved: bool = False
+    """Whether the name is built in, so that no distribution may take it."""
+
+    @property
+    def place(self) -> str:
+        """The group, the name, and the distributions of the entry points, for messages."""
+        sources = " and ".join(sorted({_distribution(point) for point in self.points}))
+        return f"{self.points[0].group} {self.points[0].name} (from {sources})"
+
+    def load(self) -> Any:
+        """Return the object that the entry point names. Raises `UsageProblem`, whose place is `place`."""
+        if self.reserved:
+            raise reserved_name_error(self.place)
+        if len(self.points) > 1:
+            raise UsageProblem("several have this name", place=self.place, hint="uninstall all but one")
+        try:
+            return self.points[0].load()
+        except Exception as error:  # the distribution's own code runs here, and may fail in any way
+            cause = f"cannot be loaded: {type(error).__name__}: {error}"
+            raise UsageProblem(cause, place=self.place, hint="uninstall or repair it") from error
+
+
+def find_installed(group: str, reserved: Collection[str] = ()) -> dict[str, Installed]:
+    """Return the installed entry points of a group by name, without loading them. `reserved` are the built-in names."""
+    by_name: dict[str, list[EntryPoint]] = {}
+    for point in _points(group, tuple(sys.path)):
+        by_name.setdefault(point.name, []).append(point)
+    return {name: Installed(tuple(points), name in reserved) for name, points in by_name.items()}
+
+
+def reserved_name_error(place: str) -> UsageProblem:
+    """Return the error about a plug-in whose name is built in."""
+    return UsageProblem("the name is built in", place=place, hint="rename the plug-in")
+
+
+@cache
+def _points(group: str, _: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
+    """Return the entry points of a group, once for each `sys.path`: reading them opens every distribution."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 -- slow to load, and most commands need no plug-in
+
+    return tuple(entry_points(group=group))
+
+
+def _distribution(point: "EntryPoint") -> str:
+    return point.dist.name if point.dist is not None else "an unknown package"
+
+
+def takes(function: Callable[..., Any], count: int) -> bool:
+    """Tell whether a function can be called with `count` positional arguments; True where it has no signature."""
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
+def function_of(count: int) -> Callable[[Any], bool]:
+    """Return a test of plug-ins: whether one is a function of `count` positional arguments."""
+    return lambda value: callable(value) and takes(value, count)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginGroup:
+    """The plug-ins of one entry point group."""
+
+    name: str
+    """The name of the group, such as `replan.models`."""
+    form: str
+    """What a plug-in is, for messages, such as `open(url)`."""
+    fits: Callable[[Any], bool]
+    """A test of a loaded plug-in."""
+    reserved: Collection[str] = field(default=())
+    """The names that are built in. No plug-in may have one."""
+
+    @property
+    def installed(self) -> Mapping[str, Installed]:
+        """The installed plug-ins by name, none of them loaded."""
+        return find_installed(self.name, self.reserved)
+
+    def get(self, name: str) -> Any | None:
+        """Load a plug-in by its name; None for a built-in name and for an unknown one.
+
+        Raises `UsageProblem`, which names the distribution of a plug-in that cannot be used.
+        """
+        if name in self.reserved:
+            return None
+        found = self.installed.get(name)
+        return None if found is None else self.load(found)
+
+    def load(self, found: Installed) -> Any:
+        """Load a plug-in. Raises as `get` does."""
+        value = found.load()
+        if not self.fits(value):
+            raise UsageProblem(f"is of type {type(value).__name__}, not {self.form}", place=found.place)
+        return value
+
+    def problems(self) -> list[str]:
+        """Load every plug-in, and return one line for each that cannot be used."""
+        return [line for found in self.installed.values() if (line := self.problem(found))]
+
+    def problem(self, found: Installed) -> str:
+        """Load a plug-in, and return why it cannot be used, or an empty text."""
+        try:
+            self.load(found)
+        except UsageProblem as problem:
+            return str(problem)
+        return ""
