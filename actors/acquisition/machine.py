@@ -179,12 +179,12 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
 
         return prompt_of(state, request.step, subject_of(request))
 
-    def replied(self, state: State, request: AcquisitionCall, fields: ReplyFields) -> ReplyReceived:
+    def reply_event(self, state: State, request: AcquisitionCall, fields: ReplyFields) -> ReplyReceived:
         """Return the event of a reply, which the node that asked reads."""
         del state, request
         return ReplyReceived(**fields)
 
-    def told(self, state: State, message: Mailed) -> AcquisitionEvent | None:
+    def message_event(self, state: State, message: Mailed) -> AcquisitionEvent | None:
         """Return the event of a value that a person tells of their own accord."""
         from actors.acquisition.answers import accept_correction  # noqa: PLC0415 -- only a driver needs it
 

@@ -13,7 +13,7 @@ from actors.acquisition.planner_state import PlannerState
 from actors.acquisition.profile import Profile
 from actors.prompting.book import PromptBook
 from actors.prompting.render import PromptTemplate
-from actors.run.settings import SettingsChanged, for_calls
+from actors.run.settings import SettingsChanged, call_fields
 from actors.run.state import RunState
 from actors.run.tools import ToolFinished
 from actors.values.model_settings import ModelSettings
@@ -47,7 +47,7 @@ class RunConfig(Value):
 
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
         """Return the configuration after a person has changed the model or the limits of a call."""
-        changes = for_calls(event, self.timeout_seconds, self.model_settings)
+        changes = call_fields(event, self.timeout_seconds, self.model_settings)
         if not changes:
             return self
         # Neither a copy nor all attributes: both would have the cached properties, which the old values gave.

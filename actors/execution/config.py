@@ -17,7 +17,7 @@ from actors.plans.semantics import Configuration, Program, compile_plan, is_read
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import PromptTemplate
-from actors.run.settings import SettingsChanged, for_calls
+from actors.run.settings import SettingsChanged, call_fields
 from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse
 from actors.values.model_settings import ModelSettings
 from runtime.core.events import Value
@@ -83,7 +83,7 @@ class ExecutionConfig(Value):
 
     def with_settings(self, event: SettingsChanged) -> "ExecutionConfig":
         """Return the configuration after a person has changed the model or the limits of a call."""
-        update = for_calls(event, self.timeout_seconds, self.model_settings)
+        update = call_fields(event, self.timeout_seconds, self.model_settings)
         if not update:
             return self
         if event.model is not None:

@@ -91,7 +91,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         attempt = state.attempt_at(request.node) if isinstance(request, FileRequested) else None
         return None if attempt is None else requests.file_prompt(state, attempt)
 
-    def replied(self, state: State, request: ExecutionCall, fields: ReplyFields) -> ExecutionEvent:
+    def reply_event(self, state: State, request: ExecutionCall, fields: ReplyFields) -> ExecutionEvent:
         """Return the event of a reply of a model, or of the end of a planning run."""
         del state
         match request:
@@ -119,7 +119,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         del state
         return isinstance(request, ReplanRequested)
 
-    def told(self, state: State, message: Mailed) -> UndoDecided | MailRefused | None:
+    def message_event(self, state: State, message: Mailed) -> UndoDecided | MailRefused | None:
         """Return the event of a message that asks to undo everything."""
         return undo_rules.accept_undo_message(state, body_of(message.body), message)
 
@@ -130,7 +130,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         proof = ProofRequested(node=proof_node(state.revision, state.replan.number), guard=state.config.level)
         return {proof.request_id: proof}
 
-    def judged(self, state: State, message: Judged) -> ProofReached | None:
+    def verdict_event(self, state: State, message: Judged) -> ProofReached | None:
         """Return the event of a proof."""
         if message.request_id not in self.judgements(state):
             return None

@@ -23,13 +23,11 @@ class ChildBrief:
     """The input of a step that is a run of its own."""
 
     run: str
-    """The id of the child run."""
     request_id: str
     """The id of the parent's request that the child answers."""
     problem: str
     """The child's problem; see `child_brief`."""
     pinned: RunConfig
-    """The child's configuration."""
     limits: Limits
     """What the request reserves for the child, with the parent's deadline and patience."""
     change: Mapping[str, Any] = field(default_factory=dict)

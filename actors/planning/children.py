@@ -46,7 +46,6 @@ class ChildGenerator:
     drive: DriveChild
     """Drives the child, which goes on where its journal ends: a repeated request costs nothing."""
     clock: Clock
-    """The clock of the process."""
 
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
         """Return the child's artifact and cost, or None when it was parked or never begun.

@@ -48,11 +48,8 @@ class StepConfig(NamedTuple):
     requires: tuple[str, ...]
     """The steps that it requires, in the order in which prompts show their artifacts."""
     timeout_seconds: float
-    """The time limit of one call, in seconds."""
     output_tokens_max: int
-    """The most tokens of one reply."""
     settings: ModelSettings
-    """The settings of its calls."""
     model: str
     """The model that it names itself; empty for the run's own."""
     price: Price | None
@@ -65,7 +62,6 @@ class StepModel(Value):
     model: str
     """Its name in the form of `--model`."""
     price: Price | None = None
-    """Its price; None where it is unknown."""
 
 
 class RunConfig(Value):
@@ -114,8 +110,8 @@ class RunConfig(Value):
         The limits and the model hold for every step, also in child runs to come; a step's own model may be of a
         provider that is gone. `strict` is only for the run's own plans: its child runs make parts of them.
         """
-        for_calls = (event.model, event.timeout_seconds, event.output_tokens_max)
-        if not event.strict and not event.model_settings and all(value is None for value in for_calls):
+        call_fields = (event.model, event.timeout_seconds, event.output_tokens_max)
+        if not event.strict and not event.model_settings and all(value is None for value in call_fields):
             return self
         workflow = self.workflow.changed(strict=True) if event.strict else self.workflow
         if event.timeout_seconds is not None:

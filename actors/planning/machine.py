@@ -75,13 +75,13 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
         return prompt_of(state, request)
 
-    def replied(self, state: State, request: PlanningCall, fields: ReplyFields) -> PlanningEvent:
+    def reply_event(self, state: State, request: PlanningCall, fields: ReplyFields) -> PlanningEvent:
         """Return the event of an artifact, or of a failure's class."""
         from actors.planning.requests import accept_reply  # noqa: PLC0415 -- only a driver needs it
 
         return accept_reply(state, request, fields)
 
-    def judged(self, state: State, message: Judged) -> VerdictReached | None:
+    def verdict_event(self, state: State, message: Judged) -> VerdictReached | None:
         """Return the event of a verdict."""
         from actors.planning.requests import accept_verdict  # noqa: PLC0415 -- only a driver needs it
 
@@ -112,11 +112,11 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         """Tell whether a request has a prompt that a step's author reads."""
         return isinstance(request, GenerationRequested) and not state.config.graph.budgets[request.step].deterministic
 
-    def ended(self, end: ending.RunFinished) -> RunFinished:
+    def end_event(self, end: ending.RunFinished) -> RunFinished:
         """Return an end from outside as that of a planning run."""
         return RunFinished.of(end)
 
-    def shown(self, state: State) -> Shown:
+    def question_view(self, state: State) -> Shown:
         """Return what makes plain data of an open question, with the step that asks it."""
         return partial(question_of, state)
 

@@ -70,17 +70,14 @@ class RunRequest:
     title: str
     """The title in lists of runs: the problem's first line, cut to 80 characters."""
     pinned: RunConfig
-    """The configuration that the run keeps until its end."""
     limits: Limits
     """The limits of calls, tokens, micro-dollars and active seconds, and the deadline as a time."""
     notices: tuple[str, ...] = ()
     """Lines for the user about the workflow's files and about names that are probably misspelt."""
     source: str = ""
-    """The workflow's name or path, as in `RunStarted`."""
     given: tuple[str, ...] = ()
     """The keys of the workflow that options have changed, as in `RunStarted`."""
     kind: str = "planning"
-    """The name of the kind that drives it."""
     attachments: tuple[Attachment, ...] = ()
     """The files that the user attached, and the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = ()

@@ -41,7 +41,6 @@ class Node:
     node: str
     """Its id (`actors.planning.events`), which its artifact has too."""
     step: str
-    """The id of the step that is tried."""
     visit: int
     """The number of the stay at the step, from 1, counted over the whole run."""
     attempt: int
@@ -51,7 +50,6 @@ class Node:
     revision: int
     """The number of replans before it was made."""
     branch: int = 0
-    """The number of the branch that it belongs to."""
     parents: tuple[str, ...] = ()
     """The ids of the accepted artifacts that it builds on, one for each step that its step requires."""
     previous: str | None = None
@@ -59,7 +57,6 @@ class Node:
     status: NodeStatus = "pending"
     """`pending` until its verdict; `superseded` once a replan or the end of its branch has made it void."""
     artifact: Artifact | None = None
-    """The generator's artifact; None until there is one."""
     repeats: str | None = None
     """The id of an earlier attempt with the same content; None if there is none."""
     verdict: Verdict | None = None
@@ -89,7 +86,6 @@ class PendingReplan:
     """A replan that is decided and not yet marked."""
 
     level: BacktrackLevel
-    """How far back it goes."""
     targets: tuple[str, ...]
     """The steps that are redone; all steps that require them are unset too."""
     tags: tuple[ReasonTag, ...] = ()
@@ -109,7 +105,6 @@ class PlannedQuestion:
     step: str
     """The id of the step that asks, and that the answer leads back to."""
     asked: AskedForm
-    """The question, in the form that people see."""
     rule: str
     """The row of the policy, or the built-in rule, by which it is asked."""
 
@@ -154,9 +149,7 @@ class State:
     run: RunState[PlanningCall]
     """The common part: calls, waits, questions, messages, ledger and end."""
     config: RunConfig
-    """The configuration that the run is pinned to."""
     specification: str
-    """The text of the user's problem."""
     branches: tuple[Branch, ...]
     """All branches in the order in which they were opened, the pruned ones included."""
     branch: int = 0

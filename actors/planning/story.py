@@ -150,7 +150,6 @@ class AttemptView:
     unknown: Amount = ZERO
     """The charge for tries whose real cost is not known; neither `Node.used` nor `late` includes it."""
     reviewed: bool = False
-    """Whether a person is asked for the verdict."""
     over: bool = False
     """Whether the run has finished, so that no verdict will come."""
     rests: bool = False
@@ -328,7 +327,6 @@ class BranchStory:
     opened: str
     """The reason why it was opened, in words."""
     calls: int
-    """The calls that are charged to it so far."""
     cause: str = ""
     """The reason why it was pruned, as a code (`PruneCause`); empty while it is live."""
     pruned: str = ""

@@ -22,6 +22,7 @@ from actors.plans.semantics import (
     compile_plan,
     goal_holds,
     is_ready,
+    named_tokens,
     trace_item,
 )
 
@@ -108,15 +109,9 @@ def explore(
 def explore_plan(
     plan: Plan, order: StepOrder, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
 ) -> Exploration:
-    """Compile and explore a plan; one whose program is too large is not explored, and the result is not complete."""
-    named = set(plan.goal_state)
-    for invariant in plan.invariants:
-        named |= invariant.when | invariant.must | invariant.must_not
-    for step in plan.steps:
-        named |= step.preconditions | step.may_add | step.may_delete
-        named |= step.failure_effects | step.failure_delete_effects
+    """Compile and explore a plan; a plan whose program is too large is not explored."""
     returning = sum(step.goes_back_to is not None for step in plan.steps)
-    tokens, steps = len(named), len(plan.steps)
+    tokens, steps = len(named_tokens(plan)), len(plan.steps)
     if tokens * (tokens + 6 * steps) + steps * (3 * steps + 4 * returning) > PROGRAM_BITS_MAX:
         return Exploration()
     return explore(compile_plan(plan, order), limit, until_success=until_success, until_ran=until_ran)

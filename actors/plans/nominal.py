@@ -37,7 +37,6 @@ class Unmet:
     token: str
     """The token that a step's precondition or the goal names."""
     cause: UncertaintyCause
-    """Why it is not necessarily true."""
     steps: tuple[str, ...]
     """The ids of the steps that produce it too late or may delete it, at most `STEPS_MAX`."""
 

@@ -183,49 +183,20 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
     return value
 
 
+_ALWAYS_WRITTEN = {"step_id", "name", "generator", "retry_budget", "dependencies", "preconditions", "effects"}
+"""The fields of a step that its JSON has even if they are empty."""
+
+
 def _step_to_json(step: Step) -> dict[str, Any]:
     """Return one step as a JSON object, without those optional fields that have their default value."""
-    value: dict[str, Any] = {
-        "step_id": step.step_id,
-        "name": step.name,
-        "description": step.description,
-        "generator": step.generator,
-        "guard": step.guard,
-        "retry_budget": step.retry_budget,
-        "dependencies": sorted(step.dependencies),
-        "preconditions": sorted(step.preconditions),
-        "effects": sorted(step.effects),
-        "delete_effects": sorted(step.delete_effects),
-        "on_failure": step.on_failure,
-        "failure_effects": sorted(step.failure_effects),
-        "failure_delete_effects": sorted(step.failure_delete_effects),
-        "repeatable": step.repeatable,
-        "satisfies": sorted(step.satisfies),
-        "implements": sorted(step.implements),
-        "outcomes": [
-            {"name": item.name, "effects": sorted(item.effects), "delete_effects": sorted(item.delete_effects)}
-            for item in step.outcomes
-        ],
-        "undo": step.undo,
-    }
-    optional = (
-        "description",
-        "guard",
-        "delete_effects",
-        "failure_effects",
-        "failure_delete_effects",
-        "repeatable",
-        "satisfies",
-        "implements",
-        "outcomes",
-        "undo",
-    )
-    for key in optional:
-        if not value[key]:
-            del value[key]
+    fields = {name: sorted(item) if isinstance(item, frozenset) else item for name, item in step._asdict().items()}
+    fields["outcomes"] = [
+        {"name": item.name, "effects": sorted(item.effects), "delete_effects": sorted(item.delete_effects)}
+        for item in step.outcomes
+    ]
     if step.on_failure == ESCALATE:
-        del value["on_failure"]
-    return value
+        del fields["on_failure"]
+    return {name: item for name, item in fields.items() if item or name in _ALWAYS_WRITTEN}
 
 
 def bound_names(step_id: str) -> tuple[str, str]:

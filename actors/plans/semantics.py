@@ -48,7 +48,6 @@ class Program:
     """A plan compiled for execution: steps by their index in the topological order, sets of tokens as bit sets."""
 
     plan: Plan
-    """The plan that was compiled."""
     order: StepOrder
     """The plan's topological order, which gives each step its index."""
     tokens: tuple[str, ...]
@@ -77,7 +76,6 @@ class Program:
     invariants: Sequence[tuple[int, int, int]]
     """For each invariant the bit sets of its `when`, `must` and `must_not`."""
     initial: Configuration
-    """The configuration in which execution starts."""
     repeats: bool
     """Whether the plan is a policy, whose steps may run any number of times."""
 
@@ -111,6 +109,17 @@ class Program:
         return [self.tokens[index] for index in bits(tokens)]
 
 
+def named_tokens(plan: Plan) -> set[str]:
+    """Return the tokens that the goal, an invariant or a step names."""
+    named = set(plan.goal_state)
+    for invariant in plan.invariants:
+        named |= invariant.when | invariant.must | invariant.must_not
+    for step in plan.steps:
+        named |= step.preconditions | step.may_add | step.may_delete
+        named |= step.failure_effects | step.failure_delete_effects
+    return named
+
+
 def compile_plan(plan: Plan, order: StepOrder | None = None) -> Program:
     """Return the program of a plan that `plan_minimal` accepts; `order` is its topological order, if known.
 
@@ -123,12 +132,7 @@ def compile_plan(plan: Plan, order: StepOrder | None = None) -> Program:
     if order is None:
         raise ValueError("the plan's dependencies have a cycle")
     steps = order.steps
-    named = set(plan.goal_state)
-    for invariant in plan.invariants:
-        named |= invariant.when | invariant.must | invariant.must_not
-    for step in steps:
-        named |= step.preconditions | step.may_add | step.may_delete
-        named |= step.failure_effects | step.failure_delete_effects
+    named = named_tokens(plan)
     tokens = tuple(sorted(named))
     bit = {token: 1 << number for number, token in enumerate(tokens)}
 

@@ -39,7 +39,6 @@ class Candidate(NamedTuple):
     """A step that a plan may have."""
 
     name: str
-    """The name of its generator."""
     needs: Tokens
     """Tokens that must hold before it."""
     ways: tuple[Way, ...]

@@ -31,7 +31,6 @@ class UndoGap(NamedTuple):
     """A step without an undo that may have done something before everything is undone."""
 
     step: str
-    """The step's id."""
     failing: str
     """The id of the step by whose failure everything is undone; it may be the same one."""
     trace: tuple[str, ...]
@@ -45,7 +44,6 @@ class UndoCoverage:
     gaps: tuple[UndoGap, ...]
     """One for each step that lacks an `undo`, by step id."""
     explored: int
-    """The number of configurations that were visited."""
     complete: bool
     """Whether no other step can have a gap: all was visited, or every possible gap was found."""
 

@@ -40,7 +40,6 @@ class Past:
     """An earlier failure of this round."""
 
     step: str
-    """The id of the step that failed."""
     signature: Signature
     """The codes and places of its errors, to recognise stagnation."""
     up: int = 0
@@ -216,9 +215,7 @@ class BeliefModel:
     """A belief table compiled for one workflow."""
 
     table: BeliefTable
-    """The parameters."""
     graph: Graph
-    """The workflow's steps with their budgets."""
     steps: tuple[str, ...]
     """The steps with model calls, each after those that it requires."""
 

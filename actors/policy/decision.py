@@ -199,11 +199,8 @@ class Failure:
     """An artifact that its guard has rejected."""
 
     step: str
-    """The id of the step whose artifact it is."""
     node: str
-    """The id of its search node."""
     verdict: Verdict
-    """The verdict that rejects it, with its findings."""
     repeats: bool = False
     """Whether it, or an artifact that it builds on, is word for word an earlier one of its step in this round."""
     came: Came = NOTHING
@@ -215,7 +212,6 @@ class Situation:
     """Everything that a decision depends on besides the failure."""
 
     graph: Graph
-    """The workflow's steps with their budgets."""
     progress: BranchProgress
     """The slot of each step in the branch that failed."""
     roles: Mapping[str, str]
@@ -265,9 +261,7 @@ class _Proposal:
     """The table's proposal, before the budgets are checked."""
 
     level: BacktrackLevel
-    """How far back the search should go."""
     targets: tuple[str, ...]
-    """The steps to redo; the failed step for a retry."""
     rule: str
     """The id of the row, or the name of the search without one."""
     finding: Finding | None = None
@@ -275,9 +269,7 @@ class _Proposal:
     delay_seconds: float = 0.0
     """The back-off before a retry, in seconds."""
     classified: Cause | None = None
-    """The classifier's answer, if it selected the row."""
     weighing: Weighing | None = None
-    """The numbers on which a belief policy based it."""
 
 
 def _baseline(rule: str, failure: Failure) -> _Proposal:

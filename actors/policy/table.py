@@ -263,7 +263,6 @@ class UnknownName:
     path: tuple[str | int, ...]
     """The place of the name in the file."""
     row: str
-    """The id of the row that has the name."""
     what: str
     """What it names, such as `code 'plan.cicle'`."""
     near: str

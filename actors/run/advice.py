@@ -19,7 +19,7 @@ def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = 
     base = "https://HOST" if provider.interface == "anthropic" else "up to its version, such as https://HOST/v1"
     match fault.kind:
         case FaultKind.AUTH:
-            return _account(fault.status, provider)
+            return _account_advice(fault.status, provider)
         case FaultKind.NOT_FOUND:
             return _missing_advice(fault.status, provider)
         case FaultKind.CONTENT_REFUSED:
@@ -54,7 +54,7 @@ def _try_it(program: str) -> str:
     return f"`{program} doctor --online` tries it"
 
 
-def _account(status: int | None, provider: Provider) -> str:
+def _account_advice(status: int | None, provider: Provider) -> str:
     match status:
         case 401:
             return f"set {provider.key} to a key that this server takes"
@@ -113,7 +113,7 @@ def advice(result: RunResult, program: str) -> str:
 
 
 def reopening_advice(result: RunResult, program: str) -> str:
-    """Return how a finished run can be gone on with, as a sentence; that it cannot, where its end is final."""
+    """Return a sentence about how a finished run can go on, or that it cannot."""
     run = result.run_id
     match result.reopened_by:
         case "limits":

@@ -14,7 +14,7 @@ from pydantic import Field, field_serializer
 from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.ending import Outcome, RunFinished
 from actors.run.evolve import RunEvent
-from actors.run.settings import SettingsChanged, for_calls
+from actors.run.settings import SettingsChanged, call_fields
 from actors.run.state import RunState
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started
@@ -53,7 +53,7 @@ class AgentSettings(Value):
 
     def with_settings(self, event: SettingsChanged) -> "AgentSettings":
         """Return the settings after a person has changed them."""
-        return self.model_copy(update=for_calls(event, self.timeout_seconds, self.model_settings))
+        return self.model_copy(update=call_fields(event, self.timeout_seconds, self.model_settings))
 
 
 class AgentStarted(Started):
@@ -102,11 +102,11 @@ class Call:
     """The agent wants a reply of the model. `Agent.prompt` says what is asked."""
 
     step: str
-    """A name of the agent's own for what the call is for, `[a-z][a-z0-9_]*`; at most one call of a step is open."""
+    """The agent's name for the purpose of the call, `[a-z][a-z0-9_]*`; at most one call of a step is open."""
 
 
 GOES_ON = "The agent goes on with this answer."
-"""What a choice does where its agent says nothing else."""
+"""The effect of a choice for which its agent gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +114,15 @@ class Ask:
     """The agent wants an answer of a person."""
 
     step: str
-    """A name of the agent's own for what the question is about; at most one question of a step is open."""
+    """The agent's name for the subject of the question; at most one question of a step is open."""
     text: str
     """The question: one sentence that ends in a question mark. Any other text is shown below a sentence that asks."""
     schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """A JSON Schema for the answer (`actors.values.answers`)."""
     shown: str = ""
-    """What the question is about, such as a draft or a passage; it is shown below the question."""
+    """The subject of the question, such as a draft or a passage, which is shown below it."""
     does: Mapping[str, str] = field(default_factory=dict)
-    """What the agent does after an answer, by the answer, where the schema allows a few; each a sentence."""
+    """A sentence about what the agent does, for each answer, if the schema allows only a few."""
     about: str = ""
     """What depends on the answer, as a sentence; empty: the step waits for it."""
     otherwise: str = ""
@@ -132,7 +132,7 @@ class Ask:
 
     @property
     def form(self) -> AskedForm:
-        """The question as people see it; the program's words stand where the agent gives none, and whatever it says."""
+        """The question in the form that people see; the program's words stand where the agent gives none."""
         inquiry = _agent_question(self.step, storable(self.text), self.schema, self.does)
         if self.shown:
             below = "\n\n".join(filter(None, (inquiry.shown, storable(self.shown))))
@@ -160,7 +160,7 @@ class UseTool:
     """The agent wants a tool to be called."""
 
     step: str
-    """A name of the agent's own for what the call is for; at most one tool's call of a step is open."""
+    """The agent's name for the purpose of the call; at most one tool's call of a step is open."""
     tool: str
     """The name of the tool, one of those that the kind gives its actors."""
     arguments: str = "{}"
@@ -232,8 +232,8 @@ class Agent(Protocol[D]):
     def decide(self, state: AgentState[D]) -> Sequence[Wish]:
         """Return what is wanted now, the most urgent first; at least one wish, until the run has ended.
 
-        Keep wanting what is under way: nothing follows from it. A question that is not wanted any more, or with another
-        text, is withdrawn, and a late answer to it is not applied; calls of models and of tools run to their end.
+        Wishes that are under way are returned too. A question that is no longer a wish, or has another text now, is
+        withdrawn, and a late answer to it is not applied. Calls of models and of tools run to their end.
         """
         ...
 

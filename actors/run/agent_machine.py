@@ -1,4 +1,4 @@
-"""The machine of small agents: it asks one what it wants, and has that carried out. Pure."""
+"""The machine of small agents: it turns the wishes of an agent into events. Pure."""
 
 from typing import Any, Generic, assert_never
 
@@ -83,15 +83,15 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         """Return what a call sends to the model."""
         return self._prompt(state, request.step)
 
-    def replied(self, state: AgentState[D], request: AgentCallRequested, fields: ReplyFields) -> CallAnswered:
+    def reply_event(self, state: AgentState[D], request: AgentCallRequested, fields: ReplyFields) -> CallAnswered:
         """Return the event of a reply."""
         del state, request
         return CallAnswered(**fields)
 
     def _withdraw(self, state: AgentState[D]) -> ClarificationWithdrawn | None:
-        """Withdraw a question that the agent does not want any more, or wants with another text."""
+        """Withdraw a question that the agent no longer asks, or asks with another text."""
         open_requests = {
-            name: request for name, request in state.run.open_questions.items() if not _of_tool(request.node)
+            name: request for name, request in state.run.open_questions.items() if not _is_about_tool(request.node)
         }
         if not open_requests:
             return None
@@ -102,12 +102,12 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return None
 
     def _end_or_ask(self, state: AgentState[D]) -> RunFinished | ClarificationRequested | None:
-        """End the run, or ask a person, where the agent wants that."""
+        """End the run or ask a person, if the agent wants that."""
         for wish in self.agent.decide(state):
             match wish:
                 case End() if not state.run.tools:  # A tool that is at work runs to its end.
                     return RunFinished(outcome=wish.outcome, why=storable(wish.why))
-                case Ask() if not _under_way(state.run, wish):
+                case Ask() if not _is_under_way(state.run, wish):
                     return ClarificationRequested(
                         question_id=questions.new_id(state.run.questions),
                         node=wish.step,
@@ -122,7 +122,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return None
 
     def _request(self, state: AgentState[D]) -> CallRequested | ToolRequested | RunFinished | None:
-        """Call the model or a tool where the agent wants that and it can be paid; end the run where nothing can."""
+        """Call the model or a tool if the agent wants that and the budget allows it; end the run if nothing is left."""
         run = state.run
         if run.saving:
             return None
@@ -131,7 +131,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
             return again
         short = again
         for wish in self.agent.decide(state):
-            if isinstance(wish, End | Ask) or _under_way(run, wish):
+            if isinstance(wish, End | Ask) or _is_under_way(run, wish):
                 continue
             node = f"{wish.step}/v{state.counts.get(wish.step, 0) + 1}"
             if isinstance(wish, UseTool):
@@ -194,15 +194,15 @@ def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
         case _:
             return ""
     # What became of a tool's call is asked by the common run; the answer comes to the agent as the call's end.
-    return None if _of_tool(node) else node
+    return None if _is_about_tool(node) else node
 
 
-def _of_tool(node: str) -> bool:
+def _is_about_tool(node: str) -> bool:
     return node.startswith("tool:")
 
 
-def _under_way(run: RunState[AgentCallRequested], wish: Call | Ask | UseTool) -> bool:
-    """Tell whether what an agent wants has been asked for, and not been answered yet."""
+def _is_under_way(run: RunState[AgentCallRequested], wish: Call | Ask | UseTool) -> bool:
+    """Tell whether a wish of an agent has been asked for and not been answered yet."""
     match wish:
         case Ask():
             return any(question.open and question.request.node == wish.step for question in run.questions.values())

@@ -69,7 +69,7 @@ class CallRequested(Event):
 
 
 class Replied(TimedEvent):
-    """A call brought a reply. Each kind of agent has its own events for that, subclasses of this."""
+    """A call brought a reply. Each kind of agent has its own replies as subclasses."""
 
     texts: ClassVar[tuple[str, ...]] = ("content",)
     request_id: str
@@ -100,7 +100,7 @@ class Replied(TimedEvent):
 
     @property
     def ended_early(self) -> bool:
-        """Whether the end of the reply is missing, as of an artifact (`actors.values.artifacts.lacks_end`)."""
+        """Whether the end of the reply is missing (`actors.values.artifacts.lacks_end`)."""
         return lacks_end(self.content, self.finish_reason)
 
     @property
@@ -164,7 +164,7 @@ class Settled(TimedEvent):
 
 
 FRAMING_TOKENS = 64
-"""Reserved for what a server puts around a prompt: roles, separators, the schema's name."""
+"""Reserved for the frame that a server puts around a prompt: roles, separators, the schema's name."""
 
 
 def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> Amount:
@@ -436,51 +436,45 @@ def text_under_limit(verdict: Verdict | None, output_tokens_max: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated(Message):
-    """A call brought a reply."""
+class WorkMessage(Message):
+    """A message of an actor about its work."""
 
     request_id: str
-    """The id of the request that it answers."""
+    """The id of the request that it is about."""
     at: float
-    """When, in UTC seconds since 1970."""
+    """The time, in UTC seconds since 1970."""
     elapsed: float
-    """How long it took, in seconds."""
-    reply: Reply
-    """The text, the usage that was reported, and the name of the model or generator."""
-    cost: Amount | None = None
-    """The usage, where the reply does not report it."""
-    out_of_time: bool = False
-    """Whether a child run brought nothing because its deadline has passed, which its parent gave it."""
+    """How long the work took, in seconds; 0 for work that was not begun."""
 
 
 @dataclass(frozen=True, slots=True)
-class Faulted(Message):
-    """A try of a call brought no reply, or the provider that is waited for was asked and is down."""
+class Generated(WorkMessage):
+    """A call brought a reply."""
 
-    request_id: str
-    """The id of the request that was tried."""
-    at: float
-    """When, in UTC seconds since 1970."""
-    elapsed: float
-    """How long it took, in seconds; 0 where it was not sent."""
+    reply: Reply
+    """The text, the usage that was reported, and the name of the model or generator."""
+    cost: Amount | None = None
+    """The usage, if the reply does not report it."""
+    out_of_time: bool = False
+    """Whether a child run brought nothing because the deadline that its parent gave it has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Faulted(WorkMessage):
+    """A try of a call brought no reply, or the provider that is waited for is still down."""
+
     fault: Fault
     """The fault that the model's client reports."""
     cost: Amount | None = None
     """The usage of a child run until it gave its provider up, in runs of earlier releases."""
     until: float | None = None
-    """When a child run tries again that waits for its provider: it has not ended, and its call stays open."""
+    """When a child run that waits for its provider tries again: it has not ended, and its call stays open."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(Message):
+class Judged(WorkMessage):
     """A guard has judged an artifact."""
 
-    request_id: str
-    """The id of the request that it answers."""
-    at: float
-    """When, in UTC seconds since 1970."""
-    elapsed: float
-    """How long it took, in seconds."""
     verdict: Verdict
     """The verdict, within the limits of `actors.values.findings`."""
 

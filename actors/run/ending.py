@@ -11,7 +11,7 @@ Cause = Literal["", "provider", "bug", "home_budget"]
 
 
 ReopenedBy = Literal["nothing", "resume", "limits", "requirement"]
-"""What lets a finished run go on: nothing, the wish to, a raised limit, or another requirement."""
+"""What lets a finished run go on: nothing, a person's wish, a raised limit, or another requirement."""
 
 
 class Outcome(StrEnum):
@@ -24,13 +24,13 @@ class Outcome(StrEnum):
 
 
 UNDONE = "undone"
-"""The outcome of a run that ended with everything undone that it had done: of an execution."""
+"""The outcome of an execution that has undone everything that it had done."""
 FINAL: frozenset[str] = frozenset({Outcome.SUCCESS, Outcome.CANCELLED, UNDONE})
-"""The outcomes after which nothing follows. All others can be gone on with (docs/explanation/endings.md)."""
+"""The outcomes after which nothing follows. With any other outcome a run can go on (docs/explanation/endings.md)."""
 
 
 class RunFinished(Event):
-    """The run ended. A kind with more to say about its end has a subclass of this in its union of events."""
+    """The run ended. A kind with further fields has a subclass of this in its union of events."""
 
     kind: Literal["run_finished"] = "run_finished"
     outcome: str
@@ -42,7 +42,7 @@ class RunFinished(Event):
     at: Seconds | None = None
     """The time of an end from outside, in UTC seconds since 1970."""
     mono: float | None = None
-    """As of a timed event."""
+    """The driver's monotonic seconds since its claim."""
 
     @property
     def final(self) -> bool:
@@ -74,11 +74,11 @@ _RAN_OUT = {
 
 
 NOT_WORTH_IT = "not_worth_it"
-"""What a run says at its end, up to a colon, that has no move whose value reaches its limit `stop_below`."""
+"""The reason, up to a colon, of a run that ends because no move has the value `stop_below`."""
 STUCK = "stuck"
-"""What a run says at its end, up to a colon, whose model writes again what was rejected."""
+"""The reason, up to a colon, of a run that ends because its model repeats rejected artifacts."""
 STUCK_FOR_GOOD = "stuck for good"
-"""What a run says at its end, up to a colon, whose deterministic model has nothing new to write."""
+"""The reason, up to a colon, of a run that ends because its deterministic model has nothing new to write."""
 EARLY = (NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD)
 """The reasons of a run that ends with calls unspent, because another call would probably be lost."""
 

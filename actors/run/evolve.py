@@ -150,10 +150,10 @@ def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:
 
 def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     """Return the state with changed settings; a provider that is no longer the run's is not waited for."""
-    changes = settings.for_children(run.changes, run.ledger.limits, event)
+    changes = settings.message_for_children(run.changes, run.ledger.limits, event)
     run = changed(run, changes=changes, renewing=run.renewing or event.strict)
     if event.model is not None:
-        again = parking.up(run.calls) if PROVIDER in run.waits else run.calls
+        again = parking.release_tries(run.calls) if PROVIDER in run.waits else run.calls
         left = {name: wait for name, wait in run.waits.items() if not wait.for_provider}
         run = changed(run, waits=left, calls=again, renewing=True, reopening=run.reopening or _ended_early(run))
     if event.limits is None:
@@ -167,7 +167,7 @@ def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: b
     """Return the common part with the time of an event; `working` tells whether work was open before it.
 
     Only the events in `TIMED` have one. Active time is counted in the driver's monotonic seconds. If the records of an
-    epoch do not have them, such as those of a simulation, the wall clock counts.
+    epoch do not have them, as in a simulation, the wall clock counts.
     """
     if event.at is None or (event.mono is None and isinstance(event, SettingsChanged)):
         return run  # It may come before the takeover that follows it.

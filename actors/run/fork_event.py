@@ -1,4 +1,4 @@
-"""Where a run comes from that was forked from another one: the event, and what the run's state keeps of it. Pure."""
+"""The event that begins a fork, and the origin of a fork in its state. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Forked(TimedEvent):
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """Where a run comes from."""
+    """The origin of a run that was forked."""
 
     origin: str
     """The id of the other run."""
@@ -70,9 +70,9 @@ class Fork:
     used: Amount
     """What the other run had committed up to there; it does not count against the fork's limits."""
     made: tuple[MadeCall, ...]
-    """As in `Forked`."""
+    """The calls of tools that are not repeatable, which the other run has made after that record."""
     workspace: str = ""
-    """As in `Forked`."""
+    """The folder that was made for the fork's tools, by its absolute path; empty where none was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from runtime.core.copies import changed
 from runtime.core.ledger import Amount, Ledger
 
 OF_ORIGIN = -1
-"""The epoch of work that the other run had asked for: no driver of the fork has, so each asks for it again."""
+"""The epoch of work that the other run had asked for; the fork's first driver asks for it again."""
 
 
 def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
@@ -34,30 +34,30 @@ def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
         parked_reasons=(),
         parked_cause="",
         ledger=Ledger(event.limits),
-        calls=_calls(run.calls),
-        tools={name: _tool(tool, event.made) for name, tool in run.tools.items()},
+        calls=_reopen_calls(run.calls),
+        tools={name: _reopen_tool(tool, event.made) for name, tool in run.tools.items()},
         waits={},
-        questions=_questions(run.questions, event.at),
+        questions=_reopen_questions(run.questions, event.at),
         renewing=False,
         reopening=False,
         fork=Fork(event.origin, event.seq, used, event.made, event.workspace),
     )
 
 
-def _calls(calls: Calls[C]) -> Calls[C]:
+def _reopen_calls(calls: Calls[C]) -> Calls[C]:
     """Return open calls as those of no driver, and failed ones as if nobody had waited for them yet."""
     opened: Mapping[str, OpenCall[C]] = {
         name: OpenCall(open_call.request, OF_ORIGIN) for name, open_call in calls.open.items()
     }
-    return changed(calls, open=opened, tries={call: _tries(tries) for call, tries in calls.tries.items()})
+    return changed(calls, open=opened, tries={call: _reopen_tries(tries) for call, tries in calls.tries.items()})
 
 
-def _tries(tries: Tries[C]) -> Tries[C]:
+def _reopen_tries(tries: Tries[C]) -> Tries[C]:
     phase = "rested" if tries.phase in ("failed", "waiting") else tries.phase
     return replace(tries, count=0, waited=0.0, bad_replies=0, phase=phase)
 
 
-def _questions(questions: Questions, at: float) -> Questions:
+def _reopen_questions(questions: Questions, at: float) -> Questions:
     """Return the questions with the open ones asked now."""
     return {
         name: replace(question, at=at, steps_done=0) if question.open else question
@@ -65,8 +65,8 @@ def _questions(questions: Questions, at: float) -> Questions:
     }
 
 
-def _tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
-    """Return a call that was open: its process is the other run's, and whether it is made again is decided anew."""
+def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
+    """Return an open call without its process, which is the other run's; whether it is made again is decided anew."""
     if tool.phase == "asked":
         return replace(tool, epoch=OF_ORIGIN, certain=True)
     begun = tool.started is not None and not tool.request.repeatable

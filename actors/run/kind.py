@@ -39,7 +39,7 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class ChildRun:
-    """A run that a step of another run is. Its kind may be another one."""
+    """A run that makes the result of a step of another run. Its kind may be another one."""
 
     run: str
     """Its id: `actors.run.ids.child_run` makes one from the parent's id."""
@@ -57,12 +57,12 @@ DriveChild = Callable[[ChildRun], Awaitable[Any]]
 """Drives a child run to its end and returns its last state; None where it was parked before by whoever drives it.
 
 A child that has begun goes on where its journal ends, and one that has finished is only read, unless it has failed. The
-state of one that waits for its provider is returned too. Raises `Halted` for one that only a person can bring on.
+state of one that waits for its provider is returned too. Raises `Halted` for a run that only a person can continue.
 """
 
 
 Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
-"""Asks the provider that is waited for whether it is up: returns None, or why it is not."""
+"""Asks a provider that has failed whether it is up; returns its fault if it is not."""
 
 
 def no_limit(_model: str = "", /) -> AbstractAsyncContextManager[None]:
@@ -97,7 +97,7 @@ class Resources:
     slot: "CallSlot" = no_limit
     """The context in which a call to the model is sent: it waits for a free slot of the model's provider."""
     drive_child: DriveChild = _no_child
-    """Drives the runs that steps of this run are."""
+    """Drives the child runs."""
 
 
 class PreparedRun(Protocol):
@@ -179,7 +179,7 @@ class ForkConfig:
     """The limit `stop_below` that goes with it."""
 
 
-def _common(state: Any) -> RunState[Any] | None:
+def _run_state(state: Any) -> RunState[Any] | None:
     return None if isinstance(state, NotStarted) else state.run
 
 
@@ -194,10 +194,6 @@ def _no_other_workflow(_: Any, workflow: str | None, __: str | None, ___: Setup)
 
 def _no_correction(_: Any, __: str) -> Mapping[str, Any] | None:
     return None
-
-
-def _step_of_reply(event: Replied) -> str:
-    return step_of(event.request_id)
 
 
 @dataclass(frozen=True)
@@ -224,35 +220,34 @@ class Kind(Generic[S, E]):
     step_models: Callable[[S], Mapping[str, str]] = lambda _: {}
     """Returns the models that steps of a begun run use in place of that one, by step."""
     children: Callable[[S], Sequence[str]] = lambda _: ()
-    """Returns the ids of the runs that steps of a begun run are, the oldest first."""
-    run_state: Callable[[S], RunState[Any] | None] = _common
+    """Returns the ids of the child runs of a begun run, the oldest first."""
+    run_state: Callable[[S], RunState[Any] | None] = _run_state
     """Returns the common part of a state; None before the run began."""
     made_from: Callable[[S], str] = lambda _: ""
     """Returns the id of the run whose result a begun run was made from, such as its plan; empty for none."""
     title: Callable[[S], str | None] = lambda _: None
     """Returns the title that a begun run was admitted with, for checks; None where its records do not say."""
-    purpose: Callable[[Replied], str] = _step_of_reply
-    """Returns what a reply was asked for: a scripted model has a list of replies for each purpose."""
+    purpose: Callable[[Replied], str] = lambda event: step_of(event.request_id)
+    """Returns the purpose of a reply; a scripted model has a list of replies for each purpose."""
     missing: Callable[[S, Any], Sequence[str]] = lambda _, __: ()
     """Returns the plug-ins that a begun run needs and the registry lacks, such as `guard 'mine'`."""
     drift: Callable[[E, S, Resources], str] = lambda _, __, ___: ""
     """Returns a line about how files differ now from what a run was started with (its first event); empty for none."""
     log_fields: Callable[[E, S], Mapping[str, str | int]] = records.log_fields
-    """Returns what an event is about, for logs and actors: `step`, `node`, `branch` or fields of its own."""
+    """Returns the subject of an event for logs and actors: `step`, `node`, `branch` or fields of its own."""
     correction: Callable[[S, str], Mapping[str, Any] | None] = _no_correction
-    """Returns the message that a text to a run is beside a note, such as `FIELD=VALUE`; None for a note.
+    """Returns the message for a text with a value, such as `FIELD=VALUE`; None for a plain note.
 
     Raises `UsageProblem` with the reason for one that the run cannot take.
     """
     fork_workspace: Callable[[Iterable[tuple[E, S]]], ForkWorkspace | None] = lambda _: None
-    """Returns what a fork's own workspace is made from, from a run's events, each with the state after it; None where
-    runs have no workspace."""
+    """Returns the workspace that a fork copies, from a run's events with the states after them; None for none."""
     in_workspace: Callable[[S, str], str] = lambda _, __: ""
     """Returns the JSON of the configuration of a run in another workspace, by its absolute path."""
     fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _no_other_workflow
     """Returns the configuration of a fork under another workflow, another policy, or both. Raises `UsageProblem`."""
     undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"
-    """Returns why what a run did cannot be undone, as a clause; empty where it can."""
+    """Returns the reason why a run's actions cannot be undone, as a clause; empty if they can."""
     diagram: Callable[[str, Path], str | None] = lambda _, __: None
     """Returns the Mermaid diagram of a file that runs of this kind are started with, from its shipped name or its path
     and the folder of the shipped files; None for another kind's file. Raises `UsageProblem` for an unreadable one."""

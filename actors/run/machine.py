@@ -254,7 +254,7 @@ class RunMachine(ABC, Generic[S, E]):
         """Return what a call sends to a model; None for one that no model answers."""
 
     @abstractmethod
-    def replied(self, state: S, request: Any, fields: ReplyFields) -> E:
+    def reply_event(self, state: S, request: Any, fields: ReplyFields) -> E:
         """Return the event of a reply to an open call, from its request and the fields that all replies have."""
 
     def address(self, request: Any) -> str:
@@ -282,21 +282,21 @@ class RunMachine(ABC, Generic[S, E]):
         del state
         return {}
 
-    def judged(self, state: S, message: Judged) -> E | None:
+    def verdict_event(self, state: S, message: Judged) -> E | None:
         """Return the event of a verdict; None for one that nothing waits for."""
         del state, message
         return None
 
-    def told(self, state: S, message: Mailed) -> E | None:
+    def message_event(self, state: S, message: Mailed) -> E | None:
         """Return the event of a message from a person that only this kind knows; None for any other."""
         del state, message
         return None
 
-    def ended(self, end: RunFinished) -> RunFinished:
+    def end_event(self, end: RunFinished) -> RunFinished:
         """Return an end from outside as the kind's own event."""
         return end
 
-    def shown(self, state: S) -> Shown:
+    def question_view(self, state: S) -> Shown:
         """Return what makes plain data of an open question, for lists of questions."""
         del state
         return question_json
@@ -348,16 +348,16 @@ class RunMachine(ABC, Generic[S, E]):
         elif isinstance(message, Generated):
             event = self._replied(state, message)
         elif isinstance(message, Judged):
-            event = self.judged(state, message) if state.run.finished is None else None
+            event = self.verdict_event(state, message) if state.run.finished is None else None
         elif isinstance(message, Faulted):
             event = accept_fault(state.run, message)
         elif isinstance(message, tools.ToolMessage):
             event = tools.accept(state.run.tools, message)
         else:
-            event = self.told(state, message) if isinstance(message, Mailed) else None
+            event = self.message_event(state, message) if isinstance(message, Mailed) else None
             event = accept_control(state.run, message) if event is None else event
         if isinstance(event, RunFinished):
-            event = self.ended(event)
+            event = self.end_event(event)
         fact: E | None = event
         return fact
 
@@ -370,7 +370,7 @@ class RunMachine(ABC, Generic[S, E]):
         if message.out_of_time and deadline is not None and message.at >= deadline:
             # The child run ended at the common deadline, and not because it found nothing: a new deadline reopens both.
             return end_exhausted_run(Limit.DEADLINE)
-        return self.replied(state, received.request, received.fields)
+        return self.reply_event(state, received.request, received.fields)
 
     def advance(self, state: S | NotStarted) -> E | None:
         """Return the next decision."""
@@ -470,7 +470,7 @@ class RunMachine(ABC, Generic[S, E]):
         working = bool(tools.busy(state.run.tools) or self.judgements(state))
         open_calls = state.run.calls.open.items()
         carried_out = [name for name, opened in open_calls if self._is_carried_out(state, name, opened)]
-        return status_row(state.run, carried_out, working=working, shown=self.shown(state))
+        return status_row(state.run, carried_out, working=working, shown=self.question_view(state))
 
     def _is_carried_out(self, state: S, name: str, opened: OpenCall[Any]) -> bool:
         """Tell whether somebody carries out an open call.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 REASONS_MAX = 8
-"""Parkings that a run takes in before somebody drives it again: hosts try again for ever, each with its own reason."""
+"""The most reasons of parking that a run records before a driver resumes it: hosts try again for ever."""
 
 
 class RunResumed(TimedEvent):
@@ -89,7 +89,7 @@ def park_run(run: RunState[C], event: RunParked) -> RunState[C]:
 
 
 def accept_parking(run: RunState[C], message: "Parking") -> RunParked | None:
-    """Park once. Where drivers come by themselves, it is news too why none of them can go on: each reason once."""
+    """Park the run once. If drivers come by themselves and none can go on, record each further reason once."""
     why = storable(message.why)
     news = why not in ("", *run.parked_reasons) and len(run.parked_reasons) < REASONS_MAX
     if run.parked and not (news and run.handover):
@@ -130,7 +130,7 @@ def _pause_tries(tries: Tries[C], wait: WaitRequested, before: WaitRequested | N
 
 
 def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
-    """Return the calls after one failed while the provider is waited for: what is left of the wait is its pause too.
+    """Return the calls after one failed while the provider is waited for: the rest of the wait is its pause too.
 
     Without it, each of several calls at once would have a patience of its own.
     """
@@ -142,7 +142,7 @@ def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[
 def end_wait(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
     """Return the calls after the wait ended: the next try may be asked for."""
     if wait.request_id == PROVIDER:
-        return up(calls)
+        return release_tries(calls)
     if wait.node is None or wait.call not in calls.tries:
         return calls
     tries = calls.tries[wait.call]
@@ -150,8 +150,8 @@ def end_wait(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
     return changed(calls, tries={**calls.tries, wait.call: tries})
 
 
-def up(calls: Calls[C]) -> Calls[C]:
-    """Return the calls once their provider is up again: every call that waits for it may be asked for."""
+def release_tries(calls: Calls[C]) -> Calls[C]:
+    """Return the calls after their provider is up again: each call that waits for it may be asked for."""
     tries = {
         call: replace(item, phase="rested") if item.phase == "failed" else item for call, item in calls.tries.items()
     }
@@ -163,11 +163,11 @@ def restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
 
     With `ask_first` they wait for the provider, which is asked at once; else they may be asked for.
     """
-    tries = {call: _anew(item, ask_first=ask_first) for call, item in calls.tries.items()}
+    tries = {call: _restart_tries(item, ask_first=ask_first) for call, item in calls.tries.items()}
     return changed(calls, tries=tries) if tries else calls
 
 
-def _anew(tries: Tries[C], *, ask_first: bool) -> Tries[C]:
+def _restart_tries(tries: Tries[C], *, ask_first: bool) -> Tries[C]:
     if tries.phase not in ("failed", "waiting"):
         return replace(tries, count=0, waited=0.0, bad_replies=0)
     return replace(tries, count=0, waited=0.0, bad_replies=0, phase="failed" if ask_first else "rested")

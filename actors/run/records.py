@@ -38,9 +38,9 @@ from runtime.core.names import describe
 
 
 def record_text(event: Any, state: Any) -> str:
-    """Return what happened, in one line that is not yet sanitised; an event of the kind's own is only named.
+    """Return an event in one line that is not yet sanitised; an event of the kind's own is only named.
 
-    `state` is one after the event: of a question without an answer it says what happens then.
+    `state` is a state after the event, which has the texts of questions.
     """
     match event:
         case RunResumed():
@@ -107,7 +107,7 @@ def _from(event: ClarificationAnswered | ClarificationDeclined) -> str:
 
 
 def _without(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:
-    """Return what the question said happens without an answer."""
+    """Return the question's text about what follows without an answer."""
     text = state.run.questions[event.question_id].request.otherwise
     return f"{text[:1].lower()}{text[1:]}".removesuffix(".")
 
@@ -133,7 +133,7 @@ def _tool_text(event: Any) -> str:
 
 
 def cost_text(cost: ToolCost) -> str:
-    """Return what a call of a tool cost, in words."""
+    """Return the cost of a call of a tool, in words."""
     dollars = "cost unknown" if cost.micro_usd is None else money(cost.micro_usd / MICRO)
     numbers = {"token": cost.input_tokens + cost.output_tokens, "turn": cost.turns}
     return ", ".join((dollars, *(format_count(number, what) for what, number in numbers.items() if number)))
@@ -167,7 +167,7 @@ def log_fields(event: Any, state: Any) -> Mapping[str, str | int]:
 
 
 def changes_text(event: SettingsChanged) -> str:
-    """Return what a person changed, as a clause."""
+    """Return the changes of a person, as a clause."""
     parts = []
     if event.limits is not None:
         limits = event.limits.model_dump(exclude_none=True)

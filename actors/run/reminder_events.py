@@ -21,12 +21,12 @@ class ReminderStep(Value):
 
 
 class Reminders(Value):
-    """What is done about a question while nobody answers it, as it is recorded with the question."""
+    """The steps that follow while nobody answers a question; they are recorded with the question."""
 
     ask: tuple[str, ...] = ()
     """The names of the people who are asked first; empty for everybody who may answer it."""
     steps: tuple[ReminderStep, ...] = ()
-    """What is done later, the earliest first."""
+    """The later steps, the earliest first."""
     until: Seconds | None = None
     """When it expires or the run ends, whichever is earlier, in UTC seconds since 1970; None where neither is set."""
     ending: Ending = ""
@@ -41,18 +41,18 @@ class Reminders(Value):
 
 
 class ReminderRule(Value):
-    """What is done about some of a run's questions."""
+    """The reminders of some of a run's questions."""
 
     questions: ReminderScope = "all"
     """The questions that it applies to."""
     ask: tuple[str, ...] = ()
-    """As in `Reminders`."""
+    """The names of the people who are asked first; empty for everybody who may answer."""
     steps: tuple[ReminderStep, ...] = ()
-    """As in `Reminders`."""
+    """The later steps, the earliest first."""
 
 
 class ReminderEvent(Event):
-    """Steps of a question's reminders are due; the messages about it are made from only this event."""
+    """Steps of a question's reminders are due; messages to people are made from this event."""
 
     question_id: str
     """The id of the question."""

@@ -150,7 +150,7 @@ class RunResult:
     fault: Fault | None = None
     """The provider's last fault, where that holds the run."""
     provider: ProviderName = "openai"
-    """Whose interface the server of the run's model has."""
+    """The provider whose interface the server of the run's model has."""
     next_try: float | None = None
     """When a host tries again, where the provider is waited for (UTC seconds since 1970)."""
     fork: Fork | None = None
@@ -175,11 +175,11 @@ class RunResult:
         return common_lines(self, "replan") if self.lines_of is None else self.lines_of(self)
 
     def facts(self) -> Sequence[str]:
-        """Return what `repr` says of the run beside its outcome."""
+        """Return further facts for `repr`."""
         return ()
 
     def so_far(self) -> Sequence[Line]:
-        """Return what it has already where it waits for an answer; nothing where only the end shows that."""
+        """Return lines about the results so far of a run that waits for an answer; empty by default."""
         return ()
 
     @property
@@ -189,7 +189,7 @@ class RunResult:
 
     @property
     def held_up(self) -> bool:
-        """Whether a host should drive the run, and cannot; `why` says why."""
+        """Whether a host should drive the run and cannot; `why` has the reason."""
         return self.status == "running" and bool(self.why) and not self.cause
 
     @property
@@ -203,7 +203,7 @@ class RunResult:
         return False
 
     def remarks(self) -> Sequence[str]:
-        """Return what the kind tells people beside the result, on stderr, a line each."""
+        """Return the kind's lines for stderr, which stand beside the result."""
         return ()
 
     def details(self) -> Mapping[str, Any]:
@@ -242,7 +242,6 @@ class RunView:
     """The data that views of a run are made from."""
 
     run_id: str
-    """The id of the run that is shown."""
     status: str
     """The status as users see it, as in `RunResult.status`."""
     state: Any
@@ -293,7 +292,7 @@ def result_fields(
 
 
 def _cause(run: RunState[Any], finished: RunFinished | None, reason: str) -> str:
-    """Return the code of the cause outside the run that ended it or keeps it from going on; empty for none."""
+    """Return the code of the outside cause that ended or holds the run; empty for none."""
     if finished is not None:
         return finished.cause
     if run.parked_cause or run.outage is not None:
@@ -359,9 +358,8 @@ def usage_line(result: RunResult) -> Line:
 def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown: Shown = question_json) -> Summary:
     """Return the run's status row.
 
-    `calls` are the open calls that somebody carries out: what an earlier driver has reserved nobody gives back, and a
-    child run that waits for its provider does nothing.
-    `working` says whether other work is open that no person does. `shown` makes plain data of a question for lists.
+    `calls` are the open calls that an actor carries out, without those of an earlier driver and those whose child run
+    waits for its provider. `working` says whether a guard or a tool works. `shown` makes plain data of a question.
     """
     # What a child uses is what the run above has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger

@@ -35,7 +35,7 @@ NEVER_STRICT = "strict needs a run that makes a plan from a text"
 
 
 class SettingsChanged(TimedEvent):
-    """A person changed limits, the model, the time limit of calls, the token limit of replies, or what plans need."""
+    """A person changed limits, the model, the limits of calls and replies, their settings, or made plans strict."""
 
     precedes_takeover: ClassVar[bool] = True
     added_fields: ClassVar[tuple[str, ...]] = ("model_settings",)
@@ -66,7 +66,7 @@ class SettingsChanged(TimedEvent):
 def change_of(
     ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | None = None, *, never_strict: str = NEVER_STRICT
 ) -> SettingsChanged:
-    """Return the change that a message is; `never_strict` is why the run cannot be strict, empty where it can be.
+    """Return the change in a message; `never_strict` is the reason why the run cannot be strict, empty if it can.
 
     Raises `UsageProblem`, whose place is the key, for one that is not valid.
     """
@@ -130,8 +130,8 @@ def timeout_after(seconds: float, event: SettingsChanged) -> float:
     return event.timeout_seconds or usual or seconds
 
 
-def for_calls(event: SettingsChanged, seconds: float, settings: ModelSettings) -> dict[str, Any]:
-    """Return what a change says about calls, as fields of a configuration with these limit and settings of a call."""
+def call_fields(event: SettingsChanged, seconds: float, settings: ModelSettings) -> dict[str, Any]:
+    """Return the changed fields of a configuration's calls; `seconds` and `settings` are the values before."""
     fields: dict[str, Any] = {} if event.model is None else {"model": event.model, "price": event.price}
     if (limit := timeout_after(seconds, event)) != seconds:
         fields["timeout_seconds"] = limit
@@ -142,8 +142,8 @@ def for_calls(event: SettingsChanged, seconds: float, settings: ModelSettings) -
     return fields
 
 
-def for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChanged) -> Mapping[str, Any]:
-    """Return the message to child runs after one more change: what is reserved for them limits calls and money."""
+def message_for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChanged) -> Mapping[str, Any]:
+    """Return the message to child runs after one more change, without calls and money: reservations limit these."""
     message: dict[str, Any] = {"kind": "change", **changes}
     if event.model is not None:
         message |= {"model": event.model, "price": None if event.price is None else event.price.model_dump(mode="json")}

@@ -7,10 +7,10 @@ it runs any more.
 A run that is ended from outside, by a person, a limit or a fault, is over once its tools are: one that is not
 repeatable runs to its end, a repeatable one is ended.
 
-A call is requested, then recorded as started, with the name of its process and before it does anything, then finished.
-A driver that takes the run over first has the process of an earlier driver's call ended (`checking`); then it calls a
-repeatable tool again, or asks a person about another one. A repeatable call in the driver's own process is not recorded
-as started, since it ends with that process; any other call that is not recorded as started has done nothing.
+A call is requested, recorded as started with the name of its process, and finished. It does nothing before its start is
+recorded. A later driver first ends the process of an earlier driver's call (`checking`). Then it makes a repeatable
+call again, or asks a person about any other call. A repeatable call in the driver's own process is not recorded as
+started, since it ends with that process.
 """
 
 import operator
@@ -223,7 +223,6 @@ class OpenTool:
     """A call that has not ended."""
 
     request: ToolRequested
-    """The event that requested the call."""
     epoch: int
     """The epoch of the driver that makes it."""
     started: ToolStarted | None = None
@@ -253,20 +252,22 @@ def apply_event(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
         case ToolRequested():
             return add_call(tools, event, epoch)
         case ToolStarted():
-            return _with(tools, event.request_id, started=event)
+            return _replace_call(tools, event.request_id, started=event)
         case ToolFinished():
             return without(tools, (event.request_id,))
         case ToolCheckRequested():
-            return _with(tools, event.call, phase="checking")
+            return _replace_call(tools, event.call, phase="checking")
         case ToolProcessEnded():
-            return _with(tools, event.call, phase="settled", certain=event.certain)
+            return _replace_call(tools, event.call, phase="settled", certain=event.certain)
         case ToolReissued():
             return add_call(without(tools, (event.replaces,)), event.again, epoch)
 
 
 def record_question(tools: Tools, event: ClarificationRequested) -> Tools:
     """Return the open calls after a question that may be about one of them."""
-    return _with(tools, event.node, phase="asked", question_id=event.question_id) if event.node in tools else tools
+    return (
+        _replace_call(tools, event.node, phase="asked", question_id=event.question_id) if event.node in tools else tools
+    )
 
 
 def withdraw_calls(tools: Tools, nodes: Collection[str]) -> Tools:
@@ -274,7 +275,7 @@ def withdraw_calls(tools: Tools, nodes: Collection[str]) -> Tools:
     return {name: tool for name, tool in tools.items() if not (tool.request.repeatable and tool.request.node in nodes)}
 
 
-def _with(
+def _replace_call(
     tools: Tools,
     request_id: str,
     *,
@@ -346,13 +347,13 @@ def _take_over(
 ) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | None:
     match tool.phase:
         case "running" if tool.started is None:
-            return _again(tool)
+            return _reissue(tool)
         case "running" if tool.started is not None and tool.started.process:
             return ToolCheckRequested(call=request_id, process=tool.started.process)
         case "running" | "settled":
             if tool.request.repeatable and tool.certain:
-                return _again(tool)
-            return _ask(tool, request_id, new_id(questions))
+                return _reissue(tool)
+            return _ask_for_outcome(tool, request_id, new_id(questions))
         case "checking":
             return None
         case "asked":
@@ -381,12 +382,12 @@ def end(tools: Tools, epoch: int, now: float) -> ToolCheckRequested | ToolFinish
     return None
 
 
-def _again(tool: OpenTool) -> ToolReissued:
+def _reissue(tool: OpenTool) -> ToolReissued:
     again = tool.request.model_copy(update={"try_number": tool.request.try_number + 1})
     return ToolReissued(replaces=tool.request.request_id, again=again)
 
 
-def _ask(tool: OpenTool, request_id: str, question_id: str) -> ClarificationRequested:
+def _ask_for_outcome(tool: OpenTool, request_id: str, question_id: str) -> ClarificationRequested:
     step = _purpose(tool.request.node)
     asked = outcome_question(tool.request.tool, step, lives=not tool.certain, forked=tool.forked)
     return ClarificationRequested(
@@ -411,7 +412,7 @@ def _apply_answer(
     if question.open:
         return None
     if question.status is Status.ANSWERED and question.answer == NOT_RUN:
-        return _again(tool)
+        return _reissue(tool)
     outcome, reason = ToolOutcome.UNKNOWN, "nobody has said what became of the call"
     if question.status is Status.ANSWERED:
         ran = question.answer == SUCCEEDED

@@ -34,11 +34,8 @@ class CheckBegan:
     """A guard was asked for a verdict."""
 
     request_id: str
-    """The id of the request."""
     node: str
-    """The node whose work is checked."""
     guard: str
-    """The name of the guard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +43,11 @@ class CheckEnded:
     """A guard has answered."""
 
     request_id: str
-    """The id of the request that it answers."""
     node: str
-    """The node whose work was checked."""
     guard: str
     """The name of the guard; of a composite the member that rejected."""
     passed: bool
-    """Whether the work is accepted."""
     score: float
-    """The verdict's score, from 0 to 1."""
     codes: tuple[str, ...] = ()
     """The codes of the errors that it found."""
 
@@ -66,7 +59,6 @@ class Marked:
     name: str
     """Its name, such as `decide partial_replan`."""
     node: str = ""
-    """The node that it is about; empty for the whole run."""
     fields: Mapping[str, Scalar] = field(default_factory=dict)
     """Further values by name."""
     rule: str = ""
@@ -127,7 +119,6 @@ class SentPrompt:
     """The messages that a call got, as they are rebuilt from the journal."""
 
     request_id: str
-    """The id of the request that the messages belong to."""
     prompt_hash: str
     """The hash of the rendered prompt that the request has stored, in hex."""
     verified: bool

@@ -26,21 +26,17 @@ class BranchView:
     """A strategy's view of one branch."""
 
     branch: int
-    """The branch's number, in the order of opening."""
     parent: int | None = None
     """The branch on whose accepted artifacts it was opened."""
     live: bool = True
     """Whether it has not been pruned."""
     done: bool = False
-    """Whether every step has an accepted artifact."""
     stuck: bool = False
-    """Whether nothing is left to try in it."""
     spent: bool = False
     """Whether it has used up its slice of the calls."""
     back: bool = False
     """Whether the decision about a rejection is to backtrack, and this has not happened yet."""
     waiting: bool = False
-    """Whether it waits for a person's answer."""
     busy: bool = False
     """Whether an attempt is being generated or judged."""
     begun: bool = False
@@ -99,7 +95,6 @@ class Open:
     parent: int | None
     """The branch whose accepted artifacts it starts with; None: it starts with none."""
     why: str
-    """The reason, in one line for people."""
     anew: bool = False
     """Whether all visits and attempts are reset."""
 
@@ -109,11 +104,8 @@ class Prune:
     """The change that ends a branch: its open requests are withdrawn, and the rest of its slice is free again."""
 
     branch: int
-    """The number of the branch that ends."""
     cause: PruneCause
-    """The reason, as a code."""
     why: str
-    """The reason, in one line for people."""
 
 
 Change = Open | Prune
