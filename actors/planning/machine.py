@@ -39,7 +39,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """What may follow from a state."""
+        """The rules of planning runs, in their order."""
         from actors.planning.rules import rules_with  # noqa: PLC0415 -- only a driver needs it
 
         return rules_with(self.reissue)
@@ -70,7 +70,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return next_try(state, request)
 
     def prompt(self, state: State, request: PlanningCall) -> CallPrompt | None:
-        """Return what a call sends to a model; None for a step that asks none."""
+        """Return the prompt of a call; None for a step that asks no model."""
         from actors.planning.requests import prompt_of  # noqa: PLC0415 -- only a driver needs it
 
         return prompt_of(state, request)
@@ -117,11 +117,11 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return RunFinished.of(end)
 
     def question_view(self, state: State) -> Shown:
-        """Return what makes plain data of an open question, with the step that asks it."""
+        """Return the function that makes plain data of an open question."""
         return partial(question_of, state)
 
     def brief(self, state: PlanningState, work: Work) -> Any:
-        """Return what the actor that does this work may see."""
+        """Return the part of the run that the actor of this work may see."""
         return self._brief(state, work)
 
     @cached_property

@@ -2,9 +2,9 @@
 
 The plan is a policy: every step of it is repeatable and waits for tokens. A workflow step is `wanted`, `accepted` or
 `rejected`; its attempts are a retry budget; each visit of a non-leaf is a plan step of its own, and the last one takes
-the token `visits left` away, which every way back over it needs. What the policy decides after a rejection (and what it
-falls back to) are plan steps that cannot fail; which of them fires is the verdict's choice, so the guards look at all.
-Asking the user comes last: an answer opens a new round, no answer hands the run over.
+the token `visits left` away, which every way back over it needs. The decisions after a rejection are plan steps that
+cannot fail; the verdict chooses between them, so the guards look at all. The question to the user comes last: an answer
+opens a new round, and no answer hands the run over.
 """
 
 from collections.abc import Iterable
@@ -22,8 +22,8 @@ WANTED, ACCEPTED, REJECTED, LEFT = "wanted", "accepted", "rejected", "visits lef
 def as_plan(pinned: RunConfig) -> dict[str, Any]:
     """Return the JSON value of the plan.
 
-    It names guards of the default catalogue only, so that anybody's plan guards can read it: a workflow's own guard is
-    named in the step's name, and stands as `composite_validation` where the catalogue does not know it.
+    It names only guards of the default catalogue, which every installation knows. For a workflow's own guard the step
+    has `composite_validation`, and the guard's name is in the step's name.
     """
     graph = pinned.graph
     steps = [plan_step for step in graph.steps for plan_step in (*_visits(pinned, step), *_decisions(pinned, step))]

@@ -1,4 +1,4 @@
-"""Preparing a planning run: workflow, policy, prompts and limits, resolved and checked before anything is written."""
+"""Prepares a planning run or a fork: resolves and checks workflow, policy, prompts and limits before the run begins."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -36,16 +36,14 @@ def replan_brief(
     given: Given,
     change: Mapping[str, Any] | None = None,
 ) -> ChildBrief:
-    """Return what a planning run that replaces a plan is started with.
+    """Return the input of a planning run that replaces a plan.
 
-    `parent` is the id of the execution, `request_id` its request that the reply answers, and `node` what the request is
-    about: it names the child run, so a request that is asked again after a crash goes on with the same child. `pinned`
-    is the JSON of a `RunConfig`, as `prepare_planning(...).pinned.model_dump_json()` makes it when the execution is
-    prepared; `limits` are what the request reserves. `change` are the settings that people have changed since, as
-    `RunState.changes` holds them.
+    `parent` is the id of the execution and `request_id` that of its request. `node` names the child run, so a request
+    that is asked again after a crash goes on with the same child. `pinned` is the JSON of a `RunConfig`. `limits` are
+    the reservation of the request, and `change` the settings that people have changed since (`RunState.changes`).
 
     `given` should name at least the current tokens as `initial_state`; in a partial replan also the goal state, the
-    invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`); the execution asks
+    invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`). The execution asks
     it, and starts another child whose `Given.answers` hold the answer.
     """
     return ChildBrief(
@@ -87,7 +85,7 @@ class NoPlan:
 
 @total("the new plan", lambda said: NoPlan(PlanningOutcome.ALL_PRUNED, said))
 def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
-    """Return what the reply of a planning run says. Total: a text that is no JSON object is no plan."""
+    """Return the result in the reply of a planning run. Total: a text that is no JSON object is no plan."""
     value = read_reply(text)
     content = value.value if isinstance(value, Parsed) else None
     if not isinstance(content, dict):

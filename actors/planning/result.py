@@ -85,11 +85,11 @@ class Result(RunResult):
     tree: AttemptTree = field(default_factory=AttemptTree)
     """The whole search tree: every attempt in the order in which it was made, linked by `parents`."""
     proof: Proof = field(default_factory=Proof)
-    """What the guard has measured of the plan."""
+    """The measurements of the guard."""
     needed: NeededAnswer | None = None
-    """The question that the run needed an answer to and may not ask, since its parent asks for it; else None."""
+    """The question that the run may not ask itself, because its parent asks it; None for none."""
     user: UserTexts | None = None
-    """What the user has said, for the table of demands; None for a step of another run, whose table has it."""
+    """The texts of the user, for the table of demands; None for a step of another run, whose table has them."""
     reads_text: bool = True
     """Whether the run's author reads the text, as a language model does."""
     output_tokens: int = 0
@@ -120,7 +120,7 @@ class Result(RunResult):
 
     @cached_property
     def demands(self) -> DemandTable | None:
-        """What the plan does about each demand of the user; None without a plan, and for a step of another run."""
+        """The table of the user's demands; None without a plan, and for a step of another run."""
         plan = None if self.plan_json is None else read_plan(self.plan_json)[0]
         if plan is None or self.user is None:
             return None
@@ -131,7 +131,7 @@ class Result(RunResult):
 
     @cached_property
     def conclusion(self) -> Conclusion:
-        """What may be said of the accepted plan, in words; that there is none, where there is none."""
+        """The statement about the accepted plan, in words, or that there is none."""
         if self.plan_json is None:
             return Conclusion(False, "No plan")
         guards = [step.guard for step in self.path if step.value == self.plan_json]

@@ -1,4 +1,4 @@
-"""What a planning run shows for people: its result with the next step, its search tree, its documents. Pure.
+"""The texts of a planning run for people: its result with the next step, its search tree, its documents. Pure.
 
 Most commands only read records; `views` imports this module when one shows more.
 """
@@ -120,7 +120,7 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
 
 
 def _guard_hint(result: Result, program: str) -> list[Line]:
-    """Return where the guards are explained that stand in brackets behind the steps: the first one is the example."""
+    """Return a hint about the guards in brackets behind the steps, with the first one as the example."""
     steps = result.plan_json.get("steps", ()) if isinstance(result.plan_json, dict) else ()
     guards = [step.get("guard") for step in steps if isinstance(step, dict)]
     example = next((guard for guard in guards if guard in GUARD_CATALOG), None)
@@ -165,7 +165,7 @@ def _warnings(result: Result) -> list[Line]:
 
 
 def _artifacts(result: Result) -> list[Line]:
-    """Return what a workflow without a plan has made: the artifacts that nothing else builds on."""
+    """Return the artifacts of a workflow without a plan that no other artifact builds on."""
     rows: list[Line] = []
     for step in result.path:
         if step.last:
@@ -185,7 +185,7 @@ def _path(result: Result) -> list[Line]:
 
 
 def _conclusion(result: Result) -> Line:
-    """Return what may be said of the plan: proved, or why not."""
+    """Return the statement about the plan: proved, or why not."""
     return line(f"{result.conclusion.text}.", "green" if result.proved or result.demands is None else "yellow")
 
 
@@ -340,9 +340,9 @@ def document(view: str, state: State, result: Result, program: str) -> RunDocume
 
 
 def plan_document(view: str, result: RunResult, plan: Any, note: str, program: str) -> RunDocument:
-    """Return a plan with what it does about the demands on it; `note` says where it is from, for a reader of Markdown.
+    """Return a plan with the table of demands; `note` says in Markdown where the plan is from.
 
-    `view` is `plan`, `mermaid`, `markdown` or `github-checklist`. Raises `UsageProblem` for what is no plan.
+    `view` is `plan`, `mermaid`, `markdown` or `github-checklist`. Raises `UsageProblem` if the value is no plan.
     """
     if view == "plan":
         demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]

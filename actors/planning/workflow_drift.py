@@ -1,4 +1,4 @@
-"""How the files of a run's workflow differ now from what it is pinned to: a notice for its user, without effect."""
+"""Compares the files of a run's workflow with its pinned configuration, for a notice to its user."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,10 +21,10 @@ _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
 
 
 def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
-    """Return a line about what differs; empty where nothing does, or where the run's source is not known.
+    """Return a line about the differences; empty if there are none, or if the run's source is not known.
 
-    A workflow that cannot be read any more is a line too, and no error, since the run does not need it. The model and
-    its price are not compared.
+    A workflow that cannot be read any more gives a line too, not an error, since the run does not need it. The model
+    and its price are not compared.
     """
     if not start.source:
         return ""
@@ -41,7 +41,7 @@ def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, roo
 
 
 def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfig) -> LoadedWorkflow:
-    """Return a workflow as a run would have begun with it: with the values that its options gave.
+    """Return a workflow with the values that the options of a run gave.
 
     Raises `UsageProblem` for a value that the workflow does not take.
     """

@@ -291,18 +291,6 @@ class BeliefModel:
         )
         return _scale_belief(belief, told, factors, self._at(UNSOLVABLE, row, again=again))
 
-    def evidence(self, belief: Belief, step: str, row: str, *, again: bool | None) -> float:
-        """Return the sum by which `rejected` divides after a rejection; it is not a probability."""
-        weight = belief.unsolvable * self._at(UNSOLVABLE, row, again=again)
-        places = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
-        for position, factor in enumerate([*places, ELSEWHERE * self._at(OTHER, row, again=again)]):
-            weight += factor * sum([row[position] for row in belief.shares])
-        return weight
-
-    def role(self, step: str) -> str:
-        """Return the role of a step."""
-        return self._roles[step]
-
     def pointed_out(self, belief: Belief, places: Collection[str]) -> Belief:
         """Return the belief after a classifier has named these steps as the place of the mistake."""
         hit = self.table.classifier
@@ -397,19 +385,6 @@ class BeliefModel:
         """Return the probability of each place of the mistake: each step, and `unsolvable`."""
         shares = {step: sum([row[position] for row in belief.shares]) for position, step in enumerate(self.steps)}
         return {**shares, UNSOLVABLE: belief.unsolvable}
-
-    def kinds(self, belief: Belief) -> tuple[float, ...]:
-        """Return the probability of each kind of author; before the first comparison, the shares of the table."""
-        if len(belief.unsolvables) != len(self._kinds):
-            return tuple([kind.share for kind in self._kinds])
-        count = len(self.steps)
-        by_kind = [belief.shares[at : at + count] for at in range(0, len(belief.shares), count)]
-        sums = [sum([sum(row) for row in rows]) for rows in by_kind]
-        return tuple(map(add, sums, belief.unsolvables))
-
-    def causes(self, belief: Belief) -> tuple[float, ...]:
-        """Return the probability of each step as the cause, without that of `unsolvable`."""
-        return tuple([sum(row) for row in self._over_kinds(belief.shares)])
 
     def _likelihood(self, failed: str, wrong: str, row: str, *, again: bool | None) -> float:
         if wrong == failed:

@@ -48,7 +48,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """What may follow from a state."""
+        """The rules of an agent's runs, in their order."""
         return (
             TAKE_OVER_TOOLS,
             EXPIRE,
@@ -80,7 +80,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return self._call(state, request.node, request.try_number + 1)
 
     def prompt(self, state: AgentState[D], request: AgentCallRequested) -> CallPrompt:
-        """Return what a call sends to the model."""
+        """Return the prompt of a call."""
         return self._prompt(state, request.step)
 
     def reply_event(self, state: AgentState[D], request: AgentCallRequested, fields: ReplyFields) -> CallAnswered:

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
-
-from pydantic import field_serializer
+from typing import ClassVar, Literal
 
 from actors.run.ids import step_of
 from actors.run.tools import ToolRequested
-from actors.run.waits import TimedEvent
+from actors.run.waits import StoredLimits, TimedEvent
 from runtime.core.events import Value, text_hash
-from runtime.core.ledger import Amount, Limits
+from runtime.core.ledger import Amount
 
 
 class MadeCall(Value):
@@ -44,7 +42,7 @@ class Forked(TimedEvent):
     """The number of its record after which the fork begins."""
     hash: str
     """The hash of that record in the other run's chain, in hex."""
-    limits: Limits
+    limits: StoredLimits
     """The limits of the fork, against which only its own work counts."""
     pinned: str = ""
     """The JSON of the configuration from now on; empty where it stays."""
@@ -52,11 +50,6 @@ class Forked(TimedEvent):
     """The calls of tools that are not repeatable, which the other run has made after that record."""
     workspace: str = ""
     """The folder that was made for the fork's tools, by its absolute path; empty where none was."""
-
-    @field_serializer("limits")
-    def _all_limits(self, limits: Limits) -> dict[str, Any]:
-        """Write every limit, whatever a later release defaults to."""
-        return limits.model_dump(mode="json")
 
 
 @dataclass(frozen=True, slots=True)

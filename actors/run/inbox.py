@@ -121,11 +121,6 @@ def mark_seen(messages: Messages) -> Messages:
     return tuple(replace(message, seen=True) for message in messages)
 
 
-def texts_of(messages: Messages, kind: MessageKind) -> tuple[str, ...]:
-    """Return the texts of a kind, oldest first."""
-    return tuple([message.text for message in messages if message.kind == kind])
-
-
 def accept_mail(
     questions: Questions,
     messages: Messages,

@@ -37,7 +37,7 @@ from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import ClarificationRequested
 from actors.run.reminders import add_reminders
 from actors.run.result import status_row
-from actors.run.rules import Rule, Scope, end_tools
+from actors.run.rules import Rule, Scope
 from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
 from actors.run.waits import Started, WaitEnded, WaitRequested
@@ -251,7 +251,7 @@ class RunMachine(ABC, Generic[S, E]):
 
     @abstractmethod
     def prompt(self, state: S, request: Any) -> CallPrompt | None:
-        """Return what a call sends to a model; None for one that no model answers."""
+        """Return the prompt of a call; None for a call that no model answers."""
 
     @abstractmethod
     def reply_event(self, state: S, request: Any, fields: ReplyFields) -> E:
@@ -297,7 +297,7 @@ class RunMachine(ABC, Generic[S, E]):
         return end
 
     def question_view(self, state: S) -> Shown:
-        """Return what makes plain data of an open question, for lists of questions."""
+        """Return the function that makes plain data of an open question."""
         del state
         return question_json
 
@@ -377,7 +377,7 @@ class RunMachine(ABC, Generic[S, E]):
         if isinstance(state, NotStarted):
             return None
         run = state.run
-        event: Any = self.decide(state) if run.finished is None else end_tools(run)
+        event: Any = self.decide(state) if run.finished is None else tools.end(run.tools, run.epoch, run.now)
         if run.reminders and isinstance(event, ClarificationRequested):
             event = add_reminders(event, run, state.config.question_expires_seconds)
         decision: E | None = event
@@ -439,7 +439,7 @@ class RunMachine(ABC, Generic[S, E]):
         return work
 
     def brief(self, state: S | NotStarted, work: Work) -> Any:
-        """Return what the actor that does this work may see: a `ModelRequest` for a call, else the request itself."""
+        """Return the input of the actor of this work: a `ModelRequest` for a call, else the request itself."""
         request = work.request
         if not isinstance(request, CallRequested):
             return request

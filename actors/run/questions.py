@@ -35,27 +35,25 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
     """
     where = " It may still be running where it was started; end it there first." if lives else ""
     name = f"the tool '{tool}'" if tool else "the tool"
+    text = f"What became of the call of {name} for {step}?"
+    about = f"The call broke off, and may have done its work; the step waits for the answer.{where}"
+    after_failure, after_no_run = "The step goes on as after a failure.", "The tool is called again."
     if forked:
-        about = "The run from which this one was forked has made this call, and a fork undoes nothing of it."
-        return make_form(
-            f"Is the call of {name} for {step} made again, or what became of it?",
-            about=f"{about} The step waits for the answer.",
-            otherwise="the outcome counts as unknown, and the call is not made again by itself.",
-            choices={
-                SUCCEEDED: "The step goes on as after a success; the tool is not called again.",
-                FAILED: "The step goes on as after a failure; the tool is not called again.",
-                NOT_RUN: "The tool is called, whatever the other run has done.",
-            },
-            priority="high",
+        text = f"Is the call of {name} for {step} made again, or what became of it?"
+        about = (
+            "The run from which this one was forked has made this call, and a fork undoes nothing of it."
+            " The step waits for the answer."
         )
+        after_failure = "The step goes on as after a failure; the tool is not called again."
+        after_no_run = "The tool is called, whatever the other run has done."
     return make_form(
-        f"What became of the call of {name} for {step}?",
-        about=f"The call broke off, and may have done its work; the step waits for the answer.{where}",
+        text,
+        about=about,
         otherwise="the outcome counts as unknown, and the call is not made again by itself.",
         choices={
             SUCCEEDED: "The step goes on as after a success; the tool is not called again.",
-            FAILED: "The step goes on as after a failure.",
-            NOT_RUN: "The tool is called again.",
+            FAILED: after_failure,
+            NOT_RUN: after_no_run,
         },
         priority="high",
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from actors.config.model_spec import provider_name
-from actors.run import outage, tools, waits
+from actors.run import outage, tools
 from actors.run.calls import C
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.fork_event import Fork
@@ -375,7 +375,7 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown
     if run.fork is not None and run.epoch == 0:  # What was open is asked for again by its first driver.
         return row("running")
     rests = not (working or calls or tools.busy(run.tools))
-    wake = waits.next_wake(run.waits) if rests else None
+    wake = min([wait.until for wait in run.waits.values()], default=None) if rests else None
     questions = run.open_questions
     if questions and rests:
         return row("waiting", next(iter(questions)), run.asked_since, wake)

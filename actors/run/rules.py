@@ -65,11 +65,6 @@ def take_over_tools(
     return decision
 
 
-def end_tools(run: RunState[C]) -> ToolCheckRequested | ToolFinished | None:
-    """End what is left of the calls of tools, once the run has ended; a call that is not repeatable runs to its end."""
-    return tools.end(run.tools, run.epoch, run.now) if run.tools else None
-
-
 def expire(state: Any) -> ClarificationExpired | WaitRequested | None:
     """Close a question that nobody has answered in time, or request a wait until its time is over."""
     run: RunState[Any] = state.run

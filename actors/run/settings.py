@@ -9,9 +9,9 @@ import operator
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, ValidationError, field_serializer
+from pydantic import Field, ValidationError
 
-from actors.run.waits import TimedEvent
+from actors.run.waits import StoredLimits, TimedEvent
 from actors.values.model_settings import KEY as MODEL_SETTINGS
 from actors.values.model_settings import ModelSettings, check_settings
 from runtime.core.errors import UsageProblem
@@ -40,7 +40,7 @@ class SettingsChanged(TimedEvent):
     precedes_takeover: ClassVar[bool] = True
     added_fields: ClassVar[tuple[str, ...]] = ("model_settings",)
     kind: Literal["settings_changed"] = "settings_changed"
-    limits: Limits | None = None
+    limits: StoredLimits | None = None
     """All limits from now on, if they change."""
     model: str | None = None
     """The model from now on, in the form of `--model`, if it changes."""
@@ -56,11 +56,6 @@ class SettingsChanged(TimedEvent):
     """Whether plans that leave a demand in no step are rejected from now on."""
     model_settings: Mapping[str, Any] = Field(default_factory=dict, exclude_if=operator.not_)
     """The settings of calls that change, by name; None takes one away."""
-
-    @field_serializer("limits")
-    def _all_limits(self, limits: Limits | None) -> dict[str, Any] | None:
-        """Write every limit, whatever a later release defaults to."""
-        return None if limits is None else limits.model_dump(mode="json")
 
 
 def change_of(

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
-from actors.run import waits as waiting
 from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
 from actors.run.fork_event import Fork
-from actors.run.inbox import MessageKind, Messages, texts_of
+from actors.run.inbox import MessageKind, Messages
 from actors.run.questions import ClarificationRequested, Questions, open_requests, questions_for_prompts
 from actors.run.reminder_events import ReminderRule
 from actors.run.settings import NEVER_STRICT
@@ -104,12 +103,13 @@ class RunState(Generic[C]):
     @property
     def held(self) -> frozenset[str]:
         """The requests whose child run waits for its provider."""
-        return waiting.held_requests(self.waits) if self.waits else frozenset()
+        names = (wait.request_id for wait in self.waits.values() if wait.for_provider)
+        return frozenset(name.partition(":")[2] for name in names if name != PROVIDER) if self.waits else frozenset()
 
     @property
     def outage(self) -> WaitRequested | None:
         """The wait for the provider that nobody stays for, if the run has one."""
-        return next((wait for wait in waiting.provider_waits(self.waits) if wait.node is None), None)
+        return next((wait for wait in self.waits.values() if wait.for_provider and wait.node is None), None)
 
     @property
     def open_questions(self) -> dict[str, ClarificationRequested]:
@@ -135,7 +135,7 @@ class RunState(Generic[C]):
 
     def texts_of(self, kind: MessageKind) -> tuple[str, ...]:
         """Return the texts of the user's messages of a kind, oldest first."""
-        return texts_of(self.messages, kind) if self.messages else ()
+        return tuple([message.text for message in self.messages if message.kind == kind])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import operator
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -258,7 +258,8 @@ def apply_event(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
         case ToolCheckRequested():
             return _replace_call(tools, event.call, phase="checking")
         case ToolProcessEnded():
-            return _replace_call(tools, event.call, phase="settled", certain=event.certain)
+            certain = tools[event.call].certain and event.certain
+            return _replace_call(tools, event.call, phase="settled", certain=certain)
         case ToolReissued():
             return add_call(without(tools, (event.replaces,)), event.again, epoch)
 
@@ -275,24 +276,9 @@ def withdraw_calls(tools: Tools, nodes: Collection[str]) -> Tools:
     return {name: tool for name, tool in tools.items() if not (tool.request.repeatable and tool.request.node in nodes)}
 
 
-def _replace_call(
-    tools: Tools,
-    request_id: str,
-    *,
-    phase: Phase | None = None,
-    started: ToolStarted | None = None,
-    certain: bool = True,
-    question_id: str = "",
-) -> Tools:
-    tool = tools[request_id]
-    after = replace(
-        tool,
-        phase=phase or tool.phase,
-        started=started or tool.started,
-        certain=tool.certain and certain,
-        question_id=question_id or tool.question_id,
-    )
-    return {**tools, request_id: after}
+def _replace_call(tools: Tools, request_id: str, **fields: Any) -> Tools:
+    """Return the open calls with other values for some fields of one call."""
+    return {**tools, request_id: replace(tools[request_id], **fields)}
 
 
 def busy(tools: Tools) -> bool:
@@ -366,7 +352,7 @@ def begun_calls(tools: Tools) -> Tools:
 
 
 def end(tools: Tools, epoch: int, now: float) -> ToolCheckRequested | ToolFinished | None:
-    """Return what follows from the calls of a run that has ended, one decision at a time."""
+    """End the calls that are left after the run's end, one at a time; a call that is not repeatable runs to its end."""
     for request_id, tool in tools.items():
         at_work = tool.phase == "running" and tool.epoch == epoch and not tool.request.repeatable
         if tool.phase == "checking" or at_work:

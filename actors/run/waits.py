@@ -5,9 +5,9 @@ next day of the daily budget, or for the model's provider.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_serializer
+from pydantic import Field, PlainSerializer
 
 from actors.run.ending import RunFinished, end_exhausted_run
 from actors.run.ids import call_of
@@ -31,6 +31,10 @@ class TimedEvent(Event):
     """The driver's monotonic seconds since its claim."""
 
 
+StoredLimits = Annotated[Limits, PlainSerializer(lambda limits: limits.model_dump(mode="json"), dict[str, Any])]
+"""Limits of which every one is written, so that a later release with other defaults does not change a run."""
+
+
 class Started(TimedEvent):
     """A run began: its first event, which is also the message that starts it.
 
@@ -40,7 +44,7 @@ class Started(TimedEvent):
     added_fields: ClassVar[tuple[str, ...]] = ("by", "shared", "reminders")
     run: str
     """The run's id."""
-    limits: Limits
+    limits: StoredLimits
     """The limits and the deadline."""
     child: bool = False
     """Whether it is a step of another run."""
@@ -50,11 +54,6 @@ class Started(TimedEvent):
     """The number of its first records, this one included, that are copies of another run's; 0 for none."""
     reminders: tuple[ReminderRule, ...] = Field(default=(), exclude_if=lambda rules: not rules)
     """What is done about questions that nobody answers; the first rule that applies to a question counts."""
-
-    @field_serializer("limits")
-    def _all_limits(self, limits: Limits) -> dict[str, Any]:
-        """Write every limit: the one that a run was started with holds, whatever a later release defaults to."""
-        return limits.model_dump(mode="json")
 
 
 CLOCK = "clock"
@@ -144,18 +143,3 @@ def work_of(waits: Waits) -> dict[str, Work]:
         )
         for name, wait in waits.items()
     }
-
-
-def provider_waits(waits: Waits) -> list[WaitRequested]:
-    """Return the open waits for a provider, in the order in which they began: the run's own and its child runs'."""
-    return [wait for wait in waits.values() if wait.for_provider] if waits else []
-
-
-def held_requests(waits: Waits) -> frozenset[str]:
-    """Return the requests whose child run waits for its provider; no actor gets them before that wait is over."""
-    return frozenset(wait.request_id.partition(":")[2] for wait in provider_waits(waits) if wait.request_id != PROVIDER)
-
-
-def next_wake(waits: Waits) -> float | None:
-    """Return when the first of the waits is over."""
-    return min([wait.until for wait in waits.values()]) if waits else None

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from actors.run import inbox
-from actors.run.inbox import NoteTold, RequirementTold, UserMessage, accept_mail, check_message, mark_seen, texts_of
+from actors.run.inbox import NoteTold, RequirementTold, UserMessage, accept_mail, check_message, mark_seen
 from actors.run.questions import ClarificationAnswered, ClarificationDeclined, Question, close_question
+from actors.run.state import RunState
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger, Limits
 from runtime.core.messages import Mailed
@@ -80,7 +81,8 @@ def test_messages_are_seen_once_a_prompt_has_gone_out_and_are_read_by_their_kind
     messages = (UserMessage("note", "a", place=1), UserMessage("requirement", "b", place=2))
     assert [each.seen for each in messages] == [False, False]
     assert [each.seen for each in mark_seen(messages)] == [True, True]
-    assert (texts_of(messages, "note"), texts_of(messages, "requirement")) == (("a",), ("b",))
+    run = RunState(messages=messages)
+    assert (run.texts_of("note"), run.texts_of("requirement")) == (("a",), ("b",))
 
 
 def test_what_people_tell_has_a_place_also_where_all_of_it_comes_at_the_same_time():

@@ -11,7 +11,7 @@ from actors.run.fork_event import Forked, MadeCall
 from actors.run.machine import accept_control
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.result import status_row
-from actors.run.rules import end_tools, take_over_tools
+from actors.run.rules import take_over_tools
 from actors.run.state import RunState
 from actors.run.tools import Begun, Checked, Ended, ToolEvent, ToolOutcome, ToolRequested
 from runtime.core.events import Codec
@@ -29,7 +29,7 @@ class Toy:
         return evolve_run(state, event)
 
     def advance(self, state):
-        return end_tools(state) if state.finished else take_over_tools(state)
+        return tools.end(state.tools, state.epoch, state.now) if state.finished else take_over_tools(state)
 
 
 class Story:
