@@ -39,6 +39,7 @@ CHECK_FAILS = "it does not pass"
 """The answer of a person who has checked a result and found it wrong."""
 
 CHECKS = frozenset({AttemptPhase.CHECK_PRE, AttemptPhase.CHECK})
+_CONFIRMATIONS = {AttemptPhase.APPROVE: "yes", AttemptPhase.ACT: DONE, AttemptPhase.CHECK: CHECK_PASSES}
 _AFTER_WORK = CHECKS | {AttemptPhase.MERGE}
 
 
@@ -245,22 +246,10 @@ def apply_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
     if question.node == attempt.question_node:
         return _record_told_outcome(attempt, answer)
     match attempt.phase:
-        case AttemptPhase.APPROVE:
-            return (
-                pass_phase(attempt)
-                if answer == "yes"
-                else fail_phase(attempt, faults.missing_approval(attempt, answer))
-            )
-        case AttemptPhase.ACT:
-            return (
-                pass_phase(attempt) if answer == DONE else fail_phase(attempt, faults.unfinished_step(attempt, answer))
-            )
-        case AttemptPhase.CHECK:
-            return (
-                pass_phase(attempt)
-                if answer == CHECK_PASSES
-                else fail_phase(attempt, faults.failed_check(attempt, answer))
-            )
+        case AttemptPhase.APPROVE | AttemptPhase.ACT | AttemptPhase.CHECK:
+            if answer == _CONFIRMATIONS[attempt.phase]:
+                return pass_phase(attempt)
+            return fail_phase(attempt, faults.unconfirmed_phase(attempt, answer))
         case (
             AttemptPhase.PRE_CHECK
             | AttemptPhase.BASE

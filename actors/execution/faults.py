@@ -97,22 +97,21 @@ def incomplete_file(attempt: Attempt, finish_reason: str) -> Finding:
     return _finding(attempt, Code.CUT, "the reply reached its token limit before the end of the file")
 
 
-def missing_approval(attempt: Attempt, answer: str) -> Finding:
-    """Return the finding of an attempt that a person has not approved."""
-    why = "a person has refused it" if answer else "nobody has approved it"
-    return _finding(attempt, Code.NOT_APPROVED, f"{attempt.step} was not begun: {why}")
+def unconfirmed_phase(attempt: Attempt, answer: str) -> Finding:
+    """Return the finding that a person did not approve, do or accept what the attempt's phase needs.
 
-
-def unfinished_step(attempt: Attempt, answer: str) -> Finding:
-    """Return the finding of a step that a person was to do."""
-    why = "a person has reported that it failed" if answer else "nobody has reported that it was done"
-    return _finding(attempt, Code.STEP_FAILED, why)
-
-
-def failed_check(attempt: Attempt, answer: str) -> Finding:
-    """Return the finding of a result that a person was to check."""
-    why = "a person has found that it does not pass" if answer else "nobody has checked it"
-    return _finding(attempt, Code.CHECK_FAILED, why)
+    `answer` is empty if nobody has answered.
+    """
+    match attempt.phase:
+        case AttemptPhase.APPROVE:
+            why = "a person has refused it" if answer else "nobody has approved it"
+            return _finding(attempt, Code.NOT_APPROVED, f"{attempt.step} was not begun: {why}")
+        case AttemptPhase.CHECK:
+            why = "a person has found that it does not pass" if answer else "nobody has checked it"
+            return _finding(attempt, Code.CHECK_FAILED, why)
+        case _:
+            why = "a person has reported that it failed" if answer else "nobody has reported that it was done"
+            return _finding(attempt, Code.STEP_FAILED, why)
 
 
 def broken_assumption(step: str) -> Finding:

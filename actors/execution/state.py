@@ -16,7 +16,7 @@ from actors.execution.ids import attempt_node, phase_node
 from actors.execution.undo import CallEffect, EffectEnd, Undoing
 from actors.plans.constraints import Constraints
 from actors.plans.graph import bits
-from actors.plans.semantics import Configuration, Program, may_overlap
+from actors.plans.semantics import Configuration, may_overlap
 from actors.policy.table import BacktrackLevel
 from actors.run.state import NotStarted, RunState
 from actors.values.artifacts import Feedback
@@ -390,8 +390,3 @@ def covers_another_visit(state: State, index: int) -> bool:
 def is_spent(state: State) -> bool:
     """Return whether the attempts of the plan's total are used up."""
     return state.used >= state.plan.plan.total_retry_budget
-
-
-def missing_goal(program: Program, tokens: int) -> list[str]:
-    """Return the tokens of the goal that do not hold."""
-    return program.names(program.goal & ~tokens)

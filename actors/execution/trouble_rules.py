@@ -8,7 +8,7 @@ from actors.execution.events import GOALS_FAILED, StepOutcome, StepSettled, Trou
 from actors.execution.execution_questions import BY_HAND, LEVELS, UNDO_ALL, question_of
 from actors.execution.forbidden import PATHS_SHOWN, forbidden_uses, read_constraints
 from actors.execution.ids import trouble_node
-from actors.execution.state import SettledFailure, State, Trouble, covers_another_visit, missing_goal
+from actors.execution.state import SettledFailure, State, Trouble, covers_another_visit
 from actors.execution.workspace_rules import request_last_snapshot
 from actors.guards import review
 from actors.plans.constraints import requirements_json
@@ -130,7 +130,8 @@ def _find_forbidden_step(state: State) -> Trouble | None:
 def _find_dead_end(state: State) -> Trouble | None:
     if state.active or state.ready or goal_holds(state.plan.program, state.now):
         return None
-    missing = missing_goal(state.plan.program, state.now.tokens)
+    program = state.plan.program
+    missing = program.names(program.goal & ~state.now.tokens)
     return Trouble(TroubleCause.DEAD_END, "", (faults.dead_end(missing),))
 
 

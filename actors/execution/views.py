@@ -114,9 +114,7 @@ def record_text(event: ExecutionEvent, state: State) -> str:
 
 def news_text(event: ExecutionEvent, state: State) -> str:
     """Return the line that progress shows for an event; empty for one that it leaves out."""
-    if isinstance(event, ToolRequested | ToolStarted | ProofRequested):
-        return ""
-    if isinstance(event, ReplanReplied):
+    if isinstance(event, ToolRequested | ToolStarted | ProofRequested | ReplanReplied):
         return ""
     if isinstance(event, ToolFinished):
         return _tool_end_text(event)
@@ -181,12 +179,10 @@ def _why(findings: tuple[Finding, ...]) -> str:
 
 def log_fields(event: ExecutionEvent, state: State) -> Mapping[str, str | int]:
     """Return `step`, `node` and `revision` of an event that is about an attempt; `state` is one after the event."""
-    if isinstance(event, TroubleDecided):
+    if isinstance(event, TroubleDecided | UndoDecided):
         return {"step": event.step} if event.step else {}
     if isinstance(event, PlanRevised):
         return {"revision": event.revision}
-    if isinstance(event, UndoDecided):
-        return {"step": event.step} if event.step else {}
     node = node_of_event(event, state)
     if not node:
         return {}

@@ -111,18 +111,21 @@ class Fields:
 
     def items(self, key: str) -> list[Any]:
         """Check a field that must be a list and not empty. Return its items, unchecked; none if it is invalid."""
+        return self._items(key, empty=False) or []
+
+    def _items(self, key: str, *, empty: bool) -> list[Any] | None:
         value = self._present(key)
         if value is None:
-            return []
+            return None
         if not isinstance(value, list):
             self._fail(Code.TYPE, key, f"{key} must be a list, not {type_name(value)}")
         elif len(value) > ITEMS_MAX:
             self._fail(Code.TOO_LARGE, key, f"{key} has {len(value):,} items; at most {ITEMS_MAX:,} are read")
-        elif not value:
+        elif not value and not empty:
             self._fail(Code.EMPTY, key, f"{key} must not be empty")
         else:
             return value
-        return []
+        return None
 
     def texts(self, key: str, *, empty: bool = True, required: bool = True) -> list[tuple[int, str]]:
         """Check a field that must be a list of texts. Return the valid items with their indices.
@@ -131,17 +134,8 @@ class Fields:
         """
         if not required and self._absent(key):
             return []
-        value = self._present(key)
+        value = self._items(key, empty=empty)
         if value is None:
-            return []
-        if not isinstance(value, list):
-            self._fail(Code.TYPE, key, f"{key} must be a list, not {type_name(value)}")
-            return []
-        if len(value) > ITEMS_MAX:
-            self._fail(Code.TOO_LARGE, key, f"{key} has {len(value):,} items; at most {ITEMS_MAX:,} are read")
-            return []
-        if not value and not empty:
-            self._fail(Code.EMPTY, key, f"{key} must not be empty")
             return []
         valid = [(index, item) for index, item in enumerate(value) if isinstance(item, str) and item.strip()]
         valid_indices = {index for index, _ in valid}

@@ -1,7 +1,6 @@
 """Handlers of steps, guards and the clock: each turns an envelope into the message that answers it."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
 
@@ -9,7 +8,7 @@ import trio
 
 from actors.config.step_guards import PlugInFailed
 from actors.guards.port import AnyGuard
-from actors.handlers.briefs import GenerationBrief, JudgementBrief
+from actors.handlers.briefs import CallOptions, GenerationBrief, JudgementBrief
 from actors.handlers.generators import Generator
 from actors.run.calls import Faulted, Generated, Judged
 from actors.run.kind import Probe
@@ -34,27 +33,19 @@ async def generate(
     generator: Generator, clock: Clock, slot: CallSlot, envelope: Envelope[GenerationBrief]
 ) -> Generated | Faulted:
     """Ask a generator for a step's artifact."""
-    request = envelope.brief.request
-    ask = partial(generator.generate, envelope.brief)
-    opened = partial(slot, request.model)
-    return await _send(ask, request.request_id, request.timeout_seconds, clock=clock, slot=opened, envelope=envelope)
+    return await _send(partial(generator.generate, envelope.brief), envelope.brief.request, clock, slot, envelope)
 
 
 async def complete(model: Model, clock: Clock, slot: CallSlot, envelope: Envelope[ModelRequest]) -> Generated | Faulted:
     """Ask a model for the reply of a call, with the request that the machine of a run makes."""
-    request = envelope.brief
-    ask = partial(model.complete, request)
-    opened = partial(slot, request.model)
-    return await _send(ask, request.request_id, request.timeout_seconds, clock=clock, slot=opened, envelope=envelope)
+    return await _send(partial(model.complete, envelope.brief), envelope.brief, clock, slot, envelope)
 
 
 async def _send(
     ask: Callable[[], Awaitable[Reply | Fault]],
-    request_id: str,
-    limit: float,
-    *,
+    request: CallOptions | ModelRequest,
     clock: Clock,
-    slot: Callable[[], AbstractAsyncContextManager[Any]],
+    slot: CallSlot,
     envelope: Envelope[Any],
 ) -> Generated | Faulted:
     """Send a call once a slot is free, within the request's time limit; not at all if the run has withdrawn it.
@@ -67,21 +58,21 @@ async def _send(
         envelope.unsent = scope
         if envelope.parked or envelope.withdrawn:  # While the envelope was in the mailbox.
             scope.cancel()
-        async with slot():
+        async with slot(request.model):
             mark_point("send.before")
             await envelope.ensure_held()
             if envelope.may_send():
                 started_at = trio.current_time()
-                scope.deadline = started_at + limit
+                scope.deadline = started_at + request.timeout_seconds
                 answer = await ask()
     if started_at is None:
-        return Faulted(request_id, clock.now(), 0.0, _UNSENT)
+        return Faulted(request.request_id, clock.now(), 0.0, _UNSENT)
     mark_point("reply.after")
     now, elapsed = clock.now(), trio.current_time() - started_at
-    answer = answer or Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {limit:g} s")
+    answer = answer or Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {request.timeout_seconds:g} s")
     if isinstance(answer, Fault):
-        return Faulted(request_id, now, elapsed, answer)
-    return Generated(request_id, now, elapsed, answer)
+        return Faulted(request.request_id, now, elapsed, answer)
+    return Generated(request.request_id, now, elapsed, answer)
 
 
 def judge(

@@ -364,18 +364,9 @@ class ToolSet(Value):
         for uses in self.steps.values():
             yield from (use for use in (uses.generator, uses.guard) if use is not None)
 
-    def stored_form(self) -> str:
-        """Return the text that a start event pins."""
-        return self.model_dump_json()
-
 
 NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
 """The tools of a run without a tools file: none."""
-
-
-def read_stored(text: str) -> ToolSet:
-    """Return the tools that a start event pins. Raises `pydantic.ValidationError`."""
-    return ToolSet.model_validate_json(text)
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from actors.tools.loader import load_tools
-from actors.tools.uses import ModelUse, PersonUse, ToolUse, read_stored
+from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse
 from runtime.core.errors import UsageProblem
 
 HERE = Path(__file__).parent
@@ -71,7 +71,7 @@ def test_a_file_is_pinned_with_all_that_its_tools_and_bindings_say(tmp_path):
     loaded = load(tmp_path, WHOLE)
     toolset = loaded.toolset
     assert loaded.notices == ()
-    assert read_stored(toolset.stored_form()) == toolset
+    assert ToolSet.model_validate_json(toolset.model_dump_json()) == toolset
     assert sorted(toolset.tools) == ["clean", "run_tests"]
     tester, coder, cleaner = (toolset.generators[name] for name in ("Tester", "Coder", "Cleaner"))
     assert isinstance(tester, ToolUse)

@@ -18,7 +18,6 @@ from actors.tools.uses import (
     ToolSet,
     ToolUse,
     canonical,
-    read_stored,
 )
 
 RUN_TESTS = ToolUse(
@@ -99,7 +98,7 @@ def test_a_step_is_bound_by_its_id_or_that_without_its_number_before_its_role_is
     assert (tools.generator_use(repeated), tools.guard_use(repeated)) == (RUN_TESTS, RUN_TESTS)
     assert tools.unbound(Plan("p", (mended, repeated))) == ()
     assert tools.step_names("generator") == ("mend", "move")
-    assert read_stored(tools.stored_form()) == tools
+    assert ToolSet.model_validate_json(tools.model_dump_json()) == tools
 
 
 def test_all_names_of_a_plan_that_are_not_bound_are_listed_once_each():
@@ -108,13 +107,13 @@ def test_all_names_of_a_plan_that_are_not_bound_are_listed_once_each():
 
 
 def test_what_a_start_event_pins_reads_back_as_equal():
-    assert read_stored(TOOLS.stored_form()) == TOOLS
+    assert ToolSet.model_validate_json(TOOLS.model_dump_json()) == TOOLS
 
 
 @pytest.mark.parametrize("change", [{"more": 1}, {"generators": {"x": {"kind": "shell"}}}, {"tools": {"x": {}}}])
 def test_a_pinned_form_with_anything_unknown_is_refused(change):
     with pytest.raises(ValidationError):
-        read_stored(json.dumps({**json.loads(TOOLS.stored_form()), **change}))
+        ToolSet.model_validate_json(json.dumps({**json.loads(TOOLS.model_dump_json()), **change}))
 
 
 def test_a_model_s_file_is_read_with_its_context_and_then_replaced():

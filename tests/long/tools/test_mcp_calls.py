@@ -18,7 +18,7 @@ from actors.run.tools import ToolOutcome
 from actors.tools.loader import load_tools
 from actors.tools.mcp_talk import schema_problem, text_of
 from actors.tools.specs import McpSpec, fill_template
-from actors.tools.uses import read_stored, use_text
+from actors.tools.uses import ToolSet, use_text
 from runtime.core.errors import UsageProblem
 from runtime.logs.redact import MARGIN, Redactor
 from runtime.process.identity import end_of_group
@@ -193,7 +193,7 @@ async def test_a_server_sees_the_listed_variables_and_its_secrets_are_not_record
     assert (names, folder) == (["CI"], str(bench.workspace))
     monkeypatch.setitem(calling.ENVIRONMENT, "TRACKER_TOKEN", "tr4cker-t0ken-0123456789")
     toolset = tracker(bench, "secret", environment="[TRACKER_TOKEN]")
-    assert "tr4cker" not in toolset.stored_form()
+    assert "tr4cker" not in toolset.model_dump_json()
     done = await bench.call(toolset, title="x", count=1)
     assert done.outcome is ToolOutcome.SUCCEEDED
     assert "tr4cker" not in done.output
@@ -208,7 +208,7 @@ def test_repeatable_and_risky_are_what_the_tools_file_says(bench):
 
 def test_the_tool_is_pinned_and_shown_whole(bench):
     toolset = tracker(bench)
-    assert read_stored(toolset.stored_form()) == toolset
+    assert ToolSet.model_validate_json(toolset.model_dump_json()) == toolset
     spec = toolset.tools["t"]
     assert isinstance(spec, McpSpec)
     assert (spec.server, spec.remote) == ("tracker", "create")
@@ -350,7 +350,7 @@ async def test_a_server_that_listens_is_called_with_its_token(bench, monkeypatch
     monkeypatch.setitem(calling.ENVIRONMENT, "TRACKER_TOKEN", "tr4cker-t0ken-0123456789")
     async with listening("tr4cker-t0ken-0123456789") as url:
         toolset = at(bench, url, ", token: TRACKER_TOKEN")
-        assert "tr4cker" not in toolset.stored_form()
+        assert "tr4cker" not in toolset.model_dump_json()
         done = await bench.call(toolset, title="it")
         assert (done.outcome, done.output) == (ToolOutcome.SUCCEEDED, "Fix it 1 ['bug']")
         done = await bench.call(toolset, title="big")
