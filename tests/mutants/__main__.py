@@ -4,11 +4,11 @@
 `--tier fast` runs the tests of `make test`, `--tier check` (the default) also those of `tests/long`, with the examples
 of `make check`. `--tier long` plants only the survivors of the fast sample again, and runs what `check` runs. Each
 mutant is one changed place (`sites.py`) in a copy of a commit. The test files that import its module run first, then
-the suites of its area. A mutant is caught by a test that fails with it and passes without it, or by a suite that takes
-more than `LIMIT_SECONDS` with it and less than half of that without it. One that only a test finds which fails anyway
-is unclear; one whose module cannot be imported is left out, since no test is needed to see it. `judged.yaml` lists
-survivors that behave as the program does, each with the reason. The share is that of those caught among all that are
-neither unclear nor judged.
+the suites of its area, then the test of the generated pages. A mutant is caught by a test that fails with it and
+passes without it, or by a suite that takes more than `LIMIT_SECONDS` with it and less than half of that without it.
+One that only a test finds which fails anyway is unclear; one whose module cannot be imported is left out, since no
+test is needed to see it. `judged.yaml` lists survivors that behave as the program does, each with the reason. The
+share is that of those caught among all that are neither unclear nor judged.
 
 The file is written after each mutant. A sample with fewer mutants than `--count` goes on, at its own commit.
 """
@@ -42,6 +42,7 @@ PARALLEL = 2
 VIEWS, STORED = "tests/histories/test_views.py", "tests/journal/test_frozen_names.py"
 LONG = "tests/long/"
 SIMULATION = f"{LONG}simulation"
+PAGES = ("tests/docs/test_pages.py", "-k", "generated")
 AREAS = {
     "acquisition": (
         "tests/acquisition",
@@ -147,6 +148,7 @@ class Tree:
         for suite in AREAS[room]:
             if suite not in own and (self.tier != "fast" or not suite.startswith(LONG)):
                 yield [suite, *(f"--ignore={each}" for each in own)]
+        yield PAGES
 
     def _run(self, *words):
         """Run Python in the copy, and return its status, None where it takes too long, and its output."""
