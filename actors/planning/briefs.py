@@ -29,7 +29,7 @@ class ChildBrief:
     """The child's problem; see `child_brief`."""
     pinned: RunConfig
     limits: Limits
-    """What the request reserves for the child, with the parent's deadline and patience."""
+    """The reservation of the request, with the parent's deadline and patience."""
     change: Mapping[str, Any] = field(default_factory=dict)
     """The inbox message with the settings of the parent that people have changed."""
     given: Given | None = None

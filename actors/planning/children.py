@@ -50,7 +50,7 @@ class ChildGenerator:
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
         """Return the child's artifact and cost, or None when it was parked or never begun.
 
-        Where the child waits for its provider, the parent does too: it would call the same provider.
+        If the child waits for its provider, the parent waits too, because it would call the same provider.
         """
         if envelope.withdrawn:  # While it lay in the mailbox: what an earlier driver used of it is not looked up.
             return None
@@ -100,7 +100,7 @@ def child_of(brief: ChildBrief) -> ChildRun:
 
 
 def artifact_of(run: str, state: State) -> str:
-    """Return a finished run's plan, or its last accepted artifact where it makes none, or why there is neither.
+    """Return a finished run's plan, else its last accepted artifact, else the reason why there is none.
 
     Raises:
         ChildFailed: it ended by a bug.

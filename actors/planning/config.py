@@ -193,7 +193,7 @@ class RunConfig(Value):
 
     @cached_property
     def graph(self) -> Graph:
-        """The workflow as the search sees it."""
+        """The graph of the workflow's steps, for the search."""
         return graph_of(self.workflow, self.children)
 
     @cached_property
@@ -227,7 +227,7 @@ class RunConfig(Value):
 
     @cached_property
     def reviewed(self) -> frozenset[str]:
-        """The steps whose artifacts a person judges, alone or among other guards."""
+        """The steps whose artifacts a person reviews, as the only guard or among others."""
         guards = {step: self.workflow.effective_guard(step) for step in self.workflow.action_pairs}
         return frozenset(step for step, guard in guards.items() if review.includes_review(guard))
 

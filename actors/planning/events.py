@@ -1,6 +1,6 @@
 """The facts of a planning run: one closed union, in the past tense; those that ask for work end in `Requested`.
 
-Times are UTC seconds since 1970, durations seconds. A property has what an id says, which is not stored again. What
+Times are UTC seconds since 1970, durations seconds. Facts that an id holds are properties, not stored fields. What
 every kind of agent has is in `actors.run`.
 
 A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`; its artifact has its id. In a branch other than the first
@@ -308,7 +308,7 @@ class RunFinished(ending.RunFinished):
 
     @classmethod
     def of(cls, end: ending.RunFinished) -> "RunFinished":
-        """Return the end of any run as that of a planning run."""
+        """Return the end of any run as the end of a planning run."""
         if isinstance(end, cls):
             return end
         return cls(outcome=PlanningOutcome(end.outcome), why=end.why, cause=end.cause, at=end.at, mono=end.mono)

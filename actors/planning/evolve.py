@@ -66,7 +66,7 @@ from actors.values.given import read_stored
 from runtime.core.copies import changed, without
 
 Common = RunState[PlanningCall]
-"""The common part of a run; functions take it as it is after the event, beside the state before the event."""
+"""The common part of a run; functions take the one after the event, and the state before the event."""
 _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
 """The template of new nodes: a copy of it takes a fifth of the time that setting all fields takes."""
 
@@ -212,11 +212,11 @@ def _to_revise(state: State, branch: Branch, targets: tuple[str, ...]) -> State:
 
 
 ApplyCommon = Callable[[State, Common, CommonEvent], State]
-"""What `RunMachine.common` is."""
+"""The type of `RunMachine.common`."""
 
 
 def apply_event(common: ApplyCommon, state: State, run: Common, event: PlanningEvent) -> State:
-    """Return the state after an event; `run` is the common part after it, `common` serves what every kind has."""
+    """Return the state after an event; `run` is the common part after it, `common` applies events of every kind."""
     branch = branch_about(state, event)
     after = _apply_to_branch(common, state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):

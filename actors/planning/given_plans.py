@@ -33,11 +33,11 @@ class Made:
     """The content of a reply's artifact, and the changes that were made in a plan."""
 
     content: str
-    """The content, with what the program has set in a plan."""
+    """The content, with the values that the program has set in a plan."""
     replaced: tuple[str, ...] = ()
     """The keys of a plan that said something else than a given fact."""
     notes: tuple[Finding, ...] = ()
-    """The warnings about what the program has set."""
+    """The warnings about the values that the program has set."""
 
 
 def make_content(state: State, step: str, content: str, finish_reason: str) -> Made:
@@ -62,7 +62,7 @@ def _make_with_given(plan: Any, facts: Given, made: Made) -> Made:
 @lru_cache(maxsize=64)  # A reply is read when it comes and when it is stored.
 @total("the plan", lambda _: None)  # The guard rejects what cannot be read.
 def _mend_plan(content: str) -> tuple[Any, Made] | None:
-    """Return the plan in a reply with what the program sets, as a value and as a text; None where there is no JSON."""
+    """Return the mended plan in a reply, as a value and as a text; None if the reply has no JSON."""
     value = read_reply(content)
     if not isinstance(value, Parsed):
         return None

@@ -88,4 +88,4 @@ PLANNING: Kind[State, PlanningEvent] = Kind(
     log_fields=log_fields,
     views=VIEWS,
 )
-"""Planning: finds a contingent plan by search over what a model writes."""
+"""Planning: finds a contingent plan by a search over the replies of a model."""

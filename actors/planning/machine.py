@@ -113,7 +113,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return isinstance(request, GenerationRequested) and not state.config.graph.budgets[request.step].deterministic
 
     def end_event(self, end: ending.RunFinished) -> RunFinished:
-        """Return an end from outside as that of a planning run."""
+        """Return an end from outside as the end of a planning run."""
         return RunFinished.of(end)
 
     def question_view(self, state: State) -> Shown:

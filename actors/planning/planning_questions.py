@@ -29,7 +29,7 @@ REVIEW_CHOICES: Mapping[str, str] = {
     reviews.APPROVE: "The result is accepted, and the run goes on with it.",
     f"{reviews.REJECT} REASON": "The result is rejected, and the next attempt is told the reason.",
 }
-"""What the answers to a review do."""
+"""The effects of the answers to a review."""
 
 
 def questions_of_verdict(
@@ -53,7 +53,7 @@ def questions_of_verdict(
 
 
 def review(step: str, blocked: Sequence[str]) -> AskedForm:
-    """Return the question whether what a step has made is accepted."""
+    """Return the question whether the result of a step is accepted."""
     return make_form(
         f"Do you approve what the step '{step}' has made?",
         about=f"The result is shown below. {waiting_text(step, blocked)}",

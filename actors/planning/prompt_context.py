@@ -186,7 +186,7 @@ def _preview(content: str) -> str:
 
 
 def _accepted_artifact(state: State, node: str | None) -> Artifact | None:
-    """Return an accepted artifact as the steps that require it see it."""
+    """Return an accepted artifact in the form that the steps see which require it."""
     attempt = state.nodes.get(node or "")
     if attempt is None or attempt.artifact is None or attempt.verdict is None:
         return None if attempt is None else attempt.artifact

@@ -1,4 +1,4 @@
-"""Planning runs that an execution starts to replace its plan: how one is begun, and what its reply says.
+"""Planning runs that an execution starts to replace its plan: their input and their result.
 
 An execution asks for such a run as planning asks for the runs of its own steps: it reserves the child's limits in its
 ledger, hands a `ChildBrief` to an actor whose handler is `ChildGenerator(resources.drive_child, clock).generate`, and

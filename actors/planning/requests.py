@@ -37,7 +37,7 @@ def next_try(state: State, request: PlanningCall) -> PlanningCall:
 
 
 def prompt_of(state: State, request: PlanningCall) -> CallPrompt | None:
-    """Return what a call sends to a model; None for a step that asks none."""
+    """Return the prompt of a call; None for a step that asks no model."""
     branch = state.branch_of(request.node)
     if isinstance(request, ClassificationRequested):
         return _classifier_prompt(state, branch, request.node)

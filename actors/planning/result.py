@@ -182,7 +182,7 @@ def result_of(view: RunView) -> Result:
 
 
 def user_texts_of(state: State) -> UserTexts:
-    """Return what the user of a run has said: the problem, what was told to it later, and the answers."""
+    """Return the texts of the user of a run: the problem, the later messages, and the answers."""
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
     # A problem in PDDL has its goal, and says nothing in words.
     in_words = state.given is None or state.given.pddl is None
@@ -192,7 +192,7 @@ def user_texts_of(state: State) -> UserTexts:
 
 
 def best_path(state: State) -> tuple[Node, ...]:
-    """Return the best path that was validated: what is accepted now, or an earlier artifact with all that it builds on.
+    """Return the best path that was validated: the accepted artifacts, or an earlier one with all that it builds on.
 
     The longest is the best; of several, the one with the highest sum of scores; of equal ones, what is accepted now,
     then the oldest (S36). A search that compares plans chooses by the same scores, so a success has its winning path.

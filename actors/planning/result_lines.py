@@ -279,7 +279,7 @@ def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
 
 
 def _describe_cause(classification: FailureClassified, decision: Decision) -> str:
-    """Return what the classifier answered, and whether the decision used it."""
+    """Return the answer of the classifier, and whether the decision used it."""
     if classification.cause is None:
         return "a model was asked for the cause and gave no code; the table decides"
     use = "which selects the rule" if decision.classified else "so the table decides"

@@ -307,7 +307,7 @@ def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | 
 
 
 def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
-    """Withdraw a question whose step is no longer where it was when it asked."""
+    """Withdraw a question whose step does not wait for it any more."""
     if not state.run.questions:
         return None
     for name, request in state.run.open_questions.items():

@@ -76,7 +76,7 @@ class Node:
     replaced: tuple[str, ...] = ()
     """The keys of its plan that said something else than a given fact, which has replaced it."""
     notes: tuple[Finding, ...] = ()
-    """The warnings about what the program has set in its plan."""
+    """The warnings about the values that the program has set in its plan."""
     used: Amount = ZERO
     """The calls, tokens and micro-dollars of its tries and of a classification of its rejection."""
 
@@ -204,7 +204,7 @@ class State:
 
     @property
     def end(self) -> RunFinished | None:
-        """The run's end, once it has one, as that of a planning run."""
+        """The run's end; None until it has ended."""
         finished = self.run.finished
         assert finished is None or isinstance(finished, RunFinished)
         return finished
@@ -243,7 +243,7 @@ class State:
         return self.nodes[attempts[-1]] if attempts else None
 
     def sent_back(self, branch: Branch, name: str, cleared: tuple[str, ...]) -> Node:
-        """Return a rejected node as the one that sent a branch back over some steps."""
+        """Return a rejected node with the steps that were cleared because of it, and its cycle of rejections."""
         node = self.nodes[name]
         visit = takewhile(lambda attempt: attempt.visit >= node.visit, self.attempts_at(branch, node.step))
         cycle = [attempt.node for attempt in visit if attempt.visit == node.visit and attempt.rejection_text]

@@ -141,7 +141,7 @@ def _score(node: Node) -> float:
 
 
 def _layer(graph: Graph, progress: BranchProgress) -> tuple[int, bool]:
-    """Return how many layers are accepted as a whole, from the top, and whether the next one has been begun."""
+    """Return the number of completely accepted layers, from the top, and whether the next one has begun."""
     for number, layer in enumerate(graph.layers):
         for step in layer:
             if progress[step].phase is not Phase.ACCEPTED:

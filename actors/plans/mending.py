@@ -30,7 +30,7 @@ _DIGITS = len(str(NUMBER_MAX))
 
 
 def mend_plan(plan: Any) -> tuple[Any, tuple[Finding, ...]]:
-    """Return a plan's JSON value with what the program sets, and a warning for each place that it has changed.
+    """Return a plan's JSON value with mended values, and a warning for each changed place.
 
     A value without a list of steps is returned as it is. The value itself is not changed.
     """
@@ -249,7 +249,7 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
 
 
 def _result(step: Step, given: Given) -> ReadableResult:
-    """Return what the result of a step's generator tells."""
+    """Return the outcomes and values in the result of a step's generator."""
     for name in bound_names(step.step_id):
         if name in given.step_generators:
             return given.step_results.get(name, _NOTHING)
@@ -278,7 +278,7 @@ def _outcomes(step: Step, result: ReadableResult) -> Iterator[Finding]:
 
 
 def _tellers(plan: Plan, token: str, given: Given) -> str:
-    """Return which generators tell the value of a token, as the end of a sentence."""
+    """Return the end of a sentence that names the generators whose result tells the value of a token."""
     named: Mapping[str, ReadableResult] = {**given.results, **given.step_results}
     names = sorted(name for name, result in named.items() if token in result.values)
     if not names:

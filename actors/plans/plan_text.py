@@ -55,7 +55,7 @@ _LEADING = re.compile(r"^([-+=]|\d+[.)])")
 
 
 def failure_text(step: Step, words: Mapping[str, str], named: Callable[[str], str] = str) -> str:
-    """Return what a failure of a step leads to: the text of its `on_failure`, with the step that it goes back to.
+    """Return the text of a step's `on_failure`, with the step that it goes back to.
 
     `words` has a text for each value of `on_failure`, and one for `GO_BACK`. `named` formats the id of a step.
     """
@@ -294,7 +294,7 @@ class ProvedPlan(Plan):
     conclusion: str = field(default="", repr=False, compare=False)
     """The run's statement about it, such as `Proved at level medium`; empty where no run has accepted it."""
     demands: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """What it does about each demand of the user, a line each."""
+    """A line for each demand of the user, with the steps that serve it."""
 
     def __repr__(self) -> str:
         return f"<ProvedPlan {self.plan_id}: {format_count(len(self.steps), 'step')}>"

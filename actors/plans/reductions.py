@@ -1,4 +1,4 @@
-"""Reduces configurations to what can still matter, so that configurations with the same future are merged.
+"""Keeps explorations small: a limit of work, merged configurations, and stubborn sets. Pure.
 
 A reduced configuration keeps only the steps that may still run, and the tokens that these steps, the goal or an
 invariant may still read. What is dropped can have no influence any more, so the reduced configuration has exactly the

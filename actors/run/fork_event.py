@@ -61,7 +61,7 @@ class Fork:
     seq: int
     """The number of the last record that the two share."""
     used: Amount
-    """What the other run had committed up to there; it does not count against the fork's limits."""
+    """The amount that the other run had committed by then; it does not count against the fork's limits."""
     made: tuple[MadeCall, ...]
     """The calls of tools that are not repeatable, which the other run has made after that record."""
     workspace: str = ""

@@ -21,7 +21,7 @@ OF_ORIGIN = -1
 
 
 def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
-    """Return the common part of a fork at its beginning: what was open waits for the fork's first driver."""
+    """Return the common part of a fork at its beginning: open work waits for the fork's first driver."""
     used = Amount() if run.child else run.ledger.committed
     return changed(
         run,

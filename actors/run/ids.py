@@ -22,7 +22,7 @@ def call_of(request_id: str) -> str:
 
 
 def node_of(request_id: str) -> str:
-    """Return what a request for a call is about."""
+    """Return the node that a request for a call is about."""
     return call_of(request_id).removesuffix(SECOND_CALL)
 
 
@@ -62,7 +62,7 @@ def backoff_id(request_id: str) -> str:
 
 
 def child_run(run: str, node: str) -> str:
-    """Return the id of the run that an attempt is, where it is one: the same for every try of it, after any crash."""
+    """Return the id of the child run of an attempt: the same for every try, also after a crash."""
     return f"{run}.{text_hash(node)[:8]}"
 
 

@@ -1,4 +1,4 @@
-"""The messages that people post to a run, and the check of what it takes. Pure; the poster makes the same check.
+"""The messages that people post to a run, and their check, which the poster makes too. Pure.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, both with `via` and
 `person` where these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), or
@@ -55,7 +55,7 @@ class NoteTold(TimedEvent):
 
 
 class RequirementTold(TimedEvent):
-    """The user changed what is asked for; later prompts show it, and a planning run replans."""
+    """The user changed the requirements; later prompts show it, and a planning run replans."""
 
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["requirement_told"] = "requirement_told"
@@ -89,7 +89,7 @@ class UserMessage:
     """A note or a requirement that the user sent without being asked."""
 
     kind: MessageKind
-    """A `requirement` changes what is asked for; a `note` is only shown to later prompts."""
+    """A `requirement` changes the task; a `note` is only shown in later prompts."""
     text: str
     """The message, at most `MESSAGE_MAX` characters."""
     place: int
@@ -130,7 +130,7 @@ def accept_mail(
     never_strict: str,
     finished: bool = False,
 ) -> InboxEvent:
-    """Return the event that follows from a person's message: what they said, or why it cannot be taken."""
+    """Return the event of a person's message, or of its refusal."""
     try:
         body = body_of(message.body)
         match body.get("kind"):
@@ -189,7 +189,7 @@ def check_decline(questions: Questions, name: str, via: str, person: str = "") -
 
 
 def check_message(messages: Messages, text: object) -> str:
-    """Return a note or requirement as it is kept. Raises `UsageProblem` for one that cannot be taken."""
+    """Return the stored text of a note or requirement. Raises `UsageProblem` for one that cannot be taken."""
     if not isinstance(text, str) or not text.strip():
         raise UsageProblem("there is nothing in this message")
     if len(text) > MESSAGE_MAX:

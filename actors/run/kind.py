@@ -54,7 +54,7 @@ class ChildRun:
 
 
 DriveChild = Callable[[ChildRun], Awaitable[Any]]
-"""Drives a child run to its end and returns its last state; None where it was parked before by whoever drives it.
+"""Drives a child run to its end and returns its last state; None if its driver was parked before.
 
 A child that has begun goes on where its journal ends, and one that has finished is only read, unless it has failed. The
 state of one that waits for its provider is returned too. Raises `Halted` for a run that only a person can continue.
@@ -232,7 +232,7 @@ class Kind(Generic[S, E]):
     missing: Callable[[S, Any], Sequence[str]] = lambda _, __: ()
     """Returns the plug-ins that a begun run needs and the registry lacks, such as `guard 'mine'`."""
     drift: Callable[[E, S, Resources], str] = lambda _, __, ___: ""
-    """Returns a line about how files differ now from what a run was started with (its first event); empty for none."""
+    """Returns a line about the changes of a run's files since its start (its first event); empty for none."""
     log_fields: Callable[[E, S], Mapping[str, str | int]] = records.log_fields
     """Returns the subject of an event for logs and actors: `step`, `node`, `branch` or fields of its own."""
     correction: Callable[[S, str], Mapping[str, Any] | None] = _no_correction

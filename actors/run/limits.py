@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # The help of the command line loads no pydantic.
     from runtime.core.ledger import Limits
 
 Unit = Literal["count", "dollars", "time", "chance", "switch", "settings"]
-"""What a limit is counted in: whole numbers, dollars, a length of time, a number from 0 to 1, true and false, or names
+"""The unit of a limit: whole numbers, dollars, a length of time, a number from 0 to 1, true and false, or names
 with values."""
 Duration = float | str
 """A length of time: a number of seconds, or a text such as `90s`, `15m`, `2h` or `1d`."""
@@ -32,14 +32,14 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 @dataclass(frozen=True, slots=True)
 class LimitSpec:
-    """One limit: what every face needs to know about it."""
+    """The facts about one limit for every face."""
 
     help: str
-    """What it limits, in one sentence."""
+    """Its meaning, in one sentence."""
     label: str
-    """What a form calls it, in a few words."""
+    """Its label in forms, in a few words."""
     unit: Unit
-    """What it is counted in."""
+    """The unit of its values."""
     most: float
     """Its largest value: a larger one is a typing error. Below, sums are exact and years have four digits."""
     key: str
@@ -62,7 +62,7 @@ class LimitSpec:
 
 
 class RunLimits(TypedDict, total=False):
-    """The limits that are set for a run; what is missing or None stays as it is usual."""
+    """The limits that are set for a run; a limit that is missing or None has its usual value."""
 
     max_calls: Annotated[
         int | None, LimitSpec("Model calls at most.", "Model calls", "count", 10**6, "calls", ceiling=True)
@@ -229,7 +229,7 @@ def check_limits(limits: RunLimits) -> RunLimits:
 
 
 def ledger_limits(limits: RunLimits, calls: int, now: float, *, stop_below: float | None = None) -> "Limits":
-    """Return the amounts that a run is held to.
+    """Return the limits of a run's ledger.
 
     `calls` is the usual limit of calls and `now` the start of the run; `stop_below` is what its configuration says.
     """

@@ -175,7 +175,7 @@ class CallPrompt:
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that the reply is to fit; None for text."""
     schema_bytes: int = 0
-    """The length of the schema as it is sent."""
+    """The length of the sent schema."""
     model: str = ""
     """The model that is asked; empty for the run's own."""
     own_price: Price | None = None
@@ -183,7 +183,7 @@ class CallPrompt:
     settings: "ModelSettings | None" = None
     """The settings of the call; None where all are the provider's own."""
     material: Callable[[], Mapping[str, Any]] = dict
-    """Returns what the prompt was made from, for models in this process."""
+    """Returns the material of the prompt, for models in this process."""
 
 
 def try_fields(
@@ -273,7 +273,7 @@ class RunMachine(ABC, Generic[S, E]):
         return False
 
     def shows_messages(self, state: S, request: Any) -> bool:
-        """Tell whether what a request sends has the notes and requirements of the user."""
+        """Tell whether the prompt of a request has the notes and requirements of the user."""
         del state, request
         return True
 

@@ -153,7 +153,7 @@ def decode_questions(row: bytes) -> list[dict[str, Any]]:
 ARTIFACT_CHARACTERS_MAX = 20_000
 """The characters of an artifact under review that are shown as text; `replan questions --json` has all of it."""
 Style = Literal["bold", "dim", ""]
-"""How a part stands out: the sentence, what surrounds it, and what is shown."""
+"""The style of a line of a question."""
 
 
 def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> Iterator[tuple[str, Style]]:
@@ -184,14 +184,14 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
 
 
 def reminder_lines(question: Mapping[str, Any]) -> list[str]:
-    """Return lines about who has been asked a question and what follows if nobody answers; none without reminders."""
+    """Return lines about the people who were asked a question and the steps that follow; none without reminders."""
     asked, follows = question.get("asked_people") or [], question.get("follows") or []
     lines = [f"Asked: {', '.join(asked)}."] if asked else []
     return lines + [f"Unless it is answered by {follow['at']}, {step_text(follow['ask'])}." for follow in follows]
 
 
 def subject_lines(question: Mapping[str, Any]) -> list[str]:
-    """Return the lines of what a question is about: its passage or finding, and the artifact under review."""
+    """Return the lines of a question's subject: its passage or finding, and the artifact under review."""
     rows = str(question["shown"]).split("\n") if question["shown"] else []
     content = str(question.get("artifact", ""))
     if not content:

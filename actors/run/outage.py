@@ -38,7 +38,7 @@ TIMEOUT_GROWN_MAX = 3600.0
 """The longest time limit in seconds that a call gets because an earlier try of it took too long."""
 
 _WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
-"""Faults after which a person has to change what is asked: no try follows by itself."""
+"""Faults after which a person has to change the request: no try follows by itself."""
 _DOWN = frozenset(kind for kind in FaultKind if kind.final) - _WRONG
 """Faults that another try now does not help, and that may pass: the provider is waited for at once."""
 
@@ -101,7 +101,7 @@ def patience_of(run: RunState[Any]) -> float:
 
 
 def follows(kind: FaultKind) -> str:
-    """Return what follows a fault of a kind, in a few words."""
+    """Return the reaction to a fault of a kind, in a few words."""
     if kind in _WRONG:
         return "the run parks"
     if kind in NO_COMPLETION:

@@ -46,7 +46,7 @@ class RunParked(TimedEvent):
 
 
 def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
-    """Return the state after a driver took over. It asks anew what the day allows: the budget may have been raised.
+    """Return the state after a driver took over. The wait for the daily budget ends: the budget may have been raised.
 
     An end that can be undone is undone. Where a person has resumed the run, the next tries do not wait, and the
     provider that was waited for is asked now.
@@ -98,7 +98,7 @@ def accept_parking(run: RunState[C], message: "Parking") -> RunParked | None:
 
 
 def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | RunParked | WaitRequested | None:
-    """Wait for the next day of the daily budget, or park or end the run where that does not help."""
+    """Wait for the next day of the daily budget, or park or end the run if waiting does not help."""
     if message.until is None:
         outcome = Outcome.BUDGET_EXHAUSTED
         return RunFinished(outcome=outcome, why=message.why, cause="home_budget", at=message.at, mono=message.mono)

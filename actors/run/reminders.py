@@ -110,7 +110,7 @@ def describe_reminders(next_at: float | None, next_ask: Sequence[str], until: fl
 
 
 def step_text(ask: Sequence[str]) -> str:
-    """Return what a step does, as a clause."""
+    """Return a clause about a step of the reminders."""
     if not ask:
         return "a reminder is sent"
     names = " and ".join([", ".join(ask[:-1]), ask[-1]] if len(ask) > 1 else ask)

@@ -194,7 +194,7 @@ class RunResult:
 
     @property
     def demands(self) -> "DemandTable | None":
-        """What its plan does about each demand of the user; None where there is no plan, or no user's text."""
+        """The table of the user's demands; None without a plan or without a text of a user."""
         return None
 
     @property
@@ -207,7 +207,7 @@ class RunResult:
         return ()
 
     def details(self) -> Mapping[str, Any]:
-        """Return what the kind adds to the object that `--json` prints."""
+        """Return the kind's own keys of the object that `--json` prints."""
         return {}
 
     def to_dict(self) -> dict[str, Any]:
@@ -343,7 +343,7 @@ def message_lines(result: RunResult) -> list[Line]:
 
 
 def usage_line(result: RunResult) -> Line:
-    """Return the run's id and what is charged for it."""
+    """Return a line with the run's id and its charges."""
     calls, tokens = format_count(result.calls, "model call"), format_count(result.tokens, "token")
     cached = f" ({result.cached_tokens:,} from the prompt cache)" if result.cached_tokens else ""
     text = f": {calls}, {tokens}{cached}, {money(result.cost_usd)}"

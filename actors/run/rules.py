@@ -49,7 +49,7 @@ def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
 def take_over_tools(
     run: RunState[C],
 ) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | RunFinished | None:
-    """Settle what an earlier driver's calls of tools have done before anything new is asked for.
+    """Settle the outcomes of an earlier driver's calls of tools before anything new is asked for.
 
     The run ends if its budget cannot pay for a call that is to be made again.
     """

@@ -1,4 +1,4 @@
-"""Calls of tools: what a run does to the world, recorded before it begins and after it has ended. Pure.
+"""Calls of tools, with which a run changes the world, recorded before they begin and after they have ended. Pure.
 
 A tool changes the world, so two rules differ from those of model calls. A call that is not repeatable is never
 withdrawn and never made again without a person. If a crash left open whether it ran, a person is asked, once nothing of
@@ -318,7 +318,7 @@ def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
 def take_over(
     tools: Tools, questions: Questions, epoch: int, now: float
 ) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | None:
-    """Return what follows from the calls that an earlier driver left open, one decision at a time."""
+    """Return the next decision about the calls that an earlier driver left open."""
     for request_id, tool in tools.items():
         if tool.epoch == epoch and tool.phase == "running":
             continue
@@ -386,7 +386,7 @@ def _ask_for_outcome(tool: OpenTool, request_id: str, question_id: str) -> Clari
 
 
 def _purpose(node: str) -> str:
-    """Return what a call was for, in words: the step of its node, or what it was to undo."""
+    """Return the purpose of a call in words: the step of its node, or the call that it undoes."""
     step, _, place = node.partition("/")
     return f"the undo of call {place.removeprefix('n')}" if step == "undo" else f"the step '{step_of(node)}'"
 

@@ -20,7 +20,7 @@ from runtime.core.copies import changed
 
 
 class Phase(StrEnum):
-    """What a step of a branch is doing."""
+    """The phase of a step in a branch."""
 
     IDLE = "idle"  # without an artifact; the next attempt begins a visit
     BUSY = "busy"  # an attempt is being generated or judged

@@ -1,4 +1,4 @@
-"""The interface of a search strategy: what it sees of the search tree and of the ledger, and what it decides. Pure.
+"""The interface of a search strategy: its view of the search tree and of the ledger, and its decisions. Pure.
 
 A *branch* is an independent search over the steps, with its own slots, visits, stagnation and feedback. A strategy
 opens and prunes branches, and decides which of them may make the next attempt. Inside a branch, the policy decides.
