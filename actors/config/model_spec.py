@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from actors.files.suggestions import closest, describe_retired, nearest
+from runtime.core.entry_points import PluginGroup, function_of
 from runtime.core.errors import UsageProblem
 from runtime.core.names import RUN_ID
 from runtime.models.providers import PROVIDERS, ProviderName
@@ -83,7 +84,23 @@ class RecordingSpec:
     reads_text: ClassVar[bool] = True
 
 
-ModelSpec = Named | TemplateSpec | SimulatedSpec | Scripted | ReplaySpec | RecordingSpec | PlannerSpec
+@dataclass(frozen=True, slots=True)
+class PluginSpec:
+    """A model that an installed distribution makes."""
+
+    prefix: str
+    """The name of its entry point."""
+    rest: str
+    """The text after the prefix, which only the plug-in reads."""
+    reads_text: ClassVar[bool] = True
+
+    @property
+    def text(self) -> str:
+        """The model in the form of `--model`."""
+        return f"{self.prefix}:{self.rest}"
+
+
+ModelSpec = Named | TemplateSpec | SimulatedSpec | Scripted | ReplaySpec | RecordingSpec | PlannerSpec | PluginSpec
 
 GRAMMAR = (
     "NAME, PROVIDER:NAME such as ollama:NAME, template:NAME, planner:[ENGINE], simulated:PROFILE[?seed=N], "
@@ -100,6 +117,14 @@ TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 _FREQUENT = ("anthropic", "template", "planner", "simulated", "scripted", "replay", "recorded")
 """Prefixes that a misspelt one is compared with; names of models such as `llama3:8b` are near to the others."""
 _PREFIXES = frozenset((*_FREQUENT, *PROVIDERS)) - {"openai"}
+MODEL_PLUGINS = PluginGroup(
+    "replan.models", "a function make(text, environment)", function_of(2), _PREFIXES | {"openai"}
+)
+"""The models of installed distributions, by prefix.
+
+`make(text, environment)` returns a `runtime.models.port.Model` for the text after the prefix, or raises `UsageProblem`.
+It opens nothing before the first call, since it is also called to check the text.
+"""
 _FORMS = ("template:NAME", "simulated:PROFILE", "scripted:FILE", "replay:RUN", "recorded:FILE")
 _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS}
 _ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
@@ -107,13 +132,24 @@ _SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[
 
 
 def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
-    """Return the model that a text of the grammar `GRAMMAR` names.
+    """Return the model that a text names: one of `GRAMMAR`, or `PREFIX:TEXT` with the prefix of an installed plug-in.
 
     A server's model names may contain colons and slashes (`llama3:8b`, `meta/llama-3`).
 
     Raises:
         UsageProblem: the text is not of that grammar; its place is `place`.
     """
+    prefix, colon, rest = text.strip().partition(":")
+    if colon and prefix not in MODEL_PLUGINS.reserved and prefix in MODEL_PLUGINS.installed:
+        if len(rest) > NAME_MAX or not rest.isprintable():
+            cause = f"the text after `{prefix}:` is longer than {NAME_MAX} characters, or cannot be printed"
+            raise UsageProblem(cause, place=place)
+        return PluginSpec(prefix, rest)
+    return _parse_built_in(text, place)
+
+
+def _parse_built_in(text: str, place: str) -> ModelSpec:
+    """Return the model that a text of `GRAMMAR` names. Raises `UsageProblem`."""
     text = text.strip()
     if not text:
         raise UsageProblem("names no model", place=place, hint=GRAMMAR)
@@ -150,7 +186,7 @@ def is_deterministic(model: str) -> bool:
 def reads_text(model: str) -> bool:
     """Return whether the author that a run is pinned to reads the text of its problem. Never raises."""
     try:
-        return parse_model_spec(model).reads_text
+        return _parse_built_in(model, "").reads_text  # A model of a plug-in reads the text too.
     except UsageProblem:  # What a journal holds may be any text.
         return True
 
@@ -158,7 +194,7 @@ def reads_text(model: str) -> bool:
 def provider_name(model: str | None) -> ProviderName:
     """Return whose interface a model's server has; `openai` for none and for a text that is no model. Never raises."""
     try:
-        spec = parse_model_spec(model or "")
+        spec = _parse_built_in(model or "", "")  # A model of a plug-in has no provider either.
     except UsageProblem:
         return "openai"
     return spec.provider if isinstance(spec, Named) else "openai"

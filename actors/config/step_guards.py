@@ -15,7 +15,7 @@ from runtime.core.messages import Halt
 
 
 class PlugInFailed(Exception):
-    """A guard or a generator raised; the text is its name, then the type and the text of the error.
+    """A plug-in raised; the text is its kind and name, then the type and the text of the error.
 
     The run is parked with this `halt`: its user can mend the plug-in and go on.
     """

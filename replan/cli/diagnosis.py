@@ -19,7 +19,7 @@ import orjson
 import trio
 
 from actors.config.loader import shipped_workflows
-from actors.config.model_spec import Named
+from actors.config.model_spec import MODEL_PLUGINS, Named
 from actors.files.suggestions import nearest
 from actors.tools.specs import McpSpec
 from actors.values.format import format_count, money
@@ -50,7 +50,7 @@ from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_ur
 from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
 
-PLUGIN_GROUPS = (COMMAND_PLUGINS,)
+PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS)
 """The groups of plug-ins beside guards, generators and kinds."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server."""

@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 import trio
 
 from actors.config.model_spec import (
+    MODEL_PLUGINS,
     ModelSpec,
     Named,
     PlannerSpec,
+    PluginSpec,
     RecordingSpec,
     ReplaySpec,
     Scripted,
@@ -21,6 +23,7 @@ from actors.config.model_spec import (
     near_built_in,
     parse_model_spec,
 )
+from actors.config.step_guards import PlugInFailed, attribute_errors
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied
 from actors.run.ids import call_of
 from replan.setup.installation import data_root
@@ -91,6 +94,12 @@ async def open_model(
             from replan.runs.planner_model import PlannerModel  # noqa: PLC0415 - few runs need it
 
             yield PlannerModel(engine)
+        case PluginSpec():
+            plugged_in = make_plugin_model(spec, environment)
+            try:
+                yield plugged_in
+            finally:
+                await plugged_in.aclose()
         case SimulatedSpec(profile, seed):
             from actors.simulated.author import SimulatedModel  # noqa: PLC0415
             from actors.simulated.profile import load_profile  # noqa: PLC0415
@@ -178,6 +187,8 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
             from replan.runs.planner_model import check_planner  # noqa: PLC0415 - few runs need it
 
             check_planner(engine)
+        case PluginSpec():
+            make_plugin_model(spec, environment)
         case SimulatedSpec(profile):
             from actors.simulated.profile import load_profile  # noqa: PLC0415
 
@@ -296,6 +307,48 @@ def _prompt(views: "Views[Any, Any]", records: Sequence[Record[Any]], request_id
         return None
     texts = dict(sent.messages)
     return (texts.get("system", ""), texts.get("user", "")) if sent.verified else None
+
+
+def make_plugin_model(spec: PluginSpec, environment: Mapping[str, str]) -> "PluggedInModel":
+    """Return the model of an installed distribution. Raises `UsageProblem` where it cannot be made."""
+    place = MODEL_PLUGINS.installed[spec.prefix].place
+    make = MODEL_PLUGINS.get(spec.prefix)
+    assert make is not None, "no prefix of a `PluginSpec` is built in"
+    try:
+        model: Any = make(spec.rest, environment)
+    except UsageProblem:
+        raise
+    except Exception as error:
+        cause = f"makes no model of {spec.rest!r}: {type(error).__name__}: {error}"
+        raise UsageProblem(cause, place=place, hint="uninstall or repair it") from error
+    if not all(hasattr(model, name) for name in ("name", "complete", "aclose")):
+        raise UsageProblem(f"makes a value of type {type(model).__name__}, not a model", place=place)
+    return PluggedInModel(model, spec.prefix)
+
+
+class PluggedInModel:
+    """A model of an installed distribution, whose errors are reported as those of the plug-in."""
+
+    def __init__(self, model: Model, prefix: str) -> None:
+        self._model, self._plugin = model, f"model {prefix}"
+
+    @property
+    def name(self) -> str:
+        """The name that records show."""
+        return self._model.name
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Return the reply or the fault. Raises `PlugInFailed` for anything else, and for what the plug-in raises."""
+        with attribute_errors(self._plugin):
+            answer: object = await self._model.complete(request)
+        if not isinstance(answer, Reply | Fault):
+            raise PlugInFailed(f"{self._plugin} returned {type(answer).__name__}, neither Reply nor Fault")
+        return answer
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        with attribute_errors(self._plugin):
+            await self._model.aclose()
 
 
 class RoutedModel:

@@ -15,6 +15,7 @@ from actors.config.model_spec import (
     ModelSpec,
     Named,
     PlannerSpec,
+    PluginSpec,
     RecordingSpec,
     ReplaySpec,
     Scripted,
@@ -326,6 +327,8 @@ def price_of(
             return price_of(parse_model_spec(spec.missing), base_url=base_url, own=own, at=at)
         case TemplateSpec() | PlannerSpec() | SimulatedSpec() | Scripted() | ReplaySpec() | RecordingSpec():
             return FREE
+        case PluginSpec():
+            return (own or {}).get(spec.text)
         case Named():
             own_price = (own or {}).get(spec.text)
             return own_price or find_price(spec.name, base_url=base_url or PROVIDERS[spec.provider].url, at=at)

@@ -117,7 +117,7 @@ class PluginGroup:
         """Load a plug-in. Raises as `get` does."""
         value = found.load()
         if not self.fits(value):
-            raise UsageProblem(f"is of type {type(value).__name__}, not {self.form}", place=found.place)
+            raise UsageProblem(f"is of type {type(value).__name__}, and should be {self.form}", place=found.place)
         return value
 
     def problems(self) -> list[str]:

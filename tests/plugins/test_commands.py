@@ -64,7 +64,7 @@ def test_an_error_of_an_installed_command_is_one_line(site, replan):
 
 @pytest.mark.parametrize(
     ("name", "cause"),
-    [("words", "is of type str, not a click command"), ("lost", "cannot be loaded: ModuleNotFoundError")],
+    [("words", "is of type str, and should be a click command"), ("lost", "cannot be loaded: ModuleNotFoundError")],
 )
 def test_a_broken_command_is_named_in_one_line_and_the_others_work(site, replan, name, cause):
     refused = replan(name)
