@@ -1,6 +1,7 @@
 """The transport over HTTP: one address, which takes the bearer tokens of the HTTP API, behind the guard of the web."""
 
 import json
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -8,9 +9,9 @@ from typing import Any
 
 from mcp.server import Server
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext, authorization_context
 from mcp.server.auth.provider import AccessToken
-from mcp.server.streamable_http import StreamableHTTPServerTransport
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -28,7 +29,7 @@ PATH = "/mcp"
 SESSIONS_MAX = 100
 """Open sessions of clients that speak an older version; newer ones have none."""
 CLIENT_SESSIONS_MAX = 20
-"""Open sessions of one token."""
+"""Open sessions of one token. One more ends the session of that token that has been idle the longest."""
 IDLE_SECONDS = 1800.0
 """How long such a session lives without a request."""
 
@@ -57,10 +58,27 @@ class _Sessions(StreamableHTTPSessionManager):
         for session, owner in list(self._session_owners.items()):
             if owner["subject"] not in living:
                 await self._discard_session(session, self._server_instances[session])
+        if MCP_SESSION_ID_HEADER not in Headers(scope=scope):
+            await self._make_room(authorization_context(scope["user"]))
         await super()._handle_stateful_request(scope, receive, send)
 
+    async def _make_room(self, requestor: AuthorizationContext) -> None:
+        """End the session of a client that has been idle the longest, where it may open no more."""
+        sessions = self._sessions_of(requestor)
+        if len(sessions) < CLIENT_SESSIONS_MAX:
+            return
+        idle = {
+            session: scope.deadline for session in sessions if (scope := self._server_instances[session].idle_scope)
+        }
+        session = min(idle, key=idle.__getitem__, default="")
+        if session and idle[session] < math.inf:  # It has no request in flight.
+            await self._discard_session(session, self._server_instances[session])
+
+    def _sessions_of(self, requestor: AuthorizationContext | None) -> list[str]:
+        return [session for session, owner in self._session_owners.items() if owner == requestor]
+
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
-        if sum(owner == requestor for owner in self._session_owners.values()) >= CLIENT_SESSIONS_MAX:
+        if len(self._sessions_of(requestor)) >= CLIENT_SESSIONS_MAX:
             return None
         return super()._admit_session(requestor)
 

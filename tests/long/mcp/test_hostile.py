@@ -325,18 +325,57 @@ def test_a_port_without_http_is_refused():
     assert "add --http" in str(result.exception)
 
 
-async def test_a_token_has_only_so_many_sessions_and_its_revocation_ends_them(tmp_path, monkeypatch):
+async def open_sessions(home, token, count):
+    """Open sessions, and return their headers and the statuses of the answers."""
+    answers = [await post(home, f"Bearer {token}") for _ in range(count)]
+    sessions = [{"mcp-session-id": answer.headers.get("mcp-session-id", "")} for answer in answers]
+    return sessions, [answer.status_code for answer in answers]
+
+
+async def ping(home, token, session):
+    """Return the status of the answer to a ping in a session."""
+    content = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping"})
+    return (await post(home, f"Bearer {token}", headers=session, content=content)).status_code
+
+
+async def test_one_more_session_of_a_token_ends_its_session_that_was_idle_the_longest(tmp_path, monkeypatch):
+    """A client that abandons its sessions locks itself out no more, and no other client's session ends."""
+    monkeypatch.setattr("replan.mcp.http.CLIENT_SESSIONS_MAX", 2)
+    async with served(tmp_path, monkeypatch, hosts=False) as home:
+        first, other = home.house.token("control", "a"), home.house.token("control", "b")
+        kept, _ = await open_sessions(home, other, 1)
+        sessions, _ = await open_sessions(home, first, 2)
+        assert await ping(home, first, sessions[0]) == 200
+        assert (await open_sessions(home, first, 1))[1] == [200]
+        assert [await ping(home, first, session) for session in sessions] == [200, 404]
+        assert await ping(home, other, kept[0]) == 200
+
+
+async def test_a_session_with_a_request_in_flight_does_not_end_for_another(tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.mcp.http.CLIENT_SESSIONS_MAX", 2)
+    async with served(tmp_path, monkeypatch, hosts=False) as home, httpx2.AsyncClient(trust_env=False) as client:
+        token = home.house.token("control", "a")
+        sessions, _ = await open_sessions(home, token, 2)
+        headers = [ACCEPT | session | {"authorization": f"Bearer {token}"} for session in sessions]
+        async with client.stream("GET", home.address, headers=headers[0]) as stream:
+            assert stream.status_code == 200
+            async with client.stream("GET", home.address, headers=headers[1]):
+                assert (await open_sessions(home, token, 1))[1] == [503]
+            with trio.fail_after(60):
+                while (await open_sessions(home, token, 1))[1] == [503]:  # noqa: ASYNC110 -- the server sees it close
+                    await trio.sleep(0.01)
+            assert [await ping(home, token, session) for session in sessions] == [200, 404]
+
+
+async def test_the_sessions_of_all_tokens_have_a_limit_and_a_revocation_ends_those_of_a_token(tmp_path, monkeypatch):
     """Sessions of one token leave those of others their room, also where a new token has the old one's name."""
     monkeypatch.setattr("replan.mcp.http.CLIENT_SESSIONS_MAX", 2)
     monkeypatch.setattr("replan.mcp.http.SESSIONS_MAX", 3)
     async with served(tmp_path, monkeypatch, hosts=False) as home:
         first, other = home.house.token("control", "a"), home.house.token("control", "b")
-        opened = [await post(home, f"Bearer {first}") for _ in range(3)]
-        assert [answer.status_code for answer in opened] == [200, 200, 503]
-        assert (await post(home, f"Bearer {other}")).status_code == 200
-        assert (await post(home, f"Bearer {other}")).status_code == 503
+        opened, _ = await open_sessions(home, first, 3)
+        assert (await open_sessions(home, other, 2))[1] == [200, 503]
         Store(home.house.home).change(lambda state: without_token(state, "a"))
         again = home.house.token("control", "a")
-        session = {"mcp-session-id": opened[0].headers["mcp-session-id"]}
-        assert (await post(home, f"Bearer {again}", headers=session)).status_code == 404
-        assert [(await post(home, f"Bearer {again}")).status_code for _ in range(3)] == [200, 200, 503]
+        assert await ping(home, again, opened[2]) == 404
+        assert (await open_sessions(home, again, 3))[1] == [200, 200, 200]
