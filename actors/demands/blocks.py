@@ -19,11 +19,11 @@ from actors.values.requirements import RequirementKind
 class Role(StrEnum):
     """How the sentences below a heading are read."""
 
-    ASKED = "asked"  # each sentence is a demand, unless it describes how things are
-    NEUTRAL = "neutral"  # a sentence is a demand by its own words
-    TOLD = "told"  # only a sentence with a strict word is: must, please, do not
-    OBSERVED = "observed"  # only a paragraph with such a word is: steps to reproduce, logs, what happens
-    SILENT = "silent"  # none is: alternatives, questions, examples
+    ASKED = "asked"  # a sentence is a demand unless it describes how things are
+    NEUTRAL = "neutral"  # a sentence is a demand if its own words say so
+    TOLD = "told"  # a sentence is a demand if it has a strict word: must, please, do not
+    OBSERVED = "observed"  # the same only in paragraphs: steps to reproduce, logs, observations
+    SILENT = "silent"  # no sentence is a demand: alternatives, questions, examples
 
 
 _MUST = r"(?:must|should|has to|have to|needs? to)"
@@ -123,7 +123,7 @@ _PARTS_MAX = 4
 
 
 def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
-    """Return how the sentences below a heading are read, and the kind that it gives to demands there, if any."""
+    """Return how the sentences below a heading are read, and the kind of their demands; None if it gives no kind."""
     plain = _ASIDE.sub(" ", " ".join(heading[:200].split()))
     name = _EDGE.sub("", plain.replace("\u2019", "'")).lower()
     short = len(name.split()) <= _NAME_WORDS_MAX
@@ -169,7 +169,7 @@ _NOISE = late(
     r"|FATAL)\b[\]:\s])",
     r"\s*(?:\$ |>>> |[\w.-]+@[\w.-]+[:~$#])|(?:From|To|Cc|Bcc|Date|Sent): \S|\s*\[[^\]]{1,60}\]: \S+",
 )
-"""A part of a log, a stack trace or a shell session, the head of a message, a footnote."""
+"""A line of a log, a stack trace, a shell session, the head of a message, or a footnote."""
 _CODE = late(
     r"\s*(?:[{}\[\]()]+[;,]?\s*$|\S.*[;{}]\s*$|//|/\*|</?\w[^>]*>\s*$|(?:import|from|def|class) .*[:;]?$|@\w+\()"
 )
@@ -180,7 +180,7 @@ _NUMBERED = late(r"\d{1,2}(?:\.\d{1,2})*\.? [A-Z]")
 
 
 class BlockForm(StrEnum):
-    """What a block is."""
+    """The forms of blocks."""
 
     TITLE = "title"
     HEADING = "heading"
@@ -197,7 +197,7 @@ class Block(NamedTuple):
     start: int
     end: int
     depth: int = 0
-    """The indentation of a list item, in columns; the level of a heading, 0 if neither markup nor number shows it."""
+    """The indentation of a list item in columns, or the level of a heading; 0 for an unknown level."""
     ordered: bool = False
     """Whether a list item is numbered."""
     checked: bool = False
@@ -222,17 +222,17 @@ def blocks(text: str) -> Iterator[Block]:
     for line, following in itertools.pairwise((*_lines(text), _Line(len(text), ""))):
         if _SIGNATURE.match(line.text) and not cutter.fence:
             break
-        yield from cutter.take(line, line.text[:LINE_LENGTH_MAX], following.text[:LINE_LENGTH_MAX])
+        yield from cutter.add_line(line, line.text[:LINE_LENGTH_MAX], following.text[:LINE_LENGTH_MAX])
     yield from cutter.close()
 
 
 @dataclass(slots=True)
 class _Cutter:
-    """Takes the lines of a text, one after the other."""
+    """Cuts a text into blocks line by line."""
 
     text: str
     block: Block | None = None
-    """The block to which the next line may belong."""
+    """The block that the next line may continue."""
     fence: str = ""
     """The marks that opened the current code block; empty outside of one."""
 
@@ -242,8 +242,8 @@ class _Cutter:
             yield self.block
         self.block = None
 
-    def take(self, line: _Line, head: str, following: str) -> Iterator[Block]:
-        """Take a line, and yield the blocks that it completes."""
+    def add_line(self, line: _Line, head: str, following: str) -> Iterator[Block]:
+        """Read a line, and yield the blocks that end at it."""
         mark = _FENCE.match(head)
         if self.fence or mark:
             yield from self.close()
@@ -266,9 +266,9 @@ class _Cutter:
                     yield Block(BlockForm.CELL, line.start + cell.start(), line.start + cell.end())
         elif (item := _ITEM.match(head)) and not _INITIAL.fullmatch(head):
             yield from self.close()
-            yield from self._take_item(line, head, item, following)
+            yield from self._add_item(line, head, item, following)
         else:
-            yield from self._take_prose(line, head)
+            yield from self._add_prose(line, head)
 
     def _is_left_out(self, head: str) -> bool:
         """Tell whether a line is a quote, code, or part of a log."""
@@ -278,7 +278,7 @@ class _Cutter:
         return bool(code or _NOISE.match(head))
 
     def _heading(self, head: str, following: str) -> tuple[int, int] | None:
-        """Return where the name of a heading stands in its line; None for a line that is no heading."""
+        """Return the offsets of a heading's name in its line; None if the line is no heading."""
         for pattern in (_HEADING, _BOLD, _LABEL):
             if match := pattern.match(head):
                 return match.start("name"), match.end("name")
@@ -292,7 +292,7 @@ class _Cutter:
         named = bare and len(plain.split()) <= HEADING_WORDS_MAX and (_is_name(plain) or _ITEM.match(following))
         return (0, len(head)) if named else None
 
-    def _take_item(self, line: _Line, head: str, item: re.Match[str], following: str) -> Iterator[Block]:
+    def _add_item(self, line: _Line, head: str, item: re.Match[str], following: str) -> Iterator[Block]:
         name = head[item.end() :].strip()
         short = len(name.split()) < HEADING_WORDS_MAX and name[-1:].isalpha() and not _ITEM.match(following)
         if item["number"] and not item["indent"] and short and _is_name(name):
@@ -304,7 +304,7 @@ class _Cutter:
             depth = len(item["indent"].expandtabs(4))
             self.block = Block(BlockForm.ITEM, line.start + start, line.end, depth, item["number"] is not None, checked)
 
-    def _take_prose(self, line: _Line, head: str) -> Iterator[Block]:
+    def _add_prose(self, line: _Line, head: str) -> Iterator[Block]:
         subject = _SUBJECT.match(head)
         block = self.block
         if block and (block.form is BlockForm.TITLE or self._ends_item(block, head)):
@@ -314,7 +314,7 @@ class _Cutter:
         self.block = self.block._replace(end=line.end) if self.block else begun
 
     def _ends_item(self, block: Block, head: str) -> bool:
-        """Tell whether a line begins a paragraph after a list item, and is not a wrapped part of the item."""
+        """Tell whether a line begins a paragraph after a list item, and does not continue the item."""
         if block.form is not BlockForm.ITEM or head[0].isspace() or not (head[0].isupper() or head[0] in "\"'(`*"):
             return False
         written = self.text[block.start : block.end].rstrip()
@@ -337,7 +337,7 @@ JOINTS_MAX = 8
 CLAUSE_LENGTH_MIN = 12
 """The fewest characters of a clause."""
 BREAK_ROOM = 12
-"""A line break is meant if the next word would have fitted into the line and left more than so many columns."""
+"""A line break counts as meant if the next word would have fitted into the line with more than so many columns left."""
 
 _PLAIN = str.maketrans(dict.fromkeys("\n\r\t\v\f\u00a0\u202f\u2028\x85", " ") | {"\u2019": "'", "\u2018": "'"})
 _PLAIN |= str.maketrans({"\u201c": '"', "\u201d": '"'})
@@ -367,16 +367,16 @@ class Sentence(NamedTuple):
     small: str
     """`written` in lower case."""
     written: str
-    """Its characters, one for one: white space as blanks, apostrophes and quotation marks as in ASCII."""
+    """Its text of the same length, with blanks for white space, and apostrophes and quotation marks of ASCII."""
 
 
 def plain(text: str) -> str:
-    """Return a text with blanks for other white space and ASCII quotation marks; positions stay."""
+    """Return a text of the same length, with blanks for other white space and ASCII quotation marks."""
     return text.translate(_PLAIN)
 
 
 def sentence_at(text: str, start: int, end: int) -> Sentence:
-    """Return the sentence between two offsets of a text, without markup and white space at its ends."""
+    """Return the sentence between two offsets, without markup and white space at its ends."""
     while start < end and (text[start].isspace() or text[start] in "*_~>"):
         start += 1
     while end > start and (text[end - 1].isspace() or text[end - 1] in "*_~"):
@@ -413,7 +413,7 @@ def _ends(part: str) -> Iterator[int]:
 
 
 def _meant_breaks(part: str) -> Iterator[int]:
-    """Yield the offsets of lines that begin anew: their first word would have fitted into the line before."""
+    """Yield the offsets of lines that follow a meant break: their first word would have fitted into the line before."""
     lines = part.splitlines(keepends=True)
     width = max((len(line.rstrip()) for line in lines if not _LINK.search(line)), default=0)
     place = 0
@@ -426,7 +426,7 @@ def _meant_breaks(part: str) -> Iterator[int]:
 
 
 def clauses(text: str, sentence: Sentence) -> Iterator[Sentence]:
-    """Yield the clauses of a sentence that each ask for something by themselves; else the whole sentence."""
+    """Yield the clauses of a sentence if each asks for something by itself; otherwise the whole sentence."""
     start = 0
     for joint in itertools.islice(_JOINT.finditer(sentence.small), JOINTS_MAX):
         left, right = sentence.small[start : joint.start()], sentence.small[joint.end() :]

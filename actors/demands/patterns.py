@@ -1,4 +1,4 @@
-"""Patterns of English sentences: which ask for something, which tell how things are, and the kinds of demands. Pure.
+"""Patterns of English sentences: requests, statements about how things are, and the kinds of demands. Pure.
 
 All functions take one sentence in lower case. The patterns were chosen by the texts in `tests/demands/texts`;
 `docs/explanation/demands.md` publishes how often they are right.
@@ -36,7 +36,7 @@ class _LatePattern:
 
 
 def late(*patterns: str) -> re.Pattern[str]:
-    """Return a pattern of alternatives. It is compiled at its first use, since most commands read no text of a user."""
+    """Return a pattern of alternatives that is compiled at its first use: most commands read no text of a user."""
     return cast("re.Pattern[str]", _LatePattern("|".join(patterns)))
 
 
@@ -100,7 +100,7 @@ _NEEDLESS = late(
     r"\bstays? out of (?:it|this)\b|\b(?:only|just) [^,;:.?]{1,60} (?:in scope|for now)\b|\b(?:has|in) its own "
     r"(?:ticket|issue|project)\b|\bseparate (?:ticket|issue|project)\b",
 )
-"""What is left out, or left to others."""
+"""Words for work that is left out, or left to others."""
 _NO_NOUN = late(
     r"^(?:(?:and|but|also|please|pls|then|so|oh),? )*(?:no|zero|without) (?!(?:error|idea|luck|problem|one)s?\b)"
 )
@@ -127,7 +127,7 @@ COSTS = late(
     rf"\b{_COUNT} {_PEOPLE} (?:is|are|can|on (?:it|site))\b|\b{_COUNT}(?: [\w-]+)? {_PEOPLE}(?:,"
     rf"| for) {_COUNT} {_SPAN}",
 )
-"""What may be spent: money, people or time."""
+"""Words for money, people or time that may be spent."""
 _AVAILABLE = late(
     r"\b(?:we|i) (?:have|get)\b|\b(?:is|are) available\b|\bthere(?:'s| is| will be)\b|^[^,;:]{1,40} (?:has|can|may) "
     r"|budget"
@@ -145,7 +145,7 @@ _TOLD_BY_OTHERS = late(
     r"|reported|complained|noticed|claims?)\b[^;]*|\bmy app (?:now )?asks? |\b(?:customers?|users?|people) (?:have "
     r"|often )*(?:ask(?:s|ed)?|complain(?:ed)?)\b[^;,]*|\bbuy what we wants?\b|^\"[^\"]{12,}\""
 )
-"""What somebody else said, found or asks for."""
+"""Words that report what somebody else said, found or asks for."""
 _NOT_ASKED = late(
     r"\b(?:should|must|could) have (?:been\b|had|\w+ed\b)|\bshould be (?:easy|ok|fine|simple)\b|\b(?:docs?|error|log"
     r"|it|ui|readme)s? says?\b[^,;]*|\bmay have to\b|\bif (?:you|we|i|it) (?:need|want|has)s?\b"
@@ -155,7 +155,7 @@ _NOT_ASKED = late(
     r"|ask)\b",
     r"\bplease (?:find|see) (?:the )?attach\w*|\bthanks? (?:for|in advance)|\bfirst post\b|\bfeel free\b",
 )
-"""Words that look like a demand and ask for nothing."""
+"""Words that look like a demand but ask for nothing."""
 _FACT = late(
     r"^(?!.*\b(?:may|must|at most)\b).*\bcosts? (?:(?:us|me|the \w+) )?(?:about |around |roughly )*[$€£]? ?\d"
     r"|\b(?:takes?"
@@ -166,7 +166,7 @@ _FACT = late(
     r"|just )?\d+ (?:of|out of) |^[\w -]{1,40}s come from\b|^[\w-]+(?: \w+)?s (?:hang|crash|fail|arrive)\b"
     r"|^only (?:\d+ ?%|\w+ (?:users|customers) )",
 )
-"""A statement about how things are: never a demand without a modal verb."""
+"""A statement about how things are. Without a modal verb it is never a demand."""
 _BURDEN = late(
     r"\b(?:i|we|you|they|users?|customers?|people|support|one) (?:\w+ )?(?:has|have|need) to\b(?! (?:move|migrate"
     r"|replace)\b)"
@@ -174,7 +174,7 @@ _BURDEN = late(
 _BURDENED = late(
     r"\b(?:every (?:time|day|night|week|month|few)|by hand|manually|always|currently|(?:so|then) (?:we|i|they))\b"
 )
-"""Words with which "we have to" complains about how things are today."""
+"""Words that turn "we have to" into a complaint about how things are today."""
 _NARRATED = late(
     r"^(?:since|yesterday|last (?:week|month|year|night)|currently|today|at (?:present|the moment)|until now|so far"
     r"|previously|usually|often|sometimes|in (?:all|most|\w+ out of \w+) cases)\b"
@@ -194,13 +194,13 @@ def expand_contractions(small: str) -> str:
 
 
 class Force(IntEnum):
-    """How surely the words of a sentence ask for something."""
+    """How surely a sentence asks for something."""
 
     NONE = 0
     WISH = 1
-    """It asks for something where the text says what is wanted, and not where the text describes what was."""
+    """It asks for something below a heading about wishes, and not below one about the past."""
     STRICT = 2
-    """It asks for something everywhere but in steps, logs and examples."""
+    """It asks for something everywhere except in steps, logs and examples."""
 
 
 @lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
@@ -239,7 +239,7 @@ def force_of(small: str) -> Force:
 
 
 def describes(small: str) -> bool:
-    """Tell whether a sentence below a heading that asks for something only describes how things are or were."""
+    """Tell whether a sentence only describes how things are or were. The heading above it asks for something."""
     if QUESTION.search(small) or _GREETING.match(small):
         return True
     if _STRICT.search(small) or _WISH.search(small):
@@ -324,7 +324,7 @@ def _is_imperative(small: str) -> bool:
 
 
 def _is_finite(first: str, words: list[str]) -> bool:
-    """Tell whether a verb outside of subordinate clauses makes the words a statement: "export to CSV fails"."""
+    """Tell whether a verb outside subordinate clauses makes the words a statement, as in "export to CSV fails"."""
     if first in COMPLEMENT_VERBS:
         return False
     pairs = list(itertools.pairwise((*words[1:14], "")))
@@ -341,7 +341,7 @@ def _is_finite(first: str, words: list[str]) -> bool:
 
 
 def _is_unknown_verb(word: str) -> bool:
-    """Tell whether an unknown word before "it" or "them" is a verb: "reskin it", not "hopefully it works"."""
+    """Tell whether an unknown word before "it" or "them" is a verb, as in "reskin it", unlike "hopefully it works"."""
     known = any(word in words for words in (_NO_VERBS, CLAUSE_WORDS, AUXILIARIES, OBJECT_WORDS, THIRD_PERSON))
     return word.isalpha() and len(word) > 2 and not known and not word.endswith(("ly", "ing", "ed", "s"))
 
@@ -368,7 +368,7 @@ _DATE_ONLY = late(
 _DATED_WORDS_MAX = 8
 """The most words of a demand that is about nothing but its date."""
 _REASON = late(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, which\b).*")
-"""The reason of a demand: its words do not say what is asked for."""
+"""The reason in a demand, whose words say nothing about its kind."""
 _FORBIDS = late(
     r"\b(?:must|may|shall|should)(?: not|n't)\b|\bnever |\b(?:do not|don't|dont)\b|\bavoid\b|\bno[- ]?go\b"
     r"|\bforbidden\b",
@@ -424,8 +424,8 @@ def without_label(small: str) -> str:
     return small[label.end() :] if label else small
 
 
-def standing_force(small: str) -> Force:
-    """Return the force of a sentence or of what follows its label, the greater of the two."""
+def force_with_label(small: str) -> Force:
+    """Return the greater force of a sentence and of the part behind its label."""
     return max(force_of(small), force_of(without_label(small)))
 
 
@@ -435,7 +435,7 @@ _RULE = late(
     r"\b(?:is|are|gets?) (?:\w+ly |also |then |not |only |never )*(?:(?!affected)\w{2,}(?:ed|en|wn|pt)|sent|set|put"
     r"|left|kept|shown|made|built)\b",
 )
-"""Forms in which rules are written: a quantifier, a condition, a permission, a passive, what stays."""
+"""Forms of rules: a quantifier, a condition, a permission, a passive, or something that stays."""
 _VALUE = late(r"(?:The )?[\w-]+ (?:is|are) [A-Z\d`\"$]")
 """A statement that sets a value: "Default is 20 GB"."""
 _TELLS = late(
@@ -449,7 +449,7 @@ _TELLS = late(
     r"\b(?:because|currently|today|at present|at the moment|ago|however)\b|\b(?:about|roughly|around|~) ?\d|\d ?% of\b"
     r"|\bhas \d|\bcome from\b",
 )
-"""Words of a report about how things are or were: a hedge, a judgement, a fault, the past, the writer's own things."""
+"""Words of a report: a hedge, a judgement, a fault, the past, or the writer's own things."""
 _MAIN = late(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
 _ASIDE = late(r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|whereas)\b|, (?:as|so|which) | [-\u2013\u2014]{1,2} ).*")
 """An addition to a rule: a reason, a contrast, a remark."""
@@ -477,11 +477,11 @@ _EVIDENCE_MIN = 3
 
 
 def specifies(small: str, written: str, evidence: int) -> bool:
-    """Tell whether a statement says how something new is to be: "a card is valid for three years".
+    """Tell whether a statement specifies something new, such as "a card is valid for three years".
 
-    `evidence` counts the signs in the text around it that something is asked for.
+    `evidence` counts the signs of a request in the text around it.
     """
-    if not evidence or small.endswith((":", "!")) or QUESTION.search(small) or _GREETING.match(small) or tells(small):
+    if not evidence or small.endswith((":", "!")) or QUESTION.search(small) or _GREETING.match(small) or reports(small):
         return False
     of_a_rule = _RULE.search(small) or _VALUE.match(written)
     if not of_a_rule and len(small.split()) < _STATEMENT_WORDS_MIN:
@@ -490,7 +490,7 @@ def specifies(small: str, written: str, evidence: int) -> bool:
 
 
 @lru_cache(maxsize=1024)  # A sentence is judged twice where most of its paragraph are demands.
-def tells(small: str) -> bool:
+def reports(small: str) -> bool:
     """Tell whether a statement says how things are or were, or why."""
     small = _ASIDE.sub("", small)
     main = _MAIN.sub("", small)
@@ -499,33 +499,33 @@ def tells(small: str) -> bool:
 
 
 def asks_how(small: str) -> bool:
-    """Tell whether a demand says how something is to be, so that the next sentence may continue it."""
+    """Tell whether a demand specifies something, so that the next sentence may continue it."""
     return bool(_STRICT.search(small) or _WISH.search(small) or _RULE.search(small)) and not small.startswith("please")
 
 
 def asks_for_new(small: str) -> bool:
-    """Tell whether a demand asks for something that does not exist yet, and not for a repair."""
+    """Tell whether a demand asks for something new, and not for a repair."""
     if _REPAIRS.search(small) or requirement_kind(small) is not RequirementKind.GOAL:
         return False
     return bool(_NEW.search(small) or (instructs(small) and not _REMOVES.match(small)))
 
 
-def announces(title: str) -> bool:
-    """Tell whether a title asks for something new, or says that the text is a proposal."""
+def is_proposal(title: str) -> bool:
+    """Tell whether a title asks for something new, or calls the text a proposal."""
     body = title.partition(": ")[2] or title
     return bool(_PROPOSAL.match(title)) or (force_of(body) is not Force.NONE and asks_for_new(body))
 
 
-def plans(small: str) -> bool:
-    """Tell whether a sentence announces a change. It is no demand, but the next sentences may say what is wanted."""
+def announces_change(small: str) -> bool:
+    """Tell whether a sentence announces a change, so that the next sentences may specify it."""
     return bool(_PLANS.search(small))
 
 
-def rules(small: str) -> bool:
+def is_rule(small: str) -> bool:
     """Tell whether a statement has the form of a rule."""
-    return len(small.split()) >= _STATEMENT_WORDS_MIN and bool(_RULE.search(small)) and not tells(small)
+    return len(small.split()) >= _STATEMENT_WORDS_MIN and bool(_RULE.search(small)) and not reports(small)
 
 
-def names(small: str) -> bool:
-    """Tell whether a line only names a thing: "Gift cards"."""
+def is_name_only(small: str) -> bool:
+    """Tell whether a line only names a thing, such as "Gift cards"."""
     return 0 < len(small.split()) <= 5 and not (states(small) or _OVERVIEW.search(small))

@@ -20,20 +20,20 @@ from actors.demands.blocks import (
 from actors.demands.patterns import (
     LABEL,
     Force,
-    announces,
+    announces_change,
     asks_for_new,
     asks_how,
     describes,
     force_of,
+    force_with_label,
     instructs,
     is_modal,
+    is_name_only,
+    is_proposal,
+    is_rule,
     late,
-    names,
-    plans,
     requirement_kind,
-    rules,
     specifies,
-    standing_force,
     states,
     without_label,
 )
@@ -75,7 +75,7 @@ _REQUEST = late(
     r"|\b(?:can|could|would) you\b|\b(?:acceptance criteria|definition of done|user story|deadline)\b"
 )
 _SPOKEN = late(r"(?<!\w)(['\"])[^'\"\n]*\1")
-"""Quoted words, such as those that a rule tells somebody to say."""
+"""Quoted words: a rule may tell somebody to say them."""
 _EDGES = " \t\r\n.;,*_"
 _WORD = late(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _LETTERS = late(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
@@ -84,11 +84,11 @@ _TIMED = late(r"\d{1,2}:\d\d\b")
 """The time at the beginning of an item of a timeline."""
 _LEFT_OUT = late(r"(?:steps )?to (?:reproduce|repeat)\b|^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
 _ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "now"))
-"""Labels that only say when something is to be done."""
+"""Labels that only give an order of time."""
 
 
 class Demand(NamedTuple):
-    """Something that a user's text asks for, found by the program and not by an author of artifacts."""
+    """Something that a user's text asks for, as the program itself has found it."""
 
     id: str
     """The `requirement_id` of the quote, so that a requirement with this quote has the same id."""
@@ -97,22 +97,22 @@ class Demand(NamedTuple):
     """The words of the source, with white space folded."""
     source: RequirementSource
     start: int
-    """Where it begins, in characters of the source text."""
+    """The offset of its beginning in the source text, in characters."""
     end: int
 
 
 class DemandReading(NamedTuple):
-    """What a text asks for, and what of the text could not be read."""
+    """The demands of a text, and the parts of it that were not read."""
 
     demands: tuple[Demand, ...]
-    """In the order of the text, each quote once; `DEMANDS_MAX` at most."""
+    """The demands in the order of the text, each quote once; at most `DEMANDS_MAX`."""
     unread: str
-    """Sentences that say what was not read, and why (the language, the length, a policy); empty if all was read."""
+    """Sentences that say which parts were not read, and why; empty if all was read."""
 
 
 @lru_cache(maxsize=32)  # Each step and each view of a run reads the same texts.
 def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLEM) -> DemandReading:
-    """Return the demands of a text in their order, each quote once, and what could not be read.
+    """Return the demands of a text, and the parts of it that could not be read.
 
     Never raises. The time is linear in the length of the text. At most `READ_LENGTH_MAX` characters, `READ_LINES_MAX`
     lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands are read; `unread` says what is left out.
@@ -141,10 +141,10 @@ def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLE
 
 
 def is_policy(text: str) -> bool:
-    """Tell whether a text is a policy or a manual: rules for all cases, and no request to do something.
+    """Tell whether a text is a policy or a manual, which asks for no work.
 
-    It is long, its title or its opening names it (policy, manual, guide, procedure), and nothing in it is a request in
-    the writer's own words ("please", "we need").
+    Such a text is long, its title or its opening calls it so (policy, manual, guide, procedure), and nothing in it is a
+    request in the writer's own words ("please", "we need").
     """
     if len(text) < POLICY_LENGTH_MIN:
         return False
@@ -173,8 +173,8 @@ def is_foreign(written: str) -> bool | None:
     return others > max(english, 1) or (english == 0 and others > 1)
 
 
-def is_asked(role: Role, form: BlockForm, small: str, force: Force) -> bool:
-    """Tell whether a sentence is a demand, from its part and form in the text and from its words."""
+def is_demand(role: Role, form: BlockForm, small: str, force: Force) -> bool:
+    """Tell whether a sentence is a demand, by its place in the text, its block and its words."""
     match role:
         case Role.ASKED:
             return force is not Force.NONE or (form is not BlockForm.CELL and not describes(small))
@@ -191,7 +191,7 @@ def is_asked(role: Role, form: BlockForm, small: str, force: Force) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """How the sentences below a heading or in a list are read."""
+    """How the sentences of a part of a text are read, and the kind of their demands."""
 
     role: Role = Role.NEUTRAL
     kind: RequirementKind | None = None
@@ -209,7 +209,7 @@ class _Reader:
     foreign: int = 0
     """Sentences that are not English."""
     last_foreign: bool = False
-    """Whether the last sentence that was long enough to tell is not English."""
+    """Whether the last sentence whose language could be told is not English."""
     read: int = 0
     """Sentences so far; those beyond `SENTENCES_MAX` are not read."""
     heading: _Part = _Part()
@@ -217,15 +217,15 @@ class _Reader:
     level: int = 0
     """The level of this heading. A neutral heading below it does not replace it."""
     label: _Part | None = None
-    """The same of a label, for only the paragraph or the list that follows it."""
+    """How the paragraph or the list after a label is read; None without a label."""
     leads: list[tuple[int, _Part]] = field(default_factory=list)
-    """The same of the lines that introduce the lists around an item, each with the depth of the line."""
+    """For each line that introduces a list around the current item: its depth, and how the list is read."""
     listed: _Part | None = None
-    """How the current list is read if no heading, label or line above it decides."""
+    """How the current list is read if no heading, label or line above it decides that."""
     task: bool = False
     """Whether the title says what to do."""
     asked: bool = False
-    """Whether the previous block, or the line that introduces it, asks for something."""
+    """Whether the previous block or its introduction asks for something."""
     titled: bool = False
     """Whether the title or an earlier paragraph asks for something new."""
     named: bool = False
@@ -257,8 +257,8 @@ class _Reader:
         found = self._read_block(block, part, following)
         if title:
             small = sentence_at(self.text, block.start, block.end).small[:200]
-            self.task, self.named = bool(found), names(small)
-            self.titled = self.titled or announces(small)
+            self.task, self.named = bool(found), is_name_only(small)
+            self.titled = self.titled or is_proposal(small)
         return found
 
     def _read_heading(self, block: Block, following: Block | None, *, title: bool) -> list[Demand]:
@@ -279,14 +279,14 @@ class _Reader:
         self.label = None
         if part.role is not Role.NEUTRAL:
             self.titled = False
-        self.named = part.role is Role.NEUTRAL and names(sentence.small)
+        self.named = part.role is Role.NEUTRAL and is_name_only(sentence.small)
         if part.role is not Role.NEUTRAL or not 0 < self.level < block.depth:
             self.heading, self.level = part, block.depth
         if part.role is not Role.NEUTRAL or not (title or force_of(sentence.small) is Force.STRICT):
             return []
         found = list(self._read_sentence(sentence, self.heading, block))
         if title:
-            self.task, self.titled = bool(found), announces(sentence.small)
+            self.task, self.titled = bool(found), is_proposal(sentence.small)
         return found
 
     def _read_item(self, every: list[Block], number: int, following: Block | None) -> list[Demand]:
@@ -302,11 +302,11 @@ class _Reader:
         return [] if block.checked or timed else self._read_block(block, part, following)
 
     def _list_part(self, every: list[Block], number: int, part: _Part) -> _Part:
-        """Return how a list is read if nothing above it decides: as most of its items are."""
+        """Return how a list is read if nothing above it decides that: like most of its items."""
         rest = every[number : number + LIST_LENGTH_MAX]
         group = itertools.takewhile(lambda block: block.form is BlockForm.ITEM, rest)
         items = [sentence_at(self.text, block.start, block.end).small for block in group]
-        asking = sum(standing_force(item) is not Force.NONE for item in items)
+        asking = sum(force_with_label(item) is not Force.NONE for item in items)
         stating = sum(states(item) for item in items)
         wanted = (asking > 1 and 2 * asking >= len(items)) or ((self.asked or self.task) and 2 * stating < len(items))
         return _WANTED if wanted else part
@@ -314,7 +314,7 @@ class _Reader:
     def _read_block(self, block: Block, part: _Part, following: Block | None) -> list[Demand]:
         every = list(sentences(self.text, block.start, block.end))
         introduces = following is not None and following.form is BlockForm.ITEM
-        titled = self.titled or (self.named and any(rules(sentence.small) for sentence in every[:2]))
+        titled = self.titled or (self.named and any(is_rule(sentence.small) for sentence in every[:2]))
         new = follows = False
         demands: list[Demand] = []
         left: list[tuple[Sentence, int]] = []
@@ -331,7 +331,7 @@ class _Reader:
                 found = self._statement(sentence, signs)
                 if not found and (titled or demands or self.asked):
                     left.append((sentence, signs + 1))
-            planned = not found and plans(sentence.small)
+            planned = not found and announces_change(sentence.small)
             new = new or planned or (bool(found) and asks_for_new(sentence.small))
             follows = planned or (bool(found) and (new or asks_how(sentence.small)))
             demands += found
@@ -341,7 +341,7 @@ class _Reader:
         return sorted(demands, key=lambda demand: demand.start)
 
     def _statement(self, sentence: Sentence, signs: int) -> list[Demand]:
-        """Return the demand of a statement that says how something new is to be; none for any other statement."""
+        """Return the demand in a statement that specifies something new; none for any other statement."""
         label = LABEL.match(sentence.small)
         cut = label.end() if label and label["label"] in _ORDER else 0
         if label and not cut and label["colon"] == ":":
@@ -351,7 +351,7 @@ class _Reader:
         return list(self._demand(sentence, requirement_kind(sentence.small)))
 
     def _lead(self, sentence: Sentence, part: _Part) -> _Part:
-        """Return how the list is read that a sentence introduces."""
+        """Return how to read the list that a sentence introduces."""
         small = sentence.small.rstrip(":").rstrip()
         tail = small.rpartition(". ")[2]
         for name in (sentence.written, tail, tail.rpartition(", ")[2]):
@@ -387,7 +387,7 @@ class _Reader:
             yield from self._judge(clause, part, block, clause)
 
     def _judge(self, sentence: Sentence, part: _Part, block: Block, quoted: Sentence) -> Iterator[Demand]:
-        if is_asked(part.role, block.form, sentence.small, standing_force(sentence.small)):
+        if is_demand(part.role, block.form, sentence.small, force_with_label(sentence.small)):
             default = part.kind if part.kind is not None and part.role is Role.ASKED else RequirementKind.GOAL
             body = without_label(sentence.small)
             scoped = default is RequirementKind.SCOPE

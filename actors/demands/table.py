@@ -1,9 +1,8 @@
-"""The table of demands, also as lines: what a plan does about each thing that the user's text asks for. Pure.
+"""The table of demands, also as lines: how a plan treats each thing that the user's text asks for. Pure.
 
 A requirement stands for a demand if their quotes overlap in the source. It stands for only one demand, even if it
-quotes the whole text. The plan says which steps satisfy a requirement; nothing compares that with what the steps do. A
-requirement without a demand is its author's, such as a goal made of a reported failure: `demand_table` says when it has
-a row.
+quotes the whole text. The plan states which steps satisfy a requirement; nothing compares that with what the steps do.
+A requirement may also have no demand, such as a goal that its author derives from a reported failure.
 """
 
 from collections import Counter, defaultdict
@@ -41,7 +40,7 @@ COVERED_GUARD = "requirements_covered"
 
 
 class DemandStanding(StrEnum):
-    """What a plan does about a demand."""
+    """How a plan treats a demand."""
 
     IN_STEP = "in_step"  # a step that contributes to the goal satisfies it
     CHECKED = "checked"  # a guard or the program compares it with what the steps use and change
@@ -63,11 +62,11 @@ class TableRow:
     steps: tuple[str, ...] = ()
     """The ids, sorted, of the steps that satisfy it."""
     guards: tuple[str, ...] = ()
-    """What compares the demand with the plan; otherwise the guards of those steps."""
+    """The guards that compare the demand with the plan; if there are none, the guards of those steps."""
     requirement: str | None = None
     """The id of the requirement that stands for it; None if the author states none."""
     assumed: str = ""
-    """What the plan takes the words to mean if neither the text nor an answer says it; otherwise empty."""
+    """The meaning that the plan assumes for unclear words; empty if the text or an answer settles it."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as plain data."""
@@ -86,7 +85,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DemandTable:
-    """What a plan does about all demands."""
+    """How a plan treats all demands."""
 
     rows: tuple[TableRow, ...] = ()
     """One row for each demand, in the order of the texts; then the requirements that `demand_table` adds."""
@@ -113,7 +112,7 @@ class DemandTable:
 
     @property
     def worst_first(self) -> tuple[TableRow, ...]:
-        """The rows in the order for people: what is in no step, then what nothing checks, then all others."""
+        """The rows for people: first the demands in no step, then those that nothing checks, then all others."""
         return tuple(sorted(self.rows, key=lambda row: -_BEST.index(row.standing)))
 
     @property
@@ -126,8 +125,8 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
     """Return the table of a plan, whose requirements include those of recon.
 
     A requirement without a demand has a row in three cases: the user has told it to the run, one of its readings is
-    assumed, or its text was not read (it is in another language, or not at hand). `paths_compared_by` names what
-    compares the files that a requirement protects, such as an execution; it is empty if nothing does.
+    assumed, or its text was not read (it is in another language, or not at hand). `paths_compared_by` names the program
+    that checks the files which a requirement protects, such as an execution; it is empty if none does.
     """
     demands = demands_of(user)
     judged = _Judged(plan, paths_compared_by)
@@ -149,7 +148,7 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
 
 
 def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
-    """Return, by the id of a demand or a requirement, what is assumed because nobody has said what is meant."""
+    """Return the assumed meanings of unclear words, by the id of their demand or requirement."""
     found = {
         item.id: one_line(item.text)
         for item in stated
@@ -167,8 +166,8 @@ def _match_requirements(
 ) -> Mapping[str, list[Requirement]]:
     """Return, by the id of a demand, the requirements that stand for it.
 
-    The pairs whose quotes agree best are taken first. At first each requirement and each demand is in one pair; then
-    the other requirements are added to the demands with which they agree best.
+    Pairs are taken in the order of how well their quotes agree. In a first pass, each requirement and each demand is in
+    one pair. In a second pass, the remaining requirements are added to the demands with which they agree best.
     """
     said = (*demands.holding, *demands.dropped)
     by_id = {item.id: item for item in stated}
@@ -207,13 +206,13 @@ def _overlaps(
 
 
 def _agreement(words: range, place: range, least: float) -> float:
-    """Return the share of the words of two places that both have; 0 if they share fewer than `least` words."""
+    """Return the share of words that two ranges have in common; 0 if these are fewer than `least`."""
     both = min(words.stop, place.stop) - max(words.start, place.start)
     return 0.0 if both < max(1, least) else both / (len(words) + len(place) - both)
 
 
 class _Judged:
-    """What a plan does about its requirements."""
+    """Makes the rows of a plan's requirements."""
 
     def __init__(self, plan: Plan, paths_compared_by: str) -> None:
         self._paths = paths_compared_by
@@ -227,7 +226,7 @@ class _Judged:
                 self._satisfying[name].append(step.step_id)
 
     def row(self, said: StatedDemand, items: Sequence[Requirement]) -> TableRow:
-        """Return the row of a demand: that of the best of the requirements that stand for it."""
+        """Return the row of a demand: the best row of the requirements that stand for it."""
         demand = said.demand
         kind, source = str(demand.kind), str(demand.source)
         found = [self._row(item, (demand.id, kind, demand.quote, source)) for item in items]
@@ -255,7 +254,7 @@ class _Judged:
         )
 
     def _compared(self, item: Requirement, known: CheckedRequirement, quote: str) -> tuple[str, ...]:
-        """Return what compares a requirement with the plan. A forbidden tool counts only if the quote names it."""
+        """Return the names of the checks of a requirement. A forbidden tool counts only if the quote names it."""
         named = all(_bare(tool) in _bare(quote) for tool in item.tools)
         if known.standing is RequirementStanding.KEPT and named:
             return (COVERED_GUARD,)
@@ -268,7 +267,7 @@ _BEST = (DemandStanding.CHECKED, DemandStanding.IN_STEP, DemandStanding.DECLARED
 
 
 def _bare(text: str) -> str:
-    """Return the letters and digits of a text, with case folded."""
+    """Return only the letters and digits of a text, with case folded."""
     return "".join(words_of(text)).replace("_", "")
 
 
@@ -346,12 +345,12 @@ ESCALATIONS_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the guard of an accepted plan has measured."""
+    """The facts that the guard of an accepted plan has measured."""
 
     level: str = ""
     """The level at which it is proved: `minimal`, `medium` or `expansive`; empty for a guard that states none."""
     assurance: str = ""
-    """How sure success is whatever fails, such as `strong`; empty below `expansive`."""
+    """How sure success is even if steps fail, such as `strong`; empty below `expansive`."""
     escalations: tuple[str, ...] = ()
     """The steps that may hand over to a person."""
     undoes: tuple[str, ...] = ()
@@ -361,7 +360,7 @@ class Proof:
 
 
 def proof_of(facts: Mapping[str, Any]) -> Proof:
-    """Return the proof in the facts of a verdict, which may have any form: a user's guard makes its own."""
+    """Return the proof in the facts of a verdict. Never raises: the facts of a user's guard may have any form."""
     stated = [facts.get(name) for name in ("escalations", "undoes", "irreversible")]
     named = [tuple(map(str, value)) if isinstance(value, list | tuple) else () for value in stated]
     return Proof(str(facts.get("level") or ""), str(facts.get("assurance") or ""), *named)
@@ -373,11 +372,11 @@ class Conclusion:
 
     proved: bool
     text: str
-    """The same in words, and why, without a full stop."""
+    """The conclusion in words with its reason, without a full stop."""
 
 
 def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = True, guard: str = "") -> Conclusion:
-    """Return whether a plan is proved, by what its guard has measured and what it does about the demands.
+    """Return whether a plan is proved, from the facts of its guard and its table of demands.
 
     `table` is None if another run compares the demands. `reads_text` tells whether the plan's author reads the text.
     `guard` names what accepted the plan, for a proof without a level.
@@ -403,7 +402,7 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
 
 
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
-    """Return why a plan is consistent and not proved; empty if there is no such reason."""
+    """Return why a plan is consistent but not proved; empty if there is no such reason."""
     missing = 0 if table is None else len(table.in_no_step)
     if missing:
         return f"{format_count(missing, 'demand')} {'is' if missing == 1 else 'are'} in no step"

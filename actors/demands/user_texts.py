@@ -1,4 +1,4 @@
-"""What the user of one run has written, and the demands in it that still hold. Pure.
+"""The texts that the user of a run has written, and the demands in them that still hold. Pure.
 
 The program does not decide whether two demands contradict each other. Recon states it (`conflicts_with`), the guard
 `requirements_agree` asks which of the two holds, and the answer drops the other one.
@@ -26,7 +26,7 @@ def words_of(text: str) -> list[str]:
 
 
 class Passages:
-    """The words of one text, to find quotes in. Only whole words match."""
+    """The words of a text, in which quotes are found. Only whole words match."""
 
     def __init__(self, text: str) -> None:
         self._begins: list[int] = []
@@ -41,11 +41,11 @@ class Passages:
         self._key = "".join(parts)
 
     def between(self, start: int, end: int) -> range:
-        """Return the numbers of the words that begin between two offsets, in characters of the text."""
+        """Return the range of the words (numbered from 0) that begin between two offsets of the text."""
         return range(bisect_left(self._begins, start), bisect_left(self._begins, end))
 
     def find(self, quote: str) -> Iterator[range]:
-        """Yield the numbers of a quote's words at each of its places; at most `PLACES_MAX` places are found."""
+        """Yield the range of word numbers of a quote for each place where it stands; at most `PLACES_MAX`."""
         wanted = words_of(quote)
         key, place = _join(wanted), -1
         for _ in range(PLACES_MAX if wanted else 0):
@@ -73,7 +73,7 @@ READING = "Which reading of the passage below is meant?"
 _WORDS_COMPARED = 20
 """The first words of a quote that are searched for in a question, since a question may shorten the quote."""
 _QUOTED = late(r'`[^`]*`|"[^"]*"')
-"""Code and quoted words: a placeholder in them is the subject of the sentence and leaves nothing open."""
+"""Code and quoted words: a placeholder in them leaves nothing open."""
 _OPEN = late(
     r"(?<![\w.])(?:TBD|TBC|TBA|tbd)(?!\w)"
     r"|\b(?:still )?to be (?:decided|defined|determined|confirmed|agreed|specified|discussed)\b"
@@ -83,7 +83,7 @@ _OPEN = late(
 
 @dataclass(frozen=True, slots=True)
 class UserTexts:
-    """What the user of a run has written."""
+    """The texts that the user of a run has written."""
 
     texts: tuple[tuple[RequirementSource, str], ...]
     """Each text with its source: the problem, what was told to the run later, and the answers."""
@@ -101,7 +101,7 @@ class StatedDemand:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What a user asks for."""
+    """The demands of a user."""
 
     holding: tuple[StatedDemand, ...]
     """The demands that no answer has dropped, each quote once, in the order of the texts."""
@@ -117,7 +117,7 @@ def user_texts_in(context: Context) -> UserTexts:
 
 
 def user_texts(problem: str, later: Sequence[str] = (), clarified: Sequence[Clarified] = ()) -> UserTexts:
-    """Return the texts of a user. `later` was told to the run after its start, `clarified` are the closed questions."""
+    """Return the texts of a user. `later` are those that the run was told after its start."""
     texts = [(RequirementSource.PROBLEM, problem)] if problem.strip() else []
     texts += [(RequirementSource.USER, text) for text in later]
     texts += [(RequirementSource.ANSWER, closed.answer) for closed in clarified if closed.answer]

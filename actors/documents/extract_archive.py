@@ -1,4 +1,4 @@
-"""Reads the bytes of a document in the confined process, by its format; those within ZIP files and e-mails too. Pure.
+"""Reads the bytes of a document in the confined process, also of documents within ZIP files and e-mails. Pure.
 
 Each part of the result has a `name` (empty for the document itself), and either `problem`, or `raw` (the bytes of a
 text file as base64), or `blocks` (`actors.documents.extract_process`).
@@ -19,13 +19,13 @@ from typing import Any
 Part = dict[str, Any]
 
 MEMBERS_MAX = 200
-"""Files of one ZIP file, and attachments of one e-mail, that are read."""
+"""The most files of one ZIP file, and attachments of one e-mail, that are read."""
 NESTED_MAX = 2
-"""How deep ZIP files and e-mails may stand in each other."""
+"""The most levels of ZIP files and e-mails within each other."""
 UNPACKED_BYTES_MAX = 64 * 1024 * 1024
-"""Bytes that a ZIP file, or an office document, may unpack to."""
+"""The most bytes of an unpacked ZIP file or office document."""
 TEXT_BYTES_MAX = 2 * 1024 * 1024
-"""Bytes of a text file within a ZIP file or an e-mail."""
+"""The most bytes of a text file within a ZIP file or an e-mail."""
 TEXTS = frozenset({".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".xhtml", ".csv", ".tsv"})
 """The file name suffixes of text files that are read within ZIP files and e-mails."""
 FORMATS = {".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".xlsm": "xlsx", ".eml": "eml", ".zip": "zip"}
@@ -46,7 +46,7 @@ _CODECS = (
 
 
 class DocumentRefused(Exception):
-    """A document is not read; the text is the cause, in half a sentence."""
+    """A document is not read; the message is the cause, in half a sentence."""
 
 
 def prepare_readers(wanted: str) -> frozenset[str]:
@@ -64,8 +64,8 @@ def prepare_readers(wanted: str) -> frozenset[str]:
     return frozenset(missing)
 
 
-def parts_of(wanted: str, content: bytes, missing: frozenset[str]) -> list[Part]:
-    """Return the parts of a document. Raises `DocumentRefused`, and what a library raises for a damaged document."""
+def read_parts(wanted: str, content: bytes, missing: frozenset[str]) -> list[Part]:
+    """Return the parts of a document. Raises `DocumentRefused`, and any error of a library for a damaged document."""
     return list(_parts(wanted, content, missing, "", 0))
 
 
@@ -79,13 +79,13 @@ def _parts(wanted: str, content: bytes, missing: frozenset[str], name: str, dept
         raise DocumentRefused("it needs the packages of the extra `documents` (pip install 'replan[documents]')")
     else:
         if wanted in {"docx", "xlsx"}:
-            check_archive(content)
+            open_archive(content)
         read: Callable[[bytes], Mapping[str, Any]] = importlib.import_module(_READERS[wanted]).read
         yield {"name": name, **read(content)}
 
 
 def check_beginning(wanted: str, content: bytes) -> None:
-    """Check that a document begins as its format does. Raises `DocumentRefused`."""
+    """Check the first bytes of a document against its format. Raises `DocumentRefused`."""
     is_zip = content.startswith(b"PK")
     if not content:
         raise DocumentRefused("it is empty")
@@ -97,8 +97,8 @@ def check_beginning(wanted: str, content: bytes) -> None:
         raise DocumentRefused("it is no PDF file")
 
 
-def check_archive(content: bytes) -> zipfile.ZipFile:
-    """Return a ZIP file whose directory stays within the limits. Raises `DocumentRefused`."""
+def open_archive(content: bytes) -> zipfile.ZipFile:
+    """Return a ZIP file, if its directory can be read and keeps to the limits. Raises `DocumentRefused`."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, OverflowError, RuntimeError) as error:
@@ -109,9 +109,9 @@ def check_archive(content: bytes) -> zipfile.ZipFile:
     return archive
 
 
-def dangers(content: bytes) -> list[str]:
-    """Return notices about what a program for office documents would do and this reader does not."""
-    archive = check_archive(content)
+def describe_dangers(content: bytes) -> list[str]:
+    """Return notices about the macros and links of an office document, which this reader ignores."""
+    archive = open_archive(content)
     names = archive.namelist()
     notices = ["its macros are not run"] if any(name.endswith("vbaProject.bin") for name in names) else []
     relations = (archive.read(name) for name in names if name.endswith(".rels"))
@@ -121,7 +121,7 @@ def dangers(content: bytes) -> list[str]:
 
 
 def _leads_outside(relations: bytes) -> bool:
-    """Tell whether relations of an office document lead outside, other than by links that a reader may click."""
+    """Tell whether the relations of an office document load other files; links to click on do not count."""
     outside = (part for part in relations.split(b"<Relationship ") if b'TargetMode="External"' in part)
     return any(b"/hyperlink" not in item for item in outside)
 
@@ -132,7 +132,7 @@ def _inner(outer: str, name: str) -> str:
 
 
 def _members(content: bytes, missing: frozenset[str], outer: str, depth: int) -> Iterator[Part]:
-    archive = check_archive(content)
+    archive = open_archive(content)
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MEMBERS_MAX:
         yield {"name": outer, "problem": f"only its first {MEMBERS_MAX} files are read, of {len(entries):,}"}
@@ -150,7 +150,7 @@ def _members(content: bytes, missing: frozenset[str], outer: str, depth: int) ->
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
             yield {"name": name, "problem": f"it is damaged ({' '.join(str(error).split())[:100]})"}
             continue
-        yield from inner_parts(entry.filename, inside, missing, name, depth + 1)
+        yield from _inner_parts(entry.filename, inside, missing, name, depth + 1)
 
 
 def _format_of(name: str) -> str | None:
@@ -158,8 +158,8 @@ def _format_of(name: str) -> str | None:
     return "text" if suffix in TEXTS else FORMATS.get(suffix)
 
 
-def inner_parts(filename: str, content: bytes, missing: frozenset[str], name: str, depth: int) -> Iterator[Part]:
-    """Yield the parts of a document within another; one that cannot be read is a part with a `problem`."""
+def _inner_parts(filename: str, content: bytes, missing: frozenset[str], name: str, depth: int) -> Iterator[Part]:
+    """Yield the parts of a document within another one; a document that cannot be read is a part with a `problem`."""
     wanted = _format_of(filename)
     if wanted is None:
         yield {"name": name, "problem": "left out, since files of its kind are not read"}
@@ -210,7 +210,7 @@ def _message(content: bytes, missing: frozenset[str], outer: str, depth: int) ->
             filename = part.get_filename() or f"attachment{number}"
             decoded = part.get_payload(decode=True)
             payload = decoded if isinstance(decoded, bytes) else b""
-        yield from inner_parts(filename, payload, missing, _inner(outer, filename), depth + 1)
+        yield from _inner_parts(filename, payload, missing, _inner(outer, filename), depth + 1)
 
 
 def _text(body: Any) -> str:

@@ -17,34 +17,34 @@ from docx.oxml.ns import qn
 from docx.table import Table
 from docx.text.paragraph import Paragraph
 
-from actors.documents.extract_archive import DocumentRefused, check_archive, dangers
+from actors.documents.extract_archive import DocumentRefused, describe_dangers, open_archive
 from actors.documents.tables import is_header
 from actors.documents.text_document import RAISED
 
 BLOCKS_MAX = 50_000
-"""Paragraphs, tables, notes and comments of one document that are read."""
+"""The most paragraphs, tables, notes and comments that are read of one document."""
 SPAN_MAX = 200
-"""Columns that one cell may span."""
+"""The most columns that one cell may span."""
 CELLS_MAX = 200_000
-"""Cells of the tables of one document."""
+"""The most cells of all tables of one document."""
 TABLES_DEEP_MAX = 3
-"""How deep tables may stand in each other."""
+"""The most levels of tables within each other."""
 _AUTHOR_CHARACTERS = 60
 _PARAGRAPH, _TABLE, _TEXT, _BOX = map(qn, ("w:p", "w:tbl", "w:t", "w:txbxContent"))
 _MATHS = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _BETWEEN = {qn(f"w:{name}"): " " for name in ("tab", "ptab", "br", "cr", "p", "sym")} | {_MATHS: " "}
 _BETWEEN[qn("w:noBreakHyphen")] = "-"
-"""What stands for elements between texts, so that no two numbers become one."""
+"""The texts that replace elements between texts, so that no two numbers become one."""
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _GONE = frozenset({qn("w:del"), qn("w:moveFrom"), _FALLBACK})
-"""What holds text that does not count: deleted, moved away, or a copy for old programs."""
+"""The elements whose text does not count: deleted, moved away, or a copy for old programs."""
 _AROUND = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))
-"""What may stand around paragraphs and tables, such as a content control."""
+"""The elements that may enclose paragraphs and tables, such as a content control."""
 _NOTES = {"footnote": "word/footnotes.xml", "endnote": "word/endnotes.xml"}
 
 
 def prepare() -> None:
-    """Have everything imported that reading needs, by reading an empty document."""
+    """Import all modules that reading needs, by reading a small document."""
     written = io.BytesIO()
     document = docx.Document()
     document.add_paragraph("word")
@@ -55,7 +55,7 @@ def prepare() -> None:
 
 @dataclass(slots=True)
 class _Reading:
-    """What was read of a document so far."""
+    """The parts of a document that were read so far."""
 
     document: Any
     blocks: list[dict[str, Any]] = field(default_factory=list)
@@ -66,8 +66,8 @@ class _Reading:
 
 
 def read(content: bytes) -> Mapping[str, Any]:
-    """Return the blocks of a document. Raises `DocumentRefused` for one that is not of Word."""
-    if "word/document.xml" not in check_archive(content).namelist():
+    """Return the blocks of a document. Raises `DocumentRefused` for a file that is no document of Word."""
+    if "word/document.xml" not in open_archive(content).namelist():
         raise DocumentRefused("it is no DOCX file: it has no word/document.xml")
     try:
         document = docx.Document(io.BytesIO(content))
@@ -78,7 +78,7 @@ def read(content: bytes) -> Mapping[str, Any]:
     if any(not item.isdigit() or int(item) > SPAN_MAX for item in document.element.xpath("//w:gridSpan/@w:val")):
         raise DocumentRefused(f"a cell of a table spans more than {SPAN_MAX} columns")
     reading = _Reading(document)
-    notices = dangers(content)
+    notices = describe_dangers(content)
     cut = False
     for element in _inner(body):
         if cut := len(reading.blocks) >= BLOCKS_MAX or reading.cells > CELLS_MAX:
@@ -132,7 +132,7 @@ def _add_table(reading: _Reading, table: Table, place: str, depth: int) -> None:
         cells = [item._tc for item in row.cells]  # noqa: SLF001 - a merged cell is told by its element
         alone = len({id(item) for item in cells}) == 1
         texts = [_text(item) for item in (cells[:1] if alone else cells)]
-        # A name may span columns, which then all have it; of a value that spans some, nobody knows whose it is.
+        # A name may span several columns. Nobody knows which column a value belongs to that spans several.
         heads = all(is_header(item["cells"]) for item in rows) and is_header(texts)
         merged = merged or (position > 1 if alone else not heads and _merges_values(cells, texts))
         places = [f"{place}, row {position}, column {column}" for column in range(1, len(texts) + 1)]
@@ -155,7 +155,7 @@ def _merges_values(cells: list[Any], texts: list[str]) -> bool:
 
 
 def _boxes(body: Any) -> Iterator[dict[str, Any]]:
-    """Yield the text boxes."""
+    """Yield the text boxes as blocks."""
     found = [item for item in body.iter(_BOX) if not _is_gone(item)]
     for number, box in enumerate(found, 1):
         if text := _text(box, box):
@@ -171,7 +171,7 @@ def _margins(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def _notes(content: bytes, body: Any) -> Iterator[dict[str, Any]]:
-    """Yield footnotes and endnotes with the numbers that readers see: the order in which the text refers to them."""
+    """Yield footnotes and endnotes. Their numbers are the order in which the text refers to them."""
     for kind, name in _NOTES.items():
         references = [item for item in body.iter(qn(f"w:{kind}Reference")) if not _is_gone(item)]
         numbers = {reference.get(qn("w:id")): number for number, reference in enumerate(references, 1)}
@@ -190,13 +190,13 @@ def _comments(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _part(content: bytes, name: str, tag: str) -> list[Any]:
-    """Return the elements with a tag in the part of the file with a name; none where the file has no such part."""
-    archive = check_archive(content)
+    """Return the elements with a tag in a named part of the file; none if the file has no such part."""
+    archive = open_archive(content)
     return list(parse_xml(archive.read(name)).iter(qn(tag))) if name in archive.namelist() else []
 
 
 def _changes(body: Any) -> list[str]:
-    """Return notices about text that is in the file and that is not read."""
+    """Return notices about text of the file that is not read."""
     gone = any(item.text for tag in ("w:delText", "w:moveFrom") for item in body.iter(qn(tag)))
     gone = gone or any(_is_gone(item, _GONE - {_FALLBACK}) for item in body.iter(_TEXT))
     hidden = any(_is_hidden(item) and item.text for item in body.iter(_TEXT))
@@ -219,7 +219,10 @@ def _is_raised(text: Any) -> bool:
 
 
 def _text(element: Any, box: Any = None) -> str:
-    """Return the text of a paragraph or cell, without that of boxes and tables within it; `box` is one to be read."""
+    """Return the text of a paragraph, a cell or a text box, without the boxes and tables within it.
+
+    `box` is the text box; None for a paragraph or a cell.
+    """
     pieces = []
     for item in element.iter(_TEXT, *_BETWEEN):
         if item.tag != _TEXT:
@@ -231,7 +234,7 @@ def _text(element: Any, box: Any = None) -> str:
 
 
 def _is_within(text: Any, element: Any, box: Any) -> bool:
-    """Tell whether a text belongs to something within an element that is read by itself, or not at all."""
+    """Tell whether a text belongs to an inner element that is read separately, or not at all."""
     for outer in text.iterancestors():
         if outer is element:
             return box is None and _is_gone(text)

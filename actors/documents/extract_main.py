@@ -1,4 +1,4 @@
-"""The program that reads one document in a process of its own: bytes on standard input, text on standard output.
+"""The program that reads one document in a separate process: bytes on standard input, text on standard output.
 
 It is called with the format (`python extract_main.py pdf`). It imports what the format needs, confines itself, and only
 then reads a byte of the document. It writes one JSON object: `parts`, or `problem`, the cause in half a sentence.
@@ -30,7 +30,7 @@ _CALLS = {
         *(160, 165, 169, 172, 178, 179, 214, 215, 216, 222, 226, 233, 278, 283, 293),
     ),
 }
-"""The numbers of the calls that are let through: reading and writing what is open, memory, signals, clocks, the end."""
+"""The numbers of the allowed calls: reading and writing of open files, memory, signals, clocks, exit."""
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000
@@ -40,7 +40,7 @@ _OTHER_TABLE = 0x40000000
 
 
 class NotConfined(Exception):
-    """This system refuses the confinement; the text is the cause."""
+    """This system refuses the confinement; the message is the cause."""
 
 
 class _Program(ctypes.Structure):
@@ -48,9 +48,9 @@ class _Program(ctypes.Structure):
 
 
 def confine(*, seconds: int, memory_bytes: int) -> None:
-    """Confine this process and all that it would start, until its end.
+    """Confine this process until its end. It must have imported all modules that it needs.
 
-    `seconds` are seconds of processor time, `memory_bytes` bytes of address space. Modules must be imported before.
+    `seconds` limits its processor time, `memory_bytes` its address space.
 
     Raises:
         NotConfined: the system refuses.
@@ -82,7 +82,7 @@ def _filter_calls(machine: str) -> None:
 
 
 def _rules(machine: str) -> bytes:
-    """Return the filter as the kernel reads it: of another architecture it ends the process."""
+    """Return the filter in the form of the kernel. It ends a process of another architecture."""
     calls = _CALLS[machine]
     rows = [
         (_LOAD, 0, 0, 4),
@@ -100,20 +100,20 @@ def _rules(machine: str) -> bytes:
 SECONDS_MAX = 30
 """Seconds of processor time for one document."""
 SECONDS_ENOUGH = 20.0
-"""Seconds of processor time after which a reader begins no further page or sheet."""
+"""Seconds of processor time after which a reader stops before the next page or sheet."""
 MEMORY_BYTES_MAX = 1024 * 1024 * 1024
 """Bytes of address space for one document."""
 DOCUMENT_BYTES_MAX = 20 * 1024 * 1024
 """Bytes of one document."""
 OUTPUT_BYTES_MAX = 12 * 1024 * 1024
-"""Bytes of what is written."""
+"""Bytes of the output."""
 NOT_CONFINED = "the process that would read it cannot be confined here"
 _CAUSE_CHARACTERS = 160
 
 
 def main(wanted: str) -> None:
     """Read the document on standard input."""
-    from actors.documents.extract_archive import DocumentRefused, parts_of, prepare_readers  # noqa: PLC0415 - as above
+    from actors.documents.extract_archive import DocumentRefused, prepare_readers, read_parts  # noqa: PLC0415 - as above
 
     missing = prepare_readers(wanted)
     try:
@@ -123,7 +123,7 @@ def main(wanted: str) -> None:
         return
     try:
         content = _read_input()
-        result: dict[str, Any] = {"parts": parts_of(wanted, content, missing)}
+        result: dict[str, Any] = {"parts": read_parts(wanted, content, missing)}
         if len(content) > DOCUMENT_BYTES_MAX:
             result = {"problem": f"it has more than {DOCUMENT_BYTES_MAX // 2**20} MiB"}
     except DocumentRefused as refused:

@@ -23,14 +23,14 @@ from actors.documents.extract_pdf_tables import PageContent, find_tables, join_t
 from actors.documents.text_document import LIGATURES, RAISED
 
 PAGES_MAX = 300
-"""Pages of one document that are read."""
+"""The most pages of one document that are read."""
 BLOCKS_MAX = 50_000
-"""Paragraphs and tables of one document that are read."""
+"""The most paragraphs and tables of one document that are read."""
 OBJECTS_MAX = 60_000
-"""Characters and lines of one page; a page with more is left out."""
+"""The most characters and lines of one page; a page with more is left out."""
 _HYPHENS = ("-", "\u2010")
 SMALL, RAISED_BY = 0.9, 0.15
-"""A raised digit has at most this part of the line's size, and stands higher by at least this part of it."""
+"""The largest size of a raised digit, and the least height above its line, as parts of the line's size."""
 _LAYOUT = {"line_margin": 0.7}
 """Lines of a paragraph may lie 0.7 of their height apart."""
 _SMALL = (
@@ -42,12 +42,12 @@ _SMALL = (
 
 
 def prepare() -> None:
-    """Have everything imported that reading needs, by reading a small document."""
+    """Import all modules that reading needs, by reading a small document."""
     read(_SMALL)
 
 
 def read(content: bytes) -> Mapping[str, Any]:
-    """Return the blocks of a document. Raises `DocumentRefused` for one with a password."""
+    """Return the blocks of a document. Raises `DocumentRefused` for a document with a password."""
     try:
         return _read_pages(content)
     except PdfminerException as error:  # Its one argument is the error of the library below it.
@@ -82,13 +82,13 @@ def _read_pages(content: bytes) -> Mapping[str, Any]:
     if empty:
         shown = ", ".join(map(str, empty[:10])) + (", ..." if len(empty) > 10 else "")
         notices.append(f"no text on {'page' if len(empty) == 1 else 'pages'} {shown} of {count}")
-    notices += _dangers(document)
+    notices += _describe_dangers(document)
     title = document.metadata.get("Title")
     return {"title": title if isinstance(title, str) else "", "language": "", "blocks": blocks, "notices": notices}
 
 
-def _dangers(document: PDF) -> list[str]:
-    """Return notices about what a viewer would do and this reader does not."""
+def _describe_dangers(document: PDF) -> list[str]:
+    """Return notices about the scripts and inner files of a document, which this reader ignores."""
     catalog = document.doc.catalog
     names, opened = (resolve1(catalog.get(key)) for key in ("Names", "OpenAction"))
     names = names if isinstance(names, dict) else {}
@@ -108,7 +108,7 @@ def _pages(document: PDF) -> Iterator[Page]:
 
 
 def _raise_digits(layout: LTContainer[Any]) -> None:
-    """Have the small digits that stand above their line read as raised ones."""
+    """Replace the small digits that stand above their line by raised digits."""
     for item in layout:
         if isinstance(item, LTTextLineHorizontal):
             letters = [char for char in item if isinstance(char, LTChar)]
@@ -134,7 +134,7 @@ def _content(page: Page, number: int, notices: list[str]) -> PageContent:
 
 
 def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return only the text and the box of an object of the library, which holds the whole page."""
+    """Return the text and the box of an object of the library, which itself keeps the whole page in memory."""
     box = {name: found[name] for name in ("x0", "x1", "top", "bottom")}
     return {**box, "text": found["text"].translate(LIGATURES)}
 
@@ -184,7 +184,7 @@ def _around(lines: Sequence[Mapping[str, Any]]) -> tuple[float, float, float, fl
 
 
 def _join_lines(lines: Sequence[str]) -> str:
-    """Return the lines of a paragraph as one; a word that is divided between two lines is put together."""
+    """Return the lines of a paragraph as one line, with words joined that the end of a line divides."""
     text = ""
     for line in (" ".join(item.split()) for item in lines):
         if text.endswith(_HYPHENS) and text[-2:-1].isalpha() and line[:1].islower():

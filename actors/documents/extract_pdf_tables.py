@@ -1,8 +1,8 @@
-"""Tables of PDF pages as rows, put together where they go on over several pages. Only in `extract_main`.
+"""Finds the tables of PDF pages, and joins the parts of a table on several pages. Only in `extract_main`.
 
-A table goes on where the next page begins with one that has the same columns, and only running titles and page numbers
-stand between the two. Rows that repeat its header are left out. A row that is divided by the end of a page is put
-together, unless both parts have a number in the same column; each cell has the place of the part that has its number.
+A table continues if the next page begins with a table of the same columns, and only running titles and page numbers
+stand between the two. Rows that repeat its header are left out. A row that the end of a page divides is joined, unless
+both parts have a number in the same column. The place of its cells is that of the part with the number.
 """
 
 import itertools
@@ -21,9 +21,9 @@ from actors.documents.text_document import LIGATURES
 Box = tuple[float, float, float, float]
 """A box in points from the page's upper left corner: left, top, right, bottom."""
 NEAR = 3.0
-"""Points by which lines that belong together may lie apart."""
+"""The largest distance of lines that belong together, in points."""
 LEAST_LENGTH = 5.0
-"""Points of the shortest line of a table."""
+"""The length of the shortest line of a table, in points."""
 MARGIN = 0.15
 """The part of a page, at its top and its bottom, in which a table may be cut off."""
 _CONTINUED = re.compile(r"cont\.|continued|fortsetzung|fortgesetzt|suite|continua", re.IGNORECASE)
@@ -32,14 +32,11 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row of a table."""
+    """A row of a table: the text, the place and the number of text lines of each cell."""
 
     cells: list[str]
-    """The texts of its cells."""
     places: list[str]
-    """The place of each cell."""
     lines: list[int]
-    """How many lines of text each cell has."""
 
 
 @dataclass(slots=True)
@@ -55,19 +52,19 @@ class FoundTable:
     rows: list[FoundRow]
     """Its rows, with those of the pages after it."""
     doubtful: list[FoundRow]
-    """The rows in which cells span several columns or rows, so that nobody knows what names them."""
+    """The rows with cells that span several columns or rows, so that nobody can name them for certain."""
     merged: bool
-    """Whether that holds of its header, or of very many rows."""
+    """Whether cells of its header, or of many rows, span several columns or rows."""
     cut_above: bool
-    """Whether its first row has no upper line, so that it is the rest of one on the page before."""
+    """Whether its first row has no upper line, so that it may continue a row of the page before."""
     cut_below: bool
-    """Whether its last row has no lower line, so that it goes on on the next page."""
+    """Whether its last row has no lower line, so that it may continue on the next page."""
 
     joined: bool = False
     """Whether its rows were added to the table of a page before."""
 
     def blocks(self) -> list[dict[str, Any]]:
-        """Return it as a block of a document, and its doubtful rows as another one."""
+        """Return the table as a block of a document, and its doubtful rows as another block."""
         found = [(self.rows, self.merged), (self.doubtful, True)]
         return [
             {"kind": "table", "rows": [{"cells": row.cells, "places": row.places} for row in rows], "merged": merged}
@@ -78,20 +75,20 @@ class FoundTable:
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """What a page has: its tables, and its lines of text outside of them, with the boxes that make paragraphs."""
+    """The content of a page."""
 
     number: int
     """Its number, from 1."""
     tables: list[FoundTable]
-    """Its ruled tables; those of one row count only where they are parts of one."""
+    """Its ruled tables; a table of one row counts only as a part of another one."""
     lines: list[Mapping[str, Any]]
-    """All lines of text."""
+    """Its lines of text, also those in tables."""
     boxes: list[Mapping[str, Any]]
     """The paragraphs as boxes, each around some of the lines."""
 
 
 def find_tables(page: Page, number: int) -> list[FoundTable]:
-    """Return the ruled tables of a page, also those with one row: that may be the rest of a table."""
+    """Return the ruled tables of a page, also those with one row, which may be the rest of a table."""
     above, below = _open_ends(page)
     tables = page.find_tables({"explicit_horizontal_lines": [*above, *below]} if above or below else {})
     found = [_find_table(table, number, above, below) for table in tables if _has_columns(table)]
@@ -106,16 +103,16 @@ def _has_columns(table: Table) -> bool:
 
 
 def _is_unruled(table: FoundTable) -> bool:
-    """Tell whether a row that the page cuts off may be several rows without lines between them."""
+    """Tell whether a row at a cut edge may be several rows without lines between them."""
     cut = [table.rows[0]] if table.cut_above else []
     cut += [table.rows[-1]] if table.cut_below else []
     return any(sum(lines > 1 for lines in row.lines) > 1 for row in cut)
 
 
 def _open_ends(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the lines that are missing where a page cuts tables off, at the top and at the bottom of the page.
+    """Return the missing lines of tables that the page cuts off: at its top, and at its bottom.
 
-    There upright lines end, and no line goes from one to the other.
+    A table is cut off if its upright lines end near the edge, and no level line connects their ends.
     """
     upright = [edge for edge in page.edges if edge["orientation"] == "v" and edge["height"] >= LEAST_LENGTH]
     level = [edge for edge in page.edges if edge["orientation"] == "h" and edge["width"] >= LEAST_LENGTH]
@@ -131,7 +128,7 @@ def _open_ends(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 def _closing_lines(
     upright: Sequence[Mapping[str, Any]], at: float, level: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the line that would close the upright lines at a height; none where one is there, or nothing to close."""
+    """Return the line that would connect the ends of upright lines at a height; none if it exists or is too short."""
     x0, x1 = min((item["x0"] for item in upright), default=0), max((item["x0"] for item in upright), default=0)
     closed = any(abs(item["top"] - at) <= NEAR and item["x1"] > x0 and item["x0"] < x1 for item in level)
     if x1 - x0 < LEAST_LENGTH or closed:
@@ -168,9 +165,9 @@ def _find_table(
 
 
 def _spans(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
-    """Tell whether a row has a cell over several columns, or one with a number over several rows.
+    """Tell whether a row has a cell over several columns, or a cell with a number over several rows.
 
-    A title over all columns is one cell, and the others are missing.
+    A row that is one cell is a title, and does not count.
     """
     there = [(box, text) for box, text in zip(boxes, texts, strict=True) if box is not None]
     if len(there) < 2:
@@ -181,7 +178,7 @@ def _spans(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
 
 
 def _top(row: FoundRow) -> float:
-    """Return where a row begins, in points: the second number of the box of its first cell."""
+    """Return the top of a row in points: the second number of the box of its first cell."""
     return float(row.places[0].split()[4])
 
 
@@ -191,7 +188,7 @@ def place_of(page: int, box: Sequence[float]) -> str:
 
 
 def join_tables(pages: Sequence[PageContent]) -> None:
-    """Add the rows of each table that goes on from the page before to that table."""
+    """Move the rows of each table that continues one of the page before to that table."""
     counts = Counter(title for page in pages for title in {_title(line["text"]) for line in page.lines})
     running = frozenset(title for title, count in counts.items() if count > 1)
     whole: FoundTable | None = None
@@ -214,12 +211,12 @@ def _title(text: str) -> str:
 
 
 def _is_running(text: str, running: frozenset[str]) -> bool:
-    """Tell whether a line is a running title, the number of a page, or says that the table goes on."""
+    """Tell whether a line is a running title, a page number, or a note that the table continues."""
     return _title(text) in running or not any(map(str.isalpha, text)) or _CONTINUED.search(text) is not None
 
 
 def _goes_on(whole: FoundTable, above: FoundTable, below: FoundTable) -> bool:
-    """Tell whether a table goes on with the one at the top of the next page, from their columns and first rows."""
+    """Tell from the columns and first rows whether a table continues at the top of the next page."""
     if len(above.columns) != len(below.columns):
         return False
     if any(abs(one - other) > NEAR for one, other in zip(above.columns, below.columns, strict=True)):
@@ -243,9 +240,9 @@ def _add_rows(whole: FoundTable, below: FoundTable, *, cut: bool) -> None:
 
 
 def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
-    """Tell whether two rows are one that the end of a page divides; never where that would put two numbers together.
+    """Tell whether two rows are the parts of one; never if that would join two numbers.
 
-    Where lines close both parts, the second one begins with no capital letter, and one part has no other cells.
+    If lines close both rows, the second must begin without a capital letter, and no column may have text in both.
     """
     pairs = list(zip(above.cells, below.cells, strict=True))
     if any(one[-1:].isdigit() and other[:1].isdigit() for one, other in pairs):
@@ -256,7 +253,10 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
 
 
 def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
-    """Return one row; the place of a cell is that of the part with its number, or both where that is not clear."""
+    """Return one row of two parts.
+
+    The place of a cell is that of the part with its number, or both if that is unclear.
+    """
     cells, places = [], []
     for one, other, first, second in zip(above.cells, below.cells, above.places, below.places, strict=True):
         cells.append(f"{one} {other}".strip())

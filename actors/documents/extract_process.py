@@ -1,4 +1,4 @@
-"""Reads a document in a confined process of its own (`extract_main`), within limits of time and of output.
+"""Reads a document in a separate confined process (`extract_main`), within limits of time and of output.
 
 The process gets the open file as its standard input and no environment variables, and it may open nothing. Its output
 is read up to a size limit. The process is killed when it reaches that limit or the time limit. A hostile file may
@@ -53,7 +53,7 @@ class _Row(_Value):
     cells: tuple[str, ...]
     places: tuple[_Place, ...]
     numbers: tuple[int, ...] = ()
-    """The columns of cells that hold a number and no text: the reader has written it with a decimal point."""
+    """The columns of cells that hold numbers, which the reader has written with a decimal point."""
 
 
 class _Table(_Value):
@@ -82,16 +82,14 @@ class _Output(_Value):
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The documents of one file, and notices about it for people."""
+    """The documents of one file (the file itself, or those within it), and lines about the parts that are left out."""
 
     documents: tuple[Document, ...]
-    """The documents: the file itself, or those within it."""
     notices: tuple[str, ...]
-    """What is left out, and why, one line each."""
 
 
 def read_extracted(name: str, output: bytes) -> Extracted:
-    """Return the documents of a file from the output of the process that has read it."""
+    """Return the documents in the output of the process that has read a file."""
     try:
         read = _Output.model_validate_json(output)
     except ValidationError:
@@ -156,7 +154,7 @@ def _document(name: str, part: _Part) -> Document:
 
 
 def _has_commas(part: _Part) -> bool:
-    """Tell whether the texts of a document with sheets have decimal commas: then its numbers get them too."""
+    """Tell whether the texts of a document with sheets have decimal commas, which its numbers then get too."""
     if not any(block.kind == "sheet" for block in part.blocks):
         return False
     texts = [
@@ -191,7 +189,7 @@ _EMPTY = _Line("", ())
 
 
 def _normal(text: str) -> str:
-    """Return a text with composed characters, in which the places of passages are counted."""
+    """Return a text with composed characters: the form in which offsets are counted."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -215,7 +213,7 @@ def _table_lines(table: _Table, *, comma: bool) -> Iterator[_Line]:
 
 
 WALL_SECONDS_MAX = 90.0
-"""Seconds for one document by the clock: more than its processor time, for the machine may be busy."""
+"""Seconds for one document by the clock. They exceed its processor time, since the machine may be busy."""
 _PROGRAM = Path(__file__).with_name("extract_main.py")
 _KEPT = 256
 

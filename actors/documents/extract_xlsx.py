@@ -1,7 +1,7 @@
 """Reads an XLSX file with openpyxl: the stored values of its visible sheets. Only in `extract_main`.
 
-A number is written with the unit of its number format, such as `37.5 %` or `12.4 €`. Formulas are not calculated and
-macros do not run: the value counts that the program stored which has written the file.
+A number is written with the unit of its number format, such as `37.5 %` or `12.4 €`. Formulas are not calculated, and
+macros do not run: the values count that the file stores.
 """
 
 import datetime as dt
@@ -15,7 +15,7 @@ from typing import Any
 import openpyxl
 from openpyxl.utils import get_column_letter
 
-from actors.documents.extract_archive import DocumentRefused, check_archive, dangers
+from actors.documents.extract_archive import DocumentRefused, describe_dangers, open_archive
 from actors.documents.extract_main import SECONDS_ENOUGH
 from actors.documents.tables import HEADERS_MAX
 
@@ -26,13 +26,13 @@ ROWS_MAX = 10_000
 COLUMNS_MAX = 100
 """Columns of one sheet that are read."""
 CELLS_MAX = 200_000
-"""Cells of one sheet that are read, also empty ones."""
+"""Cells of one sheet that are read, empty cells included."""
 SHEET_BYTES_MAX = 24 * 1024 * 1024
 """Bytes of all sheets as XML: the library builds each cell in memory."""
 COMMENTS_MAX = 1_000
 """Comments of one sheet that are read."""
 _THREADED = "Comment:\n    "
-"""What Excel writes before a comment with answers, below a remark for old programs."""
+"""The text that Excel writes before a comment with answers; a remark for old programs stands above it."""
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)')
 _CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
 _BRACKETS = re.compile(r"\[[^\]]*\]")
@@ -40,7 +40,7 @@ _SIGNS = "€$£¥"
 
 
 def prepare() -> None:
-    """Have everything imported that reading needs, by reading a small document."""
+    """Import all modules that reading needs, by reading a small document."""
     import openpyxl.drawing.image  # noqa: PLC0415 - the library imports it for the first picture
 
     written = io.BytesIO()
@@ -51,8 +51,11 @@ def prepare() -> None:
 
 
 def read(content: bytes) -> Mapping[str, Any]:
-    """Return the blocks of a document. Raises `DocumentRefused` for one that is too large or not of Excel."""
-    archive = check_archive(content)
+    """Return the blocks of a document.
+
+    Raises `DocumentRefused` for a file that is too large or no document of Excel.
+    """
+    archive = open_archive(content)
     names = archive.namelist()
     if "xl/workbook.xml" not in names:
         raise DocumentRefused("it is no XLSX file: it has no xl/workbook.xml")
@@ -61,7 +64,7 @@ def read(content: bytes) -> Mapping[str, Any]:
     began = time.process_time()
     stored = openpyxl.load_workbook(io.BytesIO(content), data_only=True, keep_links=False, keep_vba=False)
     written = openpyxl.load_workbook(io.BytesIO(content), keep_links=False, keep_vba=False)
-    notices = dangers(content)
+    notices = describe_dangers(content)
     blocks: list[dict[str, Any]] = []
     hidden = [worksheet.title for worksheet in stored.worksheets if worksheet.sheet_state != "visible"]
     if hidden:
@@ -120,7 +123,7 @@ def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any]
 
 
 def _hidden_columns(sheet: Any) -> frozenset[int]:
-    """Return the numbers of hidden columns; one entry of the file may stand for several."""
+    """Return the numbers of hidden columns; one entry of the file may hide several."""
     hidden = [
         dimension
         for dimension in sheet.column_dimensions.values()
@@ -130,9 +133,9 @@ def _hidden_columns(sheet: Any) -> frozenset[int]:
 
 
 def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int], str]:
-    """Return the text of each merged cell that has words, for all cells that it covers: row and column, from 1.
+    """Return the text of merged cells with words, by the row and the column (from 1) of each cell that they cover.
 
-    A title with nothing beside it is left as it is.
+    A title with nothing beside it is left out.
     """
     repeated: dict[tuple[int, int], str] = {}
     covered = 0
@@ -150,7 +153,7 @@ def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int]
 
 
 def _merges_values(sheet: Any) -> bool:
-    """Tell whether merged cells have a value, of which nobody knows whose it is, or are a heading within a table."""
+    """Tell whether merged cells make a table doubtful: they have a value, or are a heading within the table."""
     return any(
         _is_doubtful(sheet, item, sheet.cell(item.min_row, item.min_col).value) for item in sheet.merged_cells.ranges
     )
@@ -177,13 +180,13 @@ def _comments(sheet: Any) -> Iterator[dict[str, Any]]:
 
 
 def _window(sheet: Any) -> tuple[int, int]:
-    """Return how many rows and columns of a sheet are read."""
+    """Return the numbers of rows and columns of a sheet that are read."""
     columns = min(sheet.max_column, COLUMNS_MAX)
     return min(sheet.max_row, ROWS_MAX, CELLS_MAX // columns), columns
 
 
 def _is_title(sheet: Any, merged: Any) -> bool:
-    """Tell whether merged cells are a title: a row above all others in which nothing else stands."""
+    """Tell whether merged cells are a title: nothing else stands in their row."""
     return bool(
         merged.min_row == merged.max_row
         and all(
@@ -208,7 +211,7 @@ def _cell_text(cell: Any) -> str:
 
 
 def _number(value: float, shape: str) -> str:
-    """Return a number as its format shows it to people, with all of its digits: percent, currency and words kept."""
+    """Return a number with all of its digits, and with the percent sign, currency and words of its format."""
     positive = shape.split(";", maxsplit=1)[0]
     currency = "".join(_CURRENCY.findall(positive))
     plain = _BRACKETS.sub("", _CURRENCY.sub("", positive))

@@ -43,28 +43,26 @@ READ = "text, Markdown, HTML, CSV, PDF, DOCX, XLSX, e-mails (EML) and ZIP files 
 
 
 class FileStamp(NamedTuple):
-    """A file as it was when the folder was looked at; another stamp means another content."""
+    """A file at the time when the folder was listed; another stamp means another content."""
 
     name: str
     """Its path within the folder, with slashes."""
     size: int
-    """Its bytes."""
+    """Its size in bytes."""
     changed_ns: int
-    """When it was changed last, in nanoseconds since 1970."""
+    """The time of its last change, in nanoseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files of a folder that may be documents."""
+    """The files of a folder that may be documents, ordered by name, and a line about each that is left out."""
 
     files: tuple[FileStamp, ...]
-    """The files, ordered by name."""
     notices: tuple[str, ...]
-    """What is left out, and why, one line each."""
 
 
 def list_folder(folder: Path) -> Listing:
-    """Return the documents of a folder and what is left out. Raises `OSError` where the folder cannot be read."""
+    """Return the files of a folder. Raises `OSError` if the folder cannot be read."""
     files: list[FileStamp] = []
     notices: list[str] = []
     total = office = 0
@@ -133,7 +131,7 @@ def read_file(folder: Path, stamp: FileStamp) -> Extracted:
 
 
 def read_document(folder: Path, name: str) -> tuple[Document | None, str]:
-    """Return a document, and a notice about it: why there is none, or what is special about it; mostly empty."""
+    """Return the document in a text file (None if there is none), and a notice about it; the notice may be empty."""
     try:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
@@ -155,9 +153,9 @@ def _reason(error: Exception) -> str:
 TERMS_MAX = 40
 """Terms of a query; further words are not used."""
 PER_SOURCE = 3
-"""Passages of one document that come before those of others."""
+"""The most passages of one document that come before those of other documents."""
 READERS_MAX = 4
-"""Files that are read at the same time."""
+"""The most files that are read at the same time."""
 _CANDIDATES = 60
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _RUN = re.compile(f"[{_UNSPACED}]+")
@@ -171,14 +169,14 @@ class DocumentIndex:
     passages: tuple[Passage, ...]
     """All passages, in the order of the documents."""
     notices: tuple[str, ...]
-    """What is left out, and why, one line each."""
+    """A line about each file that is left out."""
     documents: int
-    """How many documents were read."""
+    """The number of documents that were read."""
     _connection: apsw.Connection
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def search(self, query: str, limit: int) -> list[Passage]:
-        """Return the passages that fit a query best, the best first; none for a query without words."""
+        """Return the passages that fit a query best, best first; none for a query without words."""
         terms = query_terms(query)
         if not terms or limit < 1:
             return []
@@ -192,7 +190,7 @@ class DocumentIndex:
 
 
 def _spread(found: list[Passage], limit: int) -> list[Passage]:
-    """Return the best passages, of which those of one document beyond `PER_SOURCE` come last."""
+    """Return the best passages; those of one document beyond `PER_SOURCE` come last."""
     seen: Counter[str] = Counter()
     first: list[Passage] = []
     later: list[Passage] = []
@@ -222,13 +220,13 @@ def _pairs(run: str) -> list[str]:
     return [run[place : place + 2] for place in range(max(1, len(run) - 1))]
 
 
-def searchable(text: str) -> str:
-    """Return a text as it is indexed: runs of unspaced scripts as overlapping pairs."""
+def index_text(text: str) -> str:
+    """Return the indexed form of a text: runs of unspaced scripts become overlapping pairs of characters."""
     return _RUN.sub(lambda match: f" {' '.join(_pairs(match[0]))} ", text)
 
 
 def open_index(folder: Path) -> DocumentIndex:
-    """Return the index of a folder as it is now; it is built anew only after a file has changed.
+    """Return the index of a folder. It is built again only after a file has changed.
 
     Raises:
         OSError: the folder cannot be read.
@@ -264,4 +262,4 @@ def _build_index(folder: Path, files: tuple[FileStamp, ...], notices: tuple[str,
 
 def _rows(passages: list[Passage]) -> Iterator[tuple[int, str, str]]:
     for number, passage in enumerate(passages, 1):
-        yield number, searchable(f"{passage.source} {passage.title}"), searchable(passage.text)
+        yield number, index_text(f"{passage.source} {passage.title}"), index_text(passage.text)

@@ -1,4 +1,4 @@
-"""Passages: pieces of documents, cut at paragraphs, with their place; and how a search is recorded. Pure."""
+"""Cuts documents into passages, which end at paragraphs, and writes the record of a search. Pure."""
 
 import json
 import unicodedata
@@ -17,13 +17,13 @@ PASSAGE_CHARACTERS_MAX = 1500
 NAME_CHARACTERS_MAX = 500
 """Characters of a source and of a title."""
 NOTICES_MAX = 20
-"""Notices of one search; one more line says how many there are."""
+"""The most notices of one search; one more line counts the others."""
 QUERY_CHARACTERS_MAX = 400
 """Characters of a query; the rest is not used."""
 
 
 class SearchFault(StrEnum):
-    """Why a search brought nothing."""
+    """The reasons for which a search fails."""
 
     DOWN = "search.down"  # no connection, or it broke
     SLOW = "search.slow"  # no answer within the time limit
@@ -37,12 +37,12 @@ class SearchFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a document. Its text is data: nothing in it is ever obeyed."""
+    """A piece of a document. Its text is data, never an instruction."""
 
     source: str
     """The file's path within its folder, or the address of a page."""
     title: str
-    """The document's title, and the heading that the passage stands under."""
+    """The document's title, and the heading above the passage."""
     text: str
     """The text, at most `PASSAGE_CHARACTERS_MAX` characters."""
     first_line: int = 1
@@ -50,15 +50,15 @@ class Passage:
     last_line: int = 1
     """The line of the file in which it ends."""
     decimal_mark: DecimalMark = ""
-    """The decimal mark of the document; empty where nothing tells."""
+    """The decimal mark of the document; empty if it is not known."""
     language: str = ""
-    """The language of the document as a code; empty where it is not clear."""
+    """The language of the document as a code; empty if it is not clear."""
     places: tuple[tuple[int, str], ...] = ()
-    """Where in the text each place of the document begins, such as `page 2, box 72 90 520 104` or `Prices!B4`."""
+    """The offset in the text at which each place of the document begins, such as `page 2, box 72 90 520 104`."""
 
 
 def search_output(passages: Sequence[Passage], notices: Sequence[str], searched: int) -> str:
-    """Return what a search records: the passages, best first, the notices, and how many documents were searched."""
+    """Return the record of a search as JSON: passages, best first, notices, and the number of documents."""
     shown = list(notices[:NOTICES_MAX])
     if len(notices) > len(shown):
         shown.append(f"{len(notices) - len(shown)} more files are left out or read in part")
@@ -67,7 +67,7 @@ def search_output(passages: Sequence[Passage], notices: Sequence[str], searched:
 
 
 def clean_text(text: str) -> str:
-    """Return a text of a document with zero bytes and lone surrogates replaced."""
+    """Return a text without zero bytes and lone surrogates, which JSON and the journal cannot hold."""
     return storable(text.replace("\x00", "\ufffd"))
 
 
@@ -82,7 +82,7 @@ def passages_of(document: Document) -> Iterator[Passage]:
     size = 0
     under = ""
 
-    def made() -> Passage | None:
+    def make() -> Passage | None:
         text = clean_text("\n".join(line.text for line in lines).rstrip("\n"))
         if not text.strip():
             return None
@@ -104,7 +104,7 @@ def passages_of(document: Document) -> Iterator[Passage]:
         full = size + len(line.text) + 1 > PASSAGE_CHARACTERS_MAX
         ends = (is_empty and size >= PASSAGE_CHARACTERS) or (is_heading and size > 0)
         if (full or ends) and lines:
-            if passage := made():
+            if passage := make():
                 yield passage
             lines, size = [], 0
         if is_heading:
@@ -115,7 +115,7 @@ def passages_of(document: Document) -> Iterator[Passage]:
             under = heading
         lines.append(line)
         size += len(line.text) + 1
-    if lines and (passage := made()):
+    if lines and (passage := make()):
         yield passage
 
 
@@ -136,7 +136,7 @@ def _places(lines: Sequence[_Line]) -> tuple[tuple[int, str], ...]:
 
 
 def _short_lines(document: Document) -> Iterator[_Line]:
-    """Yield the lines, one that is too long for a passage in pieces that end between words."""
+    """Yield the lines of a document. A line that is too long for a passage is cut between words."""
     for position, (number, line) in enumerate(document.lines):
         places = document.places[position] if document.places else ((0, f"line {number}"),) if line.strip() else ()
         rest, at = unicodedata.normalize("NFC", line), 0
@@ -151,6 +151,6 @@ def _short_lines(document: Document) -> Iterator[_Line]:
 
 
 def _from(places: tuple[tuple[int, str], ...], at: int) -> tuple[tuple[int, str], ...]:
-    """Return the places of the rest of a line: the one in which it begins, and those after."""
+    """Return the places of a line from an offset on; the place that contains the offset comes first."""
     before = [place for offset, place in places if offset <= at]
     return (*(((0, before[-1]),) if before else ()), *((offset - at, place) for offset, place in places if offset > at))

@@ -1,4 +1,4 @@
-"""The settings of searches that a config file and a run's configuration share. Pure."""
+"""The search tool of an MCP server, as settings files and the configuration of a run name it. Pure."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -62,11 +62,11 @@ def html_lines(page: str) -> list[tuple[int, str]]:
         else:
             reader.tag(line, text.lower())
     reader.end()
-    return reader.with_tables()
+    return reader.finish_tables()
 
 
 class _Lines:
-    """Puts the pieces of a page together to lines."""
+    """Joins the pieces of a page to lines."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[int, str]] = []
@@ -75,14 +75,14 @@ class _Lines:
         self._heading = ""
         self._in_row = False
         self._tables: list[tuple[int, int, bool]] = []
-        """For each table, the first of its lines, the one behind its last, and whether it has merged cells."""
+        """For each table, its first line, the line after its last, and whether it has merged cells."""
         self._rows: dict[int, list[str]] = {}
-        """The cells of those lines that are rows of tables."""
+        """The cells of each line that is a row of a table."""
         self._merged = False
         self._spanned = False
         self._open = -1
         self._inside: Counter[str] = Counter()
-        """How many of the tags are open that change what their text means."""
+        """The number of open tags by name, for tags that change the meaning of their text."""
 
     def text(self, line: int, text: str) -> None:
         """Add text to the line."""
@@ -143,8 +143,8 @@ class _Lines:
         self._parts.clear()
         self._begins = 0
 
-    def with_tables(self) -> list[tuple[int, str]]:
-        """Return the lines, in which the cells of tables have the names of their columns."""
+    def finish_tables(self) -> list[tuple[int, str]]:
+        """Return the lines, with the names of the columns in the cells of tables."""
         found: list[tuple[int, str]] = []
         place = 0
         if self._open >= 0:
@@ -170,7 +170,7 @@ def html_title(page: str) -> str:
 
 
 def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
-    """Yield (line, "text" or "tag", text or what stands in the tag) from left to right."""
+    """Yield the texts and tags of a page as (line, "text" or "tag", content)."""
     place, line, lowered = 0, 1, page.lower()
     while place < len(page):
         bracket = page.find("<", place)
@@ -198,7 +198,7 @@ def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _after(page: str, mark: str, position: int) -> int:
-    """Return the place behind the next mark; the page's end if there is none, so that nothing is searched twice."""
+    """Return the offset behind the next mark; the page's end if there is none, so that nothing is searched twice."""
     found = page.find(mark, position)
     return len(page) if found < 0 else found + len(mark)
 
@@ -230,14 +230,14 @@ class Document:
     language: str
     """Its language code, such as `de`; empty if it is not known."""
     places: tuple[tuple[tuple[int, str], ...], ...] = ()
-    """For each line, the positions at which places of the file begin, such as cells; empty if line numbers suffice."""
+    """For each line, the offsets at which places of the file begin, such as cells; empty if line numbers suffice."""
 
 
 def text_document(name: str, content: bytes, *, cut: bool = False) -> tuple[Document | None, str]:
     """Return a document from its bytes, and a notice.
 
-    The notice says why there is no document, or names an encoding other than UTF-8; else it is empty. `cut` is true if
-    the file has more bytes than these.
+    The notice says why there is no document, or names an encoding other than UTF-8; otherwise it is empty. `cut` tells
+    that the file has more bytes than these.
     """
     text, encoding = _decode_text(content, cut=cut)
     if text is None:

@@ -38,7 +38,7 @@ from actors.run.tools import ToolOutcome
 OUTPUT_BYTES_MAX = 1024 * 1024
 """Bytes of an answer."""
 RESULTS_READ = 100
-"""Results of an answer that are looked at."""
+"""The most results of an answer that are read."""
 _LISTS = ("results", "passages", "documents", "hits", "items", "matches", "data", "result")
 _TEXTS = ("text", "content", "snippet", "excerpt", "passage", "chunk", "body", "summary", "description")
 _SOURCES = ("source", "url", "uri", "link", "path", "file", "id", "name", "title")
@@ -50,7 +50,7 @@ _PLACES = ("place", "location", "page", "line")
 async def mcp_search_call(
     search: McpSearch, query: str, limit: int, outside: Mapping[str, str], home: Path
 ) -> AsyncIterator[PreparedCall]:
-    """Yield the call of a search; `outside` is the driver's environment, with the token where one is needed."""
+    """Yield the call of a search. `outside` is the driver's environment, which holds the token of the server."""
     from actors.tools.mcp_calls import open_call  # noqa: PLC0415 - most runs ask no server
     from actors.tools.specs import McpSpec  # noqa: PLC0415 - as above
 
@@ -75,12 +75,12 @@ async def mcp_search_call(
 
 @dataclass(frozen=True, slots=True)
 class _McpSearchCall(PreparedCall):
-    """One search with a server."""
+    """A prepared search with an MCP server."""
 
     call: PreparedCall
-    """The call of its tool."""
+    """The call of the server's tool."""
     server: str
-    """The source of what names none."""
+    """The source of results that name none."""
     limit: int
     """The most passages that it returns."""
 
@@ -90,7 +90,7 @@ class _McpSearchCall(PreparedCall):
         return self.call.process
 
     async def run(self) -> ToolResult:
-        """Ask the server, and record its answer as passages."""
+        """Ask the server, and return its answer as passages."""
         done = await self.call.run()
         if done.outcome is not ToolOutcome.SUCCEEDED:
             return done
@@ -99,7 +99,7 @@ class _McpSearchCall(PreparedCall):
 
 
 def read_answer(text: str, server: str) -> Iterator[Passage]:
-    """Yield the passages of an answer; the whole text is one document where it is no list of results."""
+    """Yield the passages of an answer: the results of its list, or else of the whole text as one document."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -121,11 +121,11 @@ def _passage(result: object, server: str) -> Passage | None:
         result = {"text": result}
     if not isinstance(result, dict):
         return None
-    text = clean_text(_document_name(result, _TEXTS))[:PASSAGE_CHARACTERS_MAX]
+    text = clean_text(_first_text(result, _TEXTS))[:PASSAGE_CHARACTERS_MAX]
     if not text.strip():
         return None
-    source = clean_text(_document_name(result, _SOURCES) or server)[:NAME_CHARACTERS_MAX]
-    title, place = (clean_text(_document_name(result, names)) for names in (_TITLES, _PLACES))
+    source = clean_text(_first_text(result, _SOURCES) or server)[:NAME_CHARACTERS_MAX]
+    title, place = (clean_text(_first_text(result, names)) for names in (_TITLES, _PLACES))
     language = language_of(text)
     return Passage(
         source,
@@ -137,7 +137,7 @@ def _passage(result: object, server: str) -> Passage | None:
     )
 
 
-def _document_name(result: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def _first_text(result: Mapping[str, Any], names: tuple[str, ...]) -> str:
     for name in names:
         value = result.get(name)
         if isinstance(value, str) and value.strip():
@@ -152,7 +152,7 @@ SEARCH = "search"
 
 
 class SearchPlaces(Config):
-    """The places that a run searches; a folder wins, and without any every search finds nothing."""
+    """The places that a run searches. A folder takes precedence. Without any place, every search finds nothing."""
 
     folder: Annotated[str, Field(max_length=4096)] = ""
     """The absolute path of a folder of documents; empty for none."""
@@ -167,7 +167,7 @@ def search_tool(
 ) -> Tool:
     """Return the tool that searches these places. Without `threads`, the index is built in the event loop.
 
-    `outside` is the environment of the driver, and `home` the folder in which a server that is a program is started.
+    `outside` is the environment of the driver. A server that is a program is started in the folder `home`.
     """
 
     @asynccontextmanager
@@ -187,19 +187,18 @@ def search_tool(
 
 @dataclass(frozen=True, slots=True)
 class _SearchCall(PreparedCall):
-    """A prepared call of the search tool that searches a folder or a search service."""
+    """A prepared search in a folder or with a search service."""
 
     places: SearchPlaces
-    """Where it searches."""
     query: str
-    """The query; nothing in it is an operator."""
+    """The query as plain words: no operator has a meaning in it."""
     limit: int
     """The most passages that it returns."""
     threads: bool
     """Whether the index is built in a worker thread."""
 
     async def run(self) -> ToolResult:
-        """Search the folder, or the service where there is no folder."""
+        """Search the folder, or the service if there is no folder."""
         output = search_output((), (), 0)
         if self.places.folder:
             try:

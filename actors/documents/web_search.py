@@ -1,8 +1,7 @@
-"""Searches with a service that has SearXNG's JSON interface. A fault has a code; nothing is tried again here.
+"""Searches with a service that has SearXNG's JSON interface. A fault has a code, and is not tried again here.
 
-The connection goes only to an address that was checked after the name was looked up: an endpoint that is not configured
-as one on this machine or in a private network never leads there. Redirects and proxies are not used, and no compressed
-answer is read.
+The connection goes only to a checked address: the name of a public endpoint must not lead to this machine or into a
+private network. Redirects and proxies are not used, and no compressed answer is read.
 """
 
 import json
@@ -30,12 +29,12 @@ ANSWER_BYTES_MAX = 1024 * 1024
 SECONDS_MAX = 20.0
 """Seconds for one search, from the look-up of the name to the last byte."""
 RESULTS_READ = 100
-"""Results of an answer that are looked at."""
+"""The most results of an answer that are read."""
 _PASSING_STATUSES = frozenset({408, 425, 429})
 
 
 class WebSearchFailed(Exception):
-    """A search brought nothing: the code, the reason in one line, and whether it may soon pass."""
+    """A search failed. `passing` tells whether another try may soon succeed."""
 
     def __init__(self, code: SearchFault, cause: str, *, passing: bool = False) -> None:
         self.code, self.passing = code, passing
@@ -47,7 +46,7 @@ class _PrivateAddress(OSError):
 
 
 class _CheckedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to the address that was checked, so that a second look-up cannot give another one."""
+    """Connects to an address that it has checked, so that no second look-up can give another one."""
 
     def __init__(self, *, local: bool) -> None:
         self._local = local
@@ -77,7 +76,7 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an address in digits is one of the public internet, also where it is written as one of IPv6."""
+    """Tell whether an IP address belongs to the public internet, also an IPv4 address in the form of IPv6."""
     parsed = ip_address(address.partition("%")[0])
     mapped = parsed.ipv4_mapped or parsed.sixtofour if parsed.version == 6 else None
     parsed = mapped or parsed
@@ -86,7 +85,7 @@ def is_public(address: str) -> bool:
 
 
 async def search_web(endpoint: str, query: str, limit: int) -> list[Passage]:
-    """Return the passages that a service finds, in its order. Raises `WebSearchFailed`."""
+    """Return the passages that a service finds, best first. Raises `WebSearchFailed`."""
     host = urlsplit(endpoint).hostname or ""
     address = f"{endpoint}?{urlencode({'q': query[:QUERY_CHARACTERS_MAX], 'format': 'json'})}"
     backend = _CheckedBackend(local=is_local(host))
@@ -132,7 +131,7 @@ async def _fetch(pool: httpcore2.AsyncConnectionPool, address: str) -> bytes:
 
 
 def read_results(content: bytes, limit: int) -> list[Passage]:
-    """Return the passages in a service's answer. Raises `WebSearchFailed` for one that is not its JSON."""
+    """Return the passages in the answer of a service. Raises `WebSearchFailed` for an answer of another form."""
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError):

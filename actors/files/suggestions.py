@@ -54,7 +54,10 @@ An option is written as `COMMAND --OPTION`, such as `run --strict`; a command wi
 
 
 def describe_retired(name: str, written: Written | None = None) -> str:
-    """Return "it is gone: ..." for a retired name, and an empty text for any other; by default, written anywhere."""
+    """Return "it is gone: ..." for a retired name, and an empty text for any other name.
+
+    Without `written`, a name counts that is retired in any place.
+    """
     for place, names in RETIRED.items():
         if written in {None, place} and name in names:
             return f"it is gone: {names[name]}"
@@ -62,13 +65,13 @@ def describe_retired(name: str, written: Written | None = None) -> str:
 
 
 _NAMES_MAX = 20
-"""Names that a hint lists when none is near."""
+"""The most names that a hint lists if no name is near."""
 
 
 def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Written | None = None) -> str:
-    """Return a hint: the nearest known name, or all of them when none is near.
+    """Return a hint: the nearest known name, or all known names if none is near.
 
-    With `written`, a name that is retired there gets what does its job now.
+    With `written`, a name that is retired in that place gets the sentence that says what does its job now.
     """
     if written and (gone := describe_retired(name, written)):
         return gone
@@ -78,7 +81,7 @@ def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Wr
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return a hint: the nearest known name, or an empty text when none is near."""
+    """Return a hint: the nearest known name, or an empty text if none is near."""
     close = closest(name, known)
     return f"did you mean {close!r}?" if close else ""
 

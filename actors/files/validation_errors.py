@@ -30,7 +30,7 @@ def key_path(path: KeyPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """A parsed YAML file: its value, and where each key stands in it."""
+    """A parsed YAML file: its value, and the line of each key."""
 
     source: str
     """The path of the file, as the user wrote it."""
@@ -40,7 +40,7 @@ class ParsedFile:
     """The line number of each path; 0 if it has none."""
 
     def place(self, path: KeyPath = ()) -> str:
-        """Return `FILE:LINE key.path`; for a path that is not in the file, the line of its nearest parent."""
+        """Return `FILE:LINE key.path`. A path that is not in the file has the line of its nearest parent."""
         known = path
         while known and known not in self.lines:
             known = known[:-1]
@@ -53,13 +53,13 @@ class ParsedFile:
 
 
 _WITH_NUMBERS = frozenset({int, float, str, NoneType})
-"""The types of a field of numbers: a text may be a number's name, and nothing its default."""
+"""The types that a field of numbers may have: a text may name a number, and None may be the default."""
 
 
 def boolean_for_number(model: type[BaseModel], data: Mapping[Any, Any]) -> tuple[KeyPath, bool, str] | None:
-    """Return the first truth value that `data` has for a number of the model; None where there is none.
+    """Return the first true or false in `data` where the model has a number; None if there is none.
 
-    The result is its place, the value, and what it should be, such as `a whole number`.
+    The result is its path, the value, and the expected type in words, such as `a whole number`.
     """
     expected = _expected_numbers(model)
     for key, value in data.items():
@@ -73,7 +73,7 @@ def boolean_for_number(model: type[BaseModel], data: Mapping[Any, Any]) -> tuple
 
 @cache
 def _expected_numbers(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return what the values of each field of numbers should be, by the name of the field."""
+    """Return the expected type of each field of numbers in words, by the name of the field."""
     expected: dict[str, str] = {}
     for name, field in model.model_fields.items():
         types = _types_in(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation)
@@ -83,9 +83,9 @@ def _expected_numbers(model: type[BaseModel]) -> Mapping[str, str]:
 
 
 def _types_in(annotation: Any) -> set[Any]:
-    """Return the types of the values that an annotation allows, those in lists and mappings included.
+    """Return the types of the values that an annotation allows, also within lists and mappings.
 
-    A validator that runs before pydantic's decides by itself what it takes, so that its type is not returned.
+    The type behind a `BeforeValidator` is left out: that validator decides which values it takes.
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -99,7 +99,7 @@ def _types_in(annotation: Any) -> set[Any]:
 
 
 def _path_of_boolean(value: Any) -> KeyPath | None:
-    """Return the place of the first truth value in a value of YAML or JSON; None where there is none."""
+    """Return the path of the first true or false in a value of YAML or JSON; None if there is none."""
     if isinstance(value, bool):
         return ()
     parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
@@ -182,7 +182,7 @@ PATTERN_MEANINGS = {
 
 
 class _Unshown:
-    """Stands for a value that may be a secret: a message says only of what kind it is."""
+    """Stands for a value that may be a secret: a message shows only its type."""
 
     def __init__(self, value: object) -> None:
         self._value = value
@@ -204,7 +204,7 @@ class _Unshown:
 
 
 _SHOWN = frozenset({"enum", "greater_than", "greater_than_equal", "less_than", "less_than_equal", "literal_error"})
-"""The types of errors whose value is shown in secret sections, too: one of several words, or a number."""
+"""The types of errors whose value is no secret: it should be one of several words, or a number in a range."""
 
 
 def usage_problem(
@@ -212,7 +212,7 @@ def usage_problem(
 ) -> UsageProblem:
     """Return the first error about a document as one line; its hint counts the others.
 
-    `secret_sections` are the top keys below which a value may be a secret, also where it is at a wrong place.
+    `secret_sections` are the keys at the top level below which any value may be a secret.
     """
     errors = error.errors(include_url=False)
     details = [detail for detail in errors if not _is_consequence(detail, errors)]
@@ -232,7 +232,7 @@ def usage_problem(
 
 
 def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> bool:
-    """Return whether a list is too short only because its entries are wrong, which other errors report."""
+    """Tell whether a list is too short only because of wrong entries, which other errors report."""
     size = len(detail["loc"])
     return detail["type"] == "too_short" and any(
         other["loc"][:size] == detail["loc"] and len(other["loc"]) > size for other in errors
@@ -240,7 +240,7 @@ def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> boo
 
 
 def _path_in_file(path: KeyPath, document: ParsedFile) -> KeyPath:
-    """Drop the parts of pydantic's location that are not keys of the file, such as the name of a union's member."""
+    """Return pydantic's location without parts that are no keys of the file, such as the member of a union."""
     kept: KeyPath = ()
     for part in path:
         if (*kept, part) in document.lines:
@@ -283,16 +283,20 @@ def _hint(detail: ErrorDetails) -> str:
 
 
 def _tags(detail: ErrorDetails) -> list[str]:
-    """Return the values that the key may have by which a value's type is told."""
+    """Return the values that the discriminator of a union may have."""
     return [tag.strip("' ") for tag in str(detail["ctx"]["expected_tags"]).split(",")]
 
 
 NESTING_MAX = 3
-"""How often all models are made anew: each time, a description reaches one more level of the models around it."""
+"""How often `describe_models` rebuilds all models: each time, a description reaches one more level of nesting."""
 
 
 def field_docs(model: type) -> dict[str, str]:
-    """Return the docstring below each field of a class, its own or inherited."""
+    """Return the docstring below each field of a class, its own or inherited.
+
+    The docstrings are read from the source. Pydantic can read them while it makes a class, but that takes a third of a
+    short command's time.
+    """
     docs: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         if owner.__module__.split(".")[0] in ("actors", "replan", "runtime", "tests"):
@@ -314,7 +318,7 @@ def _own_docs(owner: type) -> dict[str, str]:
 
 
 def describe_models() -> None:
-    """Give the fields of all imported models of configuration files their docstrings as descriptions."""
+    """Give the fields of all imported `Config` models their docstrings as descriptions."""
     models, changed = _all_below(Value), False
     for model in models:
         docs = field_docs(model) if issubclass(model, Config) else {}

@@ -1,8 +1,8 @@
 """Parses a YAML file (JSON is YAML) into plain values with line numbers.
 
-Every problem is a `UsageProblem` whose place is `FILE:LINE key.path`. Plain scalars follow the core schema of YAML 1.2,
-as JSON does: only `true`, `false`, `null`, `~` and numbers are not text, so `no` and `1:30` are. Tags, merge keys and
-keys that are not text are errors.
+Every problem is a `UsageProblem` whose place is `FILE:LINE key.path`. Plain scalars follow the core schema of YAML 1.2:
+`true`, `false`, `null`, `~` and numbers have types, and all others are text, such as `no` and `1:30`. Tags, merge keys
+and keys that are not text are errors.
 """
 
 import re
@@ -20,7 +20,7 @@ from runtime.core.errors import UsageProblem
 FILE_BYTES_MAX = 1024 * 1024
 """Bytes of a file. Configuration files are written by hand; the largest of the seeds' files has 13 kB."""
 NODES_MAX = 50_000
-"""Values in one document after expansion of aliases; a few hundred bytes of nested aliases exceed it."""
+"""Values in one document, after its aliases are expanded; a few hundred bytes of nested aliases exceed it."""
 DEPTH_MAX = 50
 """Levels of nesting. A workflow needs five; Python's recursion limit is far above."""
 
@@ -103,8 +103,8 @@ def parse_document(text: str, source: str) -> ParsedFile:
 def _compose_tree(text: str) -> yaml.Node | None:
     """Return the tree of nodes of a YAML text; None for an empty one.
 
-    libyaml's parser is six times as fast as PyYAML's own. The latter reads what the former refuses (surrogate pairs, as
-    JSON has them) and texts with tabs, of which they accept different ones; so a file is the same on all machines.
+    libyaml's parser is six times as fast as PyYAML's own. PyYAML's parser reads what libyaml refuses, such as the
+    surrogate pairs of JSON. It also reads all texts with tabs, so that a file is read the same on all machines.
     """
     if yaml.__with_libyaml__ and "\t" not in text:
         with suppress(*_REFUSED):
@@ -113,7 +113,7 @@ def _compose_tree(text: str) -> yaml.Node | None:
 
 
 class _Limits(yaml.composer.Composer):
-    """PyYAML's composer with limits of its recursion and of the values, counted before they are built."""
+    """PyYAML's composer with limits of depth and of the number of nodes."""
 
     depth = 0
     count = 0
@@ -183,7 +183,7 @@ class _Builder:
         return result
 
     def _text(self, node: yaml.ScalarNode, path: KeyPath) -> str:
-        """Return a scalar's text with surrogate pairs joined: JSON escapes a character above U+FFFF as such a pair."""
+        """Return a scalar's text with surrogate pairs joined: JSON writes a character above U+FFFF as two escapes."""
         text: str = node.value
         try:
             return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

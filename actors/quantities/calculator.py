@@ -19,12 +19,11 @@ from runtime.core.events import Value
 
 
 class CalculationStep(Value):
-    """One formula with what went in and what came out."""
+    """One formula with its inputs and its result."""
 
     path: str
-    """The field that the formula gives."""
+    """The field whose value the formula gives."""
     formula: str
-    """The formula as the profile has it."""
     inputs: Mapping[str, Quantity]
     """The value of each field in the formula."""
     result: Quantity
@@ -37,15 +36,13 @@ class Blocked(Value):
     path: str
     """The field whose formula is blocked."""
     code: BlockCode
-    """The reason as a code."""
     message: str
-    """The reason in one line."""
     missing: tuple[str, ...] = ()
-    """The fields that have no value yet, where that is the reason."""
+    """The fields without a value, if that is the reason."""
 
 
 class Calculation(Value):
-    """What a calculation came to."""
+    """The outcome of a calculation."""
 
     steps: tuple[CalculationStep, ...] = ()
     """The formulas that were evaluated, in order."""
@@ -67,7 +64,7 @@ class FormulaCycle(ValueError):
 
 
 def calculation_order(formulas: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the fields that have formulas, each after those that its formula needs; ties in the order given.
+    """Return the fields that have formulas, each after the fields that its formula needs; ties in the given order.
 
     Raises:
         FormulaCycle: fields need each other.
@@ -102,10 +99,10 @@ def calculation_order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 def calculate(
     formulas: Mapping[str, str], units: Mapping[str, str], values: Mapping[str, Quantity], table: UnitTable
 ) -> Calculation:
-    """Return what the formulas come to.
+    """Return the results of the formulas, as far as they have one.
 
     Args:
-        formulas: The formula of each calculated field. Their names are fields; a cycle or an unreadable one blocks.
+        formulas: The formula of each calculated field, over names of fields. A cycle or an unreadable formula blocks.
         units: The unit of each field.
         values: The known values. A field with a formula is calculated also where a value is known.
         table: The units.
@@ -164,9 +161,8 @@ def _explain_error(reason: str, inputs: Mapping[str, Quantity]) -> str:
 
 
 Comparison = Literal["<", "<=", ">", ">=", "=="]
-"""The comparisons."""
 Truth = Literal["yes", "no", "open"]
-"""Whether a check holds: for all values of the ranges, for none, or only for some."""
+"""Whether a check holds: for all values in the ranges, for none, or only for some (`open`)."""
 
 _COMPARISON = re.compile(r"<=|>=|==|<|>")
 _MIRRORED: Mapping[str, Comparison] = {">": "<", ">=": "<="}
@@ -175,14 +171,11 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ParsedCheck:
-    """A check that has been understood."""
+    """A comparison of two formulas."""
 
     left: Formula
-    """The first formula."""
     comparison: Comparison
-    """The comparison between them."""
     right: Formula
-    """The second formula."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -191,7 +184,7 @@ class ParsedCheck:
 
 
 def parse_check(text: str) -> ParsedCheck:
-    """Return the check that a text states. Raises `FormulaUnreadable`."""
+    """Parse a check, such as `sales.share <= 1`. Raises `FormulaUnreadable`."""
     operators = _COMPARISON.findall(text)
     if len(operators) != 1:
         raise FormulaUnreadable("a check is two formulas with one of < <= > >= == between them")
@@ -201,7 +194,7 @@ def parse_check(text: str) -> ParsedCheck:
 
 
 def check_dimensions(text: str, units: Mapping[str, str], table: UnitTable) -> str:
-    """Return why a check of fields with these units can never be decided, in one line; empty if it can."""
+    """Return in one line why the units of a check do not fit; empty if they fit."""
     try:
         check = parse_check(text)
         values = {name: Measure(1.5, 1.5, table.unit(units[name]).dimensions) for name in check.names}
@@ -219,7 +212,7 @@ def check_dimensions(text: str, units: Mapping[str, str], table: UnitTable) -> s
 
 
 def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> Truth | Blocked:
-    """Return whether a check holds for known values, or why that cannot be told."""
+    """Return whether a check holds for the known values, or why nobody can tell."""
     try:
         check = parse_check(text)
     except FormulaUnreadable as error:
@@ -265,7 +258,6 @@ class FormulaProblem:
     path: str
     """The field that has the formula."""
     cause: str
-    """The cause in one line."""
     hint: str = ""
     """The next step in one line; may be empty."""
 
@@ -301,10 +293,10 @@ def check_formulas(
 
 
 def _dimension_problem(formula: Formula, unit: str, units: Mapping[str, str], table: UnitTable) -> str:
-    """Return what is wrong with the dimensions of a formula; empty if nothing is, or a unit is not known.
+    """Return what is wrong with the dimensions of a formula; empty if nothing is wrong, or a unit is not known.
 
-    It is evaluated with a different positive number for each field. So a division by zero is one for all values, and
-    reasons that depend on the values do not count.
+    The formula is evaluated with a different positive number for each field. A reason counts only if it holds for all
+    values, such as a division by `a - a`.
     """
     try:
         values = {

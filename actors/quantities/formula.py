@@ -23,9 +23,7 @@ DEPTH_MAX = 40
 """Levels of nesting in a formula; a chain such as `a + b + c` counts as its length."""
 
 Operator = Literal["+", "-", "*", "/", "**"]
-"""The arithmetic operators."""
 Function = Literal["min", "max", "sum"]
-"""The functions, each of one or more arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +31,13 @@ class Number:
     """A plain number in a formula."""
 
     value: float
-    """The number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The path of a field in a formula."""
+    """The path of a field in a formula, such as `market.buildings`."""
 
     path: str
-    """The path, such as `market.buildings`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +45,6 @@ class Negated:
     """A term with a minus sign."""
 
     term: "Node"
-    """The term without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +52,16 @@ class BinaryOperation:
     """Two terms joined by an operator."""
 
     operator: Operator
-    """The operator."""
     left: "Node"
-    """The first term."""
     right: "Node"
-    """The second term."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormulaCall:
-    """A function of some terms."""
+    """A function of at least one term."""
 
     function: Function
-    """The function."""
     arguments: "tuple[Node, ...]"
-    """The terms, at least one."""
 
 
 Node: TypeAlias = Number | Name | Negated | BinaryOperation | FormulaCall
@@ -83,17 +73,16 @@ class Formula:
     """A parsed formula."""
 
     text: str
-    """The formula as it was written."""
     root: Node
     """The outermost part."""
     names: tuple[str, ...]
-    """The paths of the fields in it, each once, in the order in which they stand."""
+    """The paths of the fields in it, each once, in their order."""
     numbers: tuple[float, ...]
-    """The plain numbers in it, likewise."""
+    """The plain numbers in it, each once, in their order."""
 
 
 class FormulaUnreadable(ValueError):
-    """A text is no formula; the message is the reason."""
+    """A text is no formula; the message says why."""
 
 
 _OPERATORS: Mapping[type[ast.operator], Operator] = {
@@ -108,14 +97,13 @@ _FUNCTIONS: Mapping[str, Function] = {"min": "min", "max": "max", "sum": "sum"}
 
 @lru_cache(maxsize=1024)
 def parse_formula(text: str) -> Formula:
-    """Return the formula that a text is. Raises `FormulaUnreadable`."""
+    """Parse a formula. Raises `FormulaUnreadable`."""
     if len(text) > FORMULA_CHARACTERS_MAX:
         raise FormulaUnreadable(f"over {FORMULA_CHARACTERS_MAX} characters")
     if not text.strip():
         raise FormulaUnreadable("the formula is empty")
-    if re.search(r"[^\w\s.+\-*/(),]", text):
-        found = re.search(r"[^\w\s.+\-*/(),]", text)
-        raise FormulaUnreadable(f"{found[0] if found else ''!r} has no meaning in a formula")
+    if found := re.search(r"[^\w\s.+\-*/(),]", text):
+        raise FormulaUnreadable(f"{found[0]!r} has no meaning in a formula")
     try:
         tree = ast.parse(" ".join(text.split()), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -189,7 +177,7 @@ _OF_MANY: Mapping[Function, Callable[[Sequence[Measure]], Measure]] = {
 
 
 def evaluate(node: Node, values: Mapping[str, Measure]) -> Measure:
-    """Return the value of a formula's part. Raises `Blockage`; every name must have a value."""
+    """Return the value of a part of a formula, whose names all have values. Raises `Blockage`."""
     match node:
         case Number(value=value):
             return Measure(value, value)

@@ -1,7 +1,7 @@
-"""What stands before a number and belongs to it: the name of its column, the caption of its table, `in EUR million:`.
+"""Reads the units and scales that stand before a number: in its column's name, its table's caption, or its sentence.
 
-Documents write a row of a table as `name: cell | name: cell`, with `(merged cells) |` before it where nobody can tell
-which name belongs to which cell (`actors.documents.tables`).
+A row of a table is written as `name: cell | name: cell`. It begins with `(merged cells) |` if nobody can tell which
+name belongs to which cell (`actors.documents.tables`).
 """
 
 import re
@@ -12,21 +12,21 @@ from actors.quantities.unit_forms import product_at, rates_at
 from actors.quantities.units import CODES, MINOR, UnitTable, find_currencies
 
 MERGED = "(merged cells)"
-"""Stands before a row of which nobody can tell the names of its cells."""
+"""The beginning of a row whose cells nobody can name for certain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What a heading says about the numbers below it."""
+    """The unit and the scale that a heading states for the numbers below it."""
 
     units: tuple[str, ...] = ()
-    """The units that it names; several where a currency sign stands for several currencies."""
+    """The units that it names; several if a currency sign may mean several currencies."""
     factor: float = 1.0
-    """What it multiplies a number by."""
+    """The factor by which it multiplies a number."""
     doubt: str = ""
-    """Why it is not understood; empty where it is."""
+    """Why it is not understood; empty if it is understood."""
     start: int = -1
-    """Where the part begins that says it; -1 for nowhere."""
+    """The offset of the part that states them; -1 for none."""
 
     @property
     def says(self) -> bool:
@@ -59,7 +59,7 @@ _MONEY_PREFIXES = {"k": 1e3, "M": 1e6}
 
 
 def heading_before(text: str, start: int, table: UnitTable, language: str = "") -> Heading:
-    """Return what stands before a number: in its cell's name, in the caption of its table, or in its own sentence."""
+    """Return the heading of the number at an offset: from its column's name, its table's caption, or its sentence."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", start) if "\n" in text[start:] else len(text)
     line = text[line_start:line_end]
@@ -91,22 +91,17 @@ def _is_named(own: str) -> bool:
 
 
 def _row_names_it(line: str, position: int) -> bool:
-    """Tell whether a row is a name and one value, or the number has its meaning from a unit that is written."""
+    """Tell whether a row is a name and one value, or a unit stands beside the number in its cell."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-    own = next(cell for cell in _cells_to(line, position))
+    end = line.find("|", position)
+    own = line[line.rfind("|", 0, position) + 1 : len(line) if end < 0 else end].strip()
     if any(letter.isalpha() or letter in "€$£%¥" for letter in own):
         return True
     return len(cells) == 2 and _is_named(cells[0]) and own == cells[1]
 
 
-def _cells_to(line: str, position: int) -> list[str]:
-    begins = line.rfind("|", 0, position) + 1
-    end = line.find("|", position)
-    return [line[begins : len(line) if end < 0 else end].strip()]
-
-
 def _caption(text: str, line_start: int, line: str, table: UnitTable, language: str) -> Heading:
-    """Return what a caption says: a cell of the row that is written in parentheses, or the line over the table."""
+    """Return the heading in a caption: the row's first cell if it is in parentheses, or the line over the table."""
     first = line.split("|", 1)[0].strip()
     if first.startswith("(") and first.endswith(")"):
         return _read_heading(first[1:-1], table, language, sentence=False, at=line_start)
@@ -117,7 +112,7 @@ def _caption(text: str, line_start: int, line: str, table: UnitTable, language: 
 
 
 def _read_heading(head: str, table: UnitTable, language: str, *, sentence: bool, at: int) -> Heading:
-    """Return what a text before a number says; in a sentence, only what a colon or brackets set apart."""
+    """Return the heading in a text before a number; in a sentence, only a part in brackets or before a colon counts."""
     parts = [(match.start("inner"), match["inner"]) for match in _IN_BRACKETS.finditer(head)]
     colon = _COLON.search(head)
     if not sentence or colon:
@@ -128,7 +123,7 @@ def _read_heading(head: str, table: UnitTable, language: str, *, sentence: bool,
         return Heading(doubt=f"its sentence says {said[0]!r}")
     found = Heading()
     for place, part in parts:
-        read = _statement(part, table, language)
+        read = _read_part(part, table, language)
         if read.doubt:
             return read
         if read.says:
@@ -138,8 +133,8 @@ def _read_heading(head: str, table: UnitTable, language: str, *, sentence: bool,
     return found
 
 
-def _statement(part: str, table: UnitTable, language: str) -> Heading:
-    """Return the scale and the unit that a part of a heading is; nothing where it is about something else."""
+def _read_part(part: str, table: UnitTable, language: str) -> Heading:
+    """Return the scale and the unit in a part of a heading; an empty heading if the part is about something else."""
     text = _LEADING.sub("", part.strip().removesuffix(":").strip())
     factor: float = 1.0
     units: tuple[str, ...] = ()
@@ -173,7 +168,7 @@ def quote_text(text: str) -> str:
 def _scale(
     text: str, position: int, table: UnitTable, language: str, *, money: bool
 ) -> tuple[int, tuple[float, ...]] | None:
-    """Return the end of a scale word and its factors; a single letter is one only beside a currency."""
+    """Return the end of a scale word and its factors; a single letter is a scale only beside a currency."""
     end, factors = scale_at(text, position, money=True, language=language)
     if end == position:
         return None

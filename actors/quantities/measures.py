@@ -1,7 +1,7 @@
-"""Arithmetic of ranges with dimensions: the bounds of a result are those of all values that the inputs may have.
+"""Arithmetic of ranges with dimensions: a result ranges over all values that the inputs may have.
 
-The inputs are taken to be independent of each other, so a name that stands twice in a formula can make a range wider
-than necessary, never narrower.
+The inputs count as independent of each other. A name that stands twice in a formula can make a range wider than
+necessary, never narrower.
 """
 
 import math
@@ -42,11 +42,8 @@ class Measure:
     """A range in base units."""
 
     low: float
-    """The lowest value."""
     high: float
-    """The highest value."""
     dimensions: Dimensions = ()
-    """What it measures."""
 
     @property
     def exact(self) -> bool:
@@ -61,7 +58,7 @@ def _check_measure(values: Sequence[float], dimensions: Dimensions) -> Measure:
 
 
 def describe(dimensions: Dimensions) -> str:
-    """Return what is measured, such as `EUR/meter**2`, for messages; `a plain number` if nothing is."""
+    """Return dimensions as text for messages, such as `EUR/meter**2`; `a plain number` if there are none."""
     above = "*".join(_factor(name, power) for name, power in dimensions if power > 0)
     below = "*".join(_factor(name, -power) for name, power in dimensions if power < 0)
     if not below:
@@ -74,7 +71,7 @@ def _factor(name: str, power: float) -> str:
 
 
 def check_same(first: Dimensions, second: Dimensions, verb: str) -> None:
-    """Raise `Blockage` unless both are the same."""
+    """Raise `Blockage` unless both dimensions are the same; `verb` begins its message, such as `adds`."""
     if first == second:
         return
     here, there = (sorted(name for name, _ in side if name in CODES) for side in (first, second))
@@ -120,7 +117,7 @@ def divide(left: Measure, right: Measure) -> Measure:
 
 
 def power(base: Measure, exponent: Measure) -> Measure:
-    """Return the base to the power of a plain number; of a base with a dimension, only to an exact whole one."""
+    """Return the base to the power of a plain number; with a dimension, the power must be an exact whole number."""
     if exponent.dimensions:
         raise Blockage(BlockCode.WRONG_DIMENSION, f"the exponent is {describe(exponent.dimensions)}, no plain number")
     if max(abs(exponent.low), abs(exponent.high)) > POWER_MAX:

@@ -1,4 +1,9 @@
-"""Numerals: one number as it is written, the scale word beside it, and the decimal mark of its document."""
+"""Numerals: written numbers, the scale words beside them, and the decimal mark of a document.
+
+`1.234` is about one in an English text and over a thousand in a Portuguese one. A document whose unambiguous numbers
+all use one mark has that mark. A document that uses both marks has none. A document without such numbers has the mark
+of its language.
+"""
 
 import re
 import unicodedata
@@ -7,15 +12,15 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 DecimalMark = Literal["point", "comma", ""]
-"""The mark that a text puts before decimals; empty where nothing tells."""
+"""The mark before decimals in a text; empty if it is not known."""
 
 _SPACES = " \u00a0\u2007\u2009\u200a\u202f"
 _SPACED = rf"\d{{1,3}}(?:[{_SPACES}]\d{{3}}(?!\d))+(?:[.,\u066b]\d+)?"
 _RUN = r"\d+(?:[.,'\u2019٬\u066b]\d+)*"
 NUMERAL = re.compile(rf"(?<![\d.,])(?:{_SPACED}|{_RUN})")
-"""A numeral in folded text, in which a plain space may separate thousands."""
+"""A numeral in a folded text (`fold`). A plain space may separate thousands."""
 DIGITS_MAX = 40
-"""Digits of a numeral; a longer one is an identifier."""
+"""The most digits of a numeral; a longer one is an identifier."""
 
 _DATES = re.compile(
     r"(?<![\d.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}\.\d{1,2}\.(?:19|20)\d\d|\d{1,2}:\d\d(?::\d\d)?)(?![\d])"
@@ -23,23 +28,23 @@ _DATES = re.compile(
 
 
 class Readings(NamedTuple):
-    """What a numeral means where the decimal mark is a point, and where it is a comma; equal where it is certain."""
+    """The meanings of a numeral with either decimal mark. They are equal if the numeral is unambiguous."""
 
     point: float
-    """The number if a point precedes decimals."""
+    """The number if the decimal mark is a point."""
     comma: float
-    """The number if a comma precedes decimals."""
+    """The number if the decimal mark is a comma."""
     mark: DecimalMark = ""
-    """The mark that the numeral itself shows; empty for none."""
+    """The decimal mark that the numeral itself shows; empty for none."""
 
     @property
     def certain(self) -> bool:
-        """Whether there is one reading."""
+        """Whether both readings are equal."""
         return self.point == self.comma
 
 
 def fold(text: str) -> str:
-    """Return the text, character for character, with ASCII digits, signs and full-width letters; dates are blanked."""
+    """Return a text of the same length with digits, minus signs and full-width letters in ASCII, and without dates."""
     folded = text if text.isascii() else "".join(map(_fold_character, text))
     return _DATES.sub(lambda match: "_" * len(match[0]), folded)
 
@@ -54,7 +59,7 @@ def _fold_character(character: str) -> str:
 
 
 def readings(numeral: str) -> Readings | None:
-    """Return what a numeral means; None for one that is no number, such as a version or an identifier."""
+    """Return the readings of a numeral; None if it is no number, such as a version or an identifier."""
     digits = re.sub(r"\D", "", numeral)
     if len(digits) > DIGITS_MAX:
         return None
@@ -89,7 +94,7 @@ def _certain(value: float, mark: DecimalMark) -> Readings:
 
 
 def _read_mixed_marks(numeral: str, marks: list[str]) -> Readings | None:
-    """Return the reading of a numeral with both marks: the last one precedes the decimals, the other one thousands."""
+    """Return the reading of a numeral with both marks: the last precedes decimals, the other separates thousands."""
     last = marks[-1]
     if marks.count(last) > 1 or len(set(marks[:-1])) > 1:
         return None
@@ -100,7 +105,7 @@ def _read_mixed_marks(numeral: str, marks: list[str]) -> Readings | None:
 
 
 def _groups(numeral: str, mark: str) -> bool:
-    """Tell whether a mark separates thousands: groups of three digits, or of two before the last one, as in India."""
+    """Tell whether a mark separates groups of three digits, or of two before the last group (India)."""
     first, *rest = numeral.split(mark)
     sizes = [len(group) for group in rest]
     return (
@@ -132,7 +137,7 @@ _SHORT_SCALE: Mapping[str, tuple[float, float]] = {
     "trillion": (1e12, 1e18),
     "trillions": (1e12, 1e18),
 }
-"""Words that mean one number in English, and another one in languages of the long scale."""
+"""Words with one meaning in English and another in languages with the long scale."""
 _TWO_WORDS = ("mil milhões", "mil milhoes", "mil millones", "mil million", "thousand million")
 
 SCALES: Mapping[str, float] = {word.lower(): factor for factor, words in _WORDS.items() for word in words.split()}
@@ -144,15 +149,15 @@ _WORD = re.compile(rf"[ \u00a0\u202f-]?(?P<word>{_ANY_WORD})(?:\.(?=\s|$))?", re
 _LETTER = re.compile(r"[ \u00a0\u202f]?(?P<word>[MmBbTt])(?![^\W\d_])")
 _LETTERS: Mapping[str, float] = {"m": 1e6, "b": 1e9, "t": 1e12}
 _ABBREVIATED = frozenset({"mio", "mrd", "mln", "mld", "mia", "mn", "bn", "tsd", "tys", "тыс", "млн", "млрд"})
-"""Words behind which a point is no end of a sentence."""
+"""Abbreviations: a point after them does not end a sentence."""
 _LONG_SCALE = frozenset({"de", "es", "fr", "it", "nl", "pl", "pt"})
 
 
 def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int, tuple[float, ...]]:
-    """Return where the scale word at a place ends, and the factors that it may mean; (start, (1,)) if there is none.
+    """Return the end of the scale word at an offset, and the factors that it may mean; (start, (1,)) if there is none.
 
-    `k` and `M` count only directly behind the number, unless it is an amount of money: `5 m` is a length. A single
-    letter `m`, `B` or `T` counts only for money.
+    `k` and `M` count only directly behind the number, unless it is an amount of money: `5 m` is a length. The letters
+    `m`, `B` and `T` count only for money.
     """
     match = _WORD.match(text, start)
     if match and _ends(text, match.end("word")):
@@ -176,13 +181,13 @@ def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int,
 
 
 def _ends(text: str, end: int) -> bool:
-    """Tell whether a word ends here; words of Chinese, Japanese and Korean have no mark at their end."""
+    """Tell whether a word ends here; no mark ends a word of Chinese, Japanese or Korean."""
     after, last = text[end : end + 1], text[end - 1]
     return not (after.isalpha() and last < "\u2e80" and after < "\u2e80")
 
 
 EVIDENCE_MAX = 200_000
-"""Characters of a document that are looked at."""
+"""The most characters of a document that are read for its decimal mark and language."""
 
 _POINT = frozenset({"en", "ja", "zh", "ko", "th", "he", "hi", "ms"})
 _COMMA_LIST = "pt de fr es it nl pl cs sk sv da nb nn no fi el ro hu bg hr sl sr uk ru tr id ca gl eu et lv lt is vi"
@@ -215,17 +220,17 @@ _NOT_DECIMAL = re.compile(
 
 
 def decimal_mark(text: str, language: str = "") -> DecimalMark:
-    """Return the decimal mark of a document; empty where its numbers contradict each other, or nothing tells.
+    """Return the decimal mark of a document; empty if its numbers contradict each other, or it is not known.
 
     `language` is a code such as `pt` or `de-CH`; empty if it is not known.
     """
-    votes = _votes(text[:EVIDENCE_MAX])
+    votes = _find_marks(text[:EVIDENCE_MAX])
     if votes:
         return votes.pop() if len(votes) == 1 else ""
     return mark_of_language(language)
 
 
-def _votes(text: str) -> set[DecimalMark]:
+def _find_marks(text: str) -> set[DecimalMark]:
     found: set[DecimalMark] = set()
     folded = _NOT_DECIMAL.sub(lambda match: "_" * len(match[0]), fold(text))
     for match in NUMERAL.finditer(folded):
@@ -237,7 +242,7 @@ def _votes(text: str) -> set[DecimalMark]:
 
 
 def mark_of_language(language: str) -> DecimalMark:
-    """Return the decimal mark that a language's texts use; empty for an unknown language."""
+    """Return the decimal mark of a language; empty for an unknown language."""
     tag = language.lower().replace("_", "-")
     if tag in _OTHER_REGIONS:
         return _OTHER_REGIONS[tag]
@@ -246,7 +251,7 @@ def mark_of_language(language: str) -> DecimalMark:
 
 
 def language_of(text: str) -> str:
-    """Return the language of a text by its most frequent small words; empty where it is too short or not clear."""
+    """Return the language of a text by its most frequent small words; empty if it is too short or not clear."""
     counts: Counter[str] = Counter()
     for word, count in Counter(match[0].lower() for match in _LETTER_RUN.finditer(text[:EVIDENCE_MAX])).items():
         for language, words in _LANGUAGE_WORDS.items():

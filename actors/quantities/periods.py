@@ -1,4 +1,4 @@
-"""The year or the years that a quantity in a text is about, where the text says it: row, heading or sentence. Pure."""
+"""Finds the year, or the range of years, that a quantity in a text is about: in its row, sentence or heading. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ _SENTENCE = re.compile(r"[.!?](?=\s|$)|\n")
 
 
 def period_of(text: str, start: int, end: int, title: str = "") -> str:
-    """Return the year, or the range of years, of a quantity between two places; empty where nothing tells.
+    """Return the year, or the range of years, of the quantity between two offsets; empty if the text does not say it.
 
-    What is nearest counts: the name of its column, its row, its clause, its sentence, the heading above, the title.
-    Where that names several years, none does.
+    The nearest of these counts that names a year: the name of the column, the row, the clause, the sentence, the
+    heading above, the title. If it names several years, the result is empty.
     """
     for years in _nearest(text, start, end, title):
         found = dict.fromkeys(years)
@@ -34,7 +34,7 @@ def period_of(text: str, start: int, end: int, title: str = "") -> str:
 
 
 def last_year(period: str) -> int | None:
-    """Return the last year of a period; None for none."""
+    """Return the last year of a period; None if it has none."""
     found = re.findall(_YEAR, period)
     return int(found[-1]) if found else None
 
@@ -77,7 +77,7 @@ def _loose(text: str) -> Iterator[str]:
 
 
 def _strict(text: str, begins: int, ends: int, start: int, end: int) -> Iterator[str]:
-    """Yield the years of a part of a sentence: behind a word for time, or at a mark."""
+    """Yield the years in a part of a sentence that follow a word for time or a mark such as a comma."""
     for match in _ANY.finditer(text, begins, ends):
         beside = start <= match.start() < end
         if not beside and _BEFORE.search(text[max(begins, match.start() - 14) : match.start()]):

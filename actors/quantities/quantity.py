@@ -1,4 +1,4 @@
-"""Quantities: a range of numbers with a unit, and refusals, which say why a text gave none."""
+"""Quantities (ranges of numbers with a unit), and refusals, which say why a text states no quantity."""
 
 import math
 from enum import StrEnum
@@ -12,12 +12,10 @@ MAGNITUDE_MAX = 1e30
 
 
 class Quantity(Value):
-    """A value with its unit, as a range: `low` equals `high` where it is exact."""
+    """A range of numbers with a unit; `low` equals `high` if it is exact."""
 
     low: float
-    """The lowest value that it may have."""
     high: float
-    """The highest value that it may have."""
     unit: str = ""
     """The unit as text, such as `EUR/kWh`; empty for a plain number."""
 
@@ -34,13 +32,13 @@ class Quantity(Value):
 
     @property
     def text(self) -> str:
-        """The quantity for people, with a decimal point and thousands in commas, and a dash in a range."""
+        """The quantity for people, such as `1,200.5 EUR`; a range has a dash."""
         shown = plain(self.low) if self.exact else f"{plain(self.low)}\u2013{plain(self.high)}"
         return f"{shown} {self.unit}".rstrip()
 
 
 class RefusalCode(StrEnum):
-    """Why a text or a conversion gave no quantity."""
+    """Why a text or a conversion gives no quantity."""
 
     NO_NUMBER = "no_number"  # the text has no number
     SEVERAL_NUMBERS = "several_numbers"  # the text has more than one, and no range
@@ -60,15 +58,14 @@ class Refusal(Value):
     """Why there is no quantity: a result, never an exception."""
 
     code: RefusalCode
-    """The reason as a code."""
     message: str
     """The reason in one line; it may quote the text, so it is data."""
     readings: tuple[str, ...] = ()
-    """Of an ambiguous number, what it may mean, such as `1.234` and `1,234`; else empty."""
+    """The meanings of an ambiguous number, such as `1.234` and `1,234`; empty for another reason."""
 
 
 def plain(number: float) -> str:
-    """Return a number for people: up to 12 significant digits, thousands in commas, an exponent if tiny or huge."""
+    """Return a number for people: up to 12 significant digits, commas for thousands, an exponent if tiny or huge."""
     if number and not 1e-9 <= abs(number) < 1e18:
         return f"{number:.6g}"
     digits = max(0, 11 - len(str(int(abs(number))))) if abs(number) >= 1 else 15
@@ -77,7 +74,7 @@ def plain(number: float) -> str:
 
 
 def format_rounded(number: float) -> str:
-    """Return a number for people who read a result: five significant digits, and whole numbers with all of theirs."""
+    """Return a number for people: rounded to five significant digits, but a whole number with all of its digits."""
     if number == 0 or number.is_integer() or not 1e-9 <= abs(number) < 1e15:
         return plain(number)
     digits = max(0, 4 - math.floor(math.log10(abs(number))))

@@ -1,7 +1,7 @@
-"""The value that a quote states: the whole quantity in the source counts, however a model cuts or names it. Pure.
+"""Reads the quantity that a quote states. Pure.
 
-A model says which number of a quote it means. It cannot change the number: what is taken is read from the source around
-the quote, and an ambiguous number is settled by the source's evidence only.
+A model only says which number of a quote it means, and cannot change it. The whole quantity is read from the source
+around the quote, and only the source settles an ambiguous number.
 """
 
 import math
@@ -11,20 +11,20 @@ from dataclasses import dataclass
 
 from actors.quantities.numerals import DecimalMark, decimal_mark, fold
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
-from actors.quantities.unit_forms import UnitForm, in_form
+from actors.quantities.unit_forms import UnitForm, find_form
 from actors.quantities.unit_words import TIME_UNITS
 from actors.quantities.units import UnitTable
 from actors.quantities.whole import Whole, other_rates, whole_quantity
 from actors.quantities.written import WrittenNumber, find_numbers
 
 VALUE_CHARACTERS_MAX = 500
-"""Characters of a text that a value is read from."""
+"""The most characters of a text from which a value is read."""
 
 
 def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = "") -> Quantity | Refusal:
-    """Return the one value that a text states, in `unit`; a text without a unit is taken to be in it.
+    """Return the only value that a text states, in `unit`. A number without a unit counts as in this unit.
 
-    `mark` is the decimal mark that the text's author uses; empty where that is not known.
+    `mark` is the decimal mark of the text's author; empty if it is not known.
     """
     if len(text) > VALUE_CHARACTERS_MAX:
         return Refusal(code=RefusalCode.TOO_LONG, message=f"over {VALUE_CHARACTERS_MAX} characters")
@@ -37,7 +37,7 @@ def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = ""
         return Refusal(code=RefusalCode.SEVERAL_NUMBERS, message=message)
     number = numbers[0]
     if len(number.readings) > 1:
-        return ambiguous(text, number)
+        return refuse_ambiguous(text, number)
     low, high = number.readings[0]
     if max(abs(low), abs(high)) > MAGNITUDE_MAX:
         return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{shorten_text(text)!r} is over {MAGNITUDE_MAX:g}")
@@ -55,7 +55,7 @@ def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = ""
 def _without_unit(
     text: str, whole: Whole, low: float, high: float, *, unit: str, table: UnitTable
 ) -> Quantity | Refusal:
-    """Return the value of a text without a known unit; words directly behind the number must be no unknown unit."""
+    """Return the value of a text without a known unit; words behind its number are refused as an unknown unit."""
     rest = text[whole.end :].strip(" \u00a0.!")
     if rest:
         message = (
@@ -68,8 +68,8 @@ def _without_unit(
     return whole.quantity(low, high, unit)
 
 
-def ambiguous(text: str, number: WrittenNumber) -> Refusal:
-    """Return the refusal of a number that may mean more than one thing."""
+def refuse_ambiguous(text: str, number: WrittenNumber) -> Refusal:
+    """Return the refusal of an ambiguous number."""
     written = text[number.start : number.end]
     return Refusal(
         code=RefusalCode.AMBIGUOUS_NUMBER,
@@ -92,26 +92,22 @@ SOURCE_CHARACTERS_MAX = 8000
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text in which a quote stands, and what is known of it."""
+    """A text that quotes come from."""
 
     text: str
-    """The text."""
     mark: DecimalMark = ""
-    """Its decimal mark; empty where it has none."""
+    """Its decimal mark; empty if it is not known."""
     language: str = ""
-    """Its language, a code such as `pt`; empty where it is not known."""
+    """The code of its language, such as `pt`; empty if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A quantity of a source."""
+    """A quantity in the wanted unit, and its offsets in the source."""
 
     quantity: Quantity
-    """The quantity, in the unit that is wanted."""
     start: int
-    """Where it begins in the source."""
     end: int
-    """Where it ends in the source."""
 
 
 def find_quoted_value(
@@ -124,13 +120,13 @@ def find_quoted_value(
     table: UnitTable,
     declared: Mapping[str, str] | None = None,
 ) -> Found | Refusal:
-    """Return the quantity of a source that a quote and a value name, in the unit `wanted`, or why there is none.
+    """Return the quantity that a quote and a value name in a source, in the unit `wanted`, or why there is none.
 
     Args:
-        source: The text, and what is known of it.
-        spans: Where the quote stands in the text; it may stand there more than once.
-        value: The value as the model gives it; of a range, one end is enough, and a percentage may be a fraction.
-        unit: The unit that the model gives; it counts only where the source leaves out what the number is per.
+        source: The text that the quote comes from.
+        spans: The offsets of the quote in the text, for each place where it stands.
+        value: The value from the model. One end of a range is enough, and a percentage may be given as a fraction.
+        unit: The unit from the model; it counts only if the source leaves a rate out.
         wanted: The unit of the field.
         table: The units.
         declared: The profile's own units.
@@ -170,7 +166,7 @@ class _Reader:
     mark: DecimalMark
 
     def read(self, text: str, number: WrittenNumber) -> Found | Refusal:
-        """Return the quantity that a number belongs to, or why it cannot be taken."""
+        """Return the quantity that a number belongs to, or why it is refused."""
         if not _is_in_text(text, number.start, number.end, self.spans):
             return _refuse_cut_number(text, number.start, number.end)
         whole = whole_quantity(text, number, self.table, mark=self.mark, language=self.source.language)
@@ -179,11 +175,11 @@ class _Reader:
         if whole.doubt:
             return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=f"{_words(text, whole)!r}: {whole.doubt}")
         if len(number.readings) > 1:
-            return ambiguous(text, number)
+            return refuse_ambiguous(text, number)
         low, high = number.readings[0]
         if max(abs(low), abs(high)) > MAGNITUDE_MAX:
             return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"over {MAGNITUDE_MAX:g}")
-        form = in_form(whole.units, self.wanted, self.given, self.table, self.declared)
+        form = find_form(whole.units, self.wanted, self.given, self.table, self.declared)
         if isinstance(form, Refusal):
             return form
         problem = self._left_out(text, whole, form)
@@ -196,7 +192,7 @@ class _Reader:
         return Found(read.model_copy(update={"unit": self.wanted}), whole.start, whole.end)
 
     def _left_out(self, text: str, whole: Whole, form: UnitForm) -> str:
-        """Return what the sentence says of the units that a quantity leaves out, where that is something else."""
+        """Return why the sentence contradicts the rates that a quantity leaves out; empty if it does not."""
         if not form.left_out:
             return ""
         units, unknown = other_rates(text, whole, self.table)
@@ -208,7 +204,7 @@ class _Reader:
         return ""
 
     def _same_thing(self, one: str, other: str) -> bool:
-        """Tell whether two units are per the same thing; a month is another time than a year."""
+        """Tell whether two units are the same rate; a month is another rate than a year."""
         return one == other or (one not in TIME_UNITS and self.table.same_kind(one, other))
 
 
@@ -217,7 +213,7 @@ def _words(text: str, whole: Whole) -> str:
 
 
 def _is_in_text(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a quote holds a part of the text; the point of an abbreviation at its end may be missing."""
+    """Tell whether a quote holds a part of the text; it may lack the point of an abbreviation at its end."""
     end -= text[end - 1 : end] == "."
     return any(first <= start and end <= last for first, last in spans)
 
@@ -228,7 +224,7 @@ def _refuse_cut_number(text: str, start: int, end: int) -> Refusal:
 
 
 def _names(value: str, given: list[WrittenNumber], text: str, number: WrittenNumber) -> bool:
-    """Tell whether a value names a number of the text: by its size, or by its digits as they are written there."""
+    """Tell whether a value names a number of the text: it has its digits as they are written, or its size."""
     digits = fold(value).strip()
     written = fold(text[number.start : number.end])
     if digits and re.search(rf"(?<![\d.,]){re.escape(digits)}(?![\d]|[.,]\d)", written) and digits[-1:].isdigit():

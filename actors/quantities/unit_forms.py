@@ -1,6 +1,8 @@
-"""The forms in which people write a unit, and units that are made of several. Pure.
+"""The forms in which documents write a unit, products of units, and rates. Pure.
 
-Documents say "2,400 EUR per year" of a spend in EUR/customer/year, and "2,400 EUR" of an annual one.
+A rate is a unit that a quantity is per. Documents leave rates out: they write "2,400 EUR per year" for a spend in
+EUR/customer/year, and "2,400 EUR" for an annual spend. A counted unit is a unit that a profile declares and that
+nothing converts into, such as `customer`.
 """
 
 import itertools
@@ -20,14 +22,14 @@ _SHARES = frozenset({"percent", "%", "permille"})
 
 
 def drop_counted_units(unit: str, declared: Mapping[str, str]) -> str:
-    """Return a unit without those that a profile declares and nothing converts: `EUR/year` of `EUR/year/user`."""
+    """Return a unit without its counted units, such as `EUR/year` for `EUR/year/user`."""
     return _write_unit({name: power for name, power in _names(unit).items() if not _is_counted(name, declared)})
 
 
 def short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the shorter forms of a unit: without what is counted and what it is per, then without all counted units.
+    """Return the shorter forms of a unit: without its counted rates, then without all counted units.
 
-    Of `request/second/instance`, the first is `request/second`. A form that says nothing is left out.
+    For `request/second/instance`, the first form is `request/second`. An empty form is left out.
     """
     names = _names(unit)
     per = _write_unit({name: power for name, power in names.items() if power > 0 or not _is_counted(name, declared)})
@@ -35,9 +37,9 @@ def short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def with_words(declared: Mapping[str, str], words: Iterable[str]) -> dict[str, str]:
-    """Return the units of a profile, with what a field's own words say that it is per: it counts one.
+    """Return the units of a profile, and as further units with the value 1 the nouns after `per` in a field's words.
 
-    A field that is called `visits per person` is per person, also where no unit `person` is declared.
+    A field that is called `visits per person` is per person, even if the profile declares no unit `person`.
     """
     units, table = dict(declared), UnitTable(declared)
     for text in words:
@@ -49,25 +51,25 @@ def with_words(declared: Mapping[str, str], words: Iterable[str]) -> dict[str, s
 
 
 class UnitForm(NamedTuple):
-    """How a source writes a unit that is wanted."""
+    """The form in which a source writes a wanted unit."""
 
     unit: str
-    """The unit as it is written; the wanted one, or what is left of it, where none is."""
+    """The written unit; empty if the source writes none."""
     target: str
-    """The wanted unit without what the source leaves out: `unit` converts into it."""
+    """The wanted unit without the parts that the source leaves out: `unit` converts into it."""
     left_out: tuple[str, ...] = ()
-    """The units that the source leaves out of what the quantity is per."""
+    """The rates that the source leaves out."""
     rates: tuple[str, ...] = ()
-    """The units that it is per and that the source states."""
+    """The rates that the source states."""
 
 
-def in_form(
+def find_form(
     written: Sequence[str], wanted: str, given: str, table: UnitTable, declared: Mapping[str, str]
 ) -> "UnitForm | Refusal":
-    """Return the form of a wanted unit that a source writes, or why what it writes is none.
+    """Return the form in which a source writes a wanted unit, or why its unit is no form of it.
 
-    What is counted may be left out, and what it is counted per. Other units that it is per may be left out only where
-    the given unit, which a model or a profile says, has them. A number without a unit is a count or a plain number.
+    A source may leave counted units out. It may leave out another rate only if the given unit, which a model or a
+    profile states, has that rate. A number without a unit is a count or a plain number.
     """
     names = _names(wanted)
     short = drop_counted_units(wanted, declared)
@@ -104,7 +106,7 @@ def in_form(
 
 
 def _yearly_share(unit: str, table: UnitTable) -> bool:
-    """Tell whether a unit is a share per year, as interest is stated: `4.5 % p.a.`."""
+    """Tell whether a unit is a share per year, such as the interest `4.5 % p.a.`."""
     return unit.startswith(("percent/", "permille/")) and table.same_kind(unit, "1/year") and unit.endswith("/(year)")
 
 
@@ -116,7 +118,7 @@ def _names(unit: str) -> Mapping[str, int]:
 
 
 def _is_counted(name: str, declared: Mapping[str, str]) -> bool:
-    """Tell whether a name is a unit of the profile's own, in the singular or in the plural."""
+    """Tell whether a name is a counted unit of the profile, in the singular or in the plural."""
     own = {item for item, meaning in declared.items() if not meaning.strip()}
     forms = (name, name.removesuffix("s"), name.removesuffix("es"), f"{name.removesuffix('ies')}y")
     return any(form in own for form in forms)
@@ -135,7 +137,7 @@ def _power(name: str, power: int) -> str:
 
 
 RATES_MAX = 6
-"""Units that one quantity may be per."""
+"""The most rates of one quantity."""
 
 _SPACE = "[ \u00a0\u2009\u202f]"
 _PER = re.compile(
@@ -158,7 +160,7 @@ _ADVERBS = {
     "year": "yearly annually annual jährlich annuel annuelle annuels annuelles anual anuales",
 }
 ADVERBS = {word: unit for unit, words in _ADVERBS.items() for word in words.split()}
-"""What adverbs and adjectives of time are per."""
+"""The units of time that adverbs and adjectives mean."""
 _ADVERB = re.compile(rf"{_SPACE}+(?P<word>{'|'.join(ADVERBS)})(?!\w)", re.IGNORECASE)
 _QUARTERLY = re.compile(
     rf"{_SPACE}+(?:quarterly|vierteljährlich|trimestriel(?:le)?s?|trimestral(?:es)?)(?!\w)", re.IGNORECASE
@@ -170,20 +172,20 @@ _NOUN = re.compile(r"[^\W\d_][\w'\u2019-]*")
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What a quantity is per."""
+    """The rates of a quantity."""
 
     end: int
-    """Where it ends in the text."""
+    """The offset of their end in the text."""
     text: str = ""
-    """The units as they are added to a unit, such as `/(GB)/(month)`; empty where it is per nothing."""
+    """The rates as the end of a unit, such as `/(GB)/(month)`; empty for none."""
     factor: float = 1.0
-    """What the number is multiplied by, such as 0.01 for `per 100`."""
+    """The factor of the number, such as 0.01 for `per 100`."""
     doubt: str = ""
-    """Why it is not understood; empty where it is."""
+    """Why they are not understood; empty if they are understood."""
 
 
 def product_at(text: str, position: int, table: UnitTable) -> UnitTerm | None:
-    """Return the unit at a place, also a product such as `TB-month`; None where there is none."""
+    """Return the unit at an offset, also a product such as `TB-month`; None if there is none."""
     first = unit_word(text, position, table)
     if first is None:
         return None
@@ -201,12 +203,12 @@ def product_at(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 
 
 def _may_follow(unit: str, start: int, following: UnitTerm) -> bool:
-    """Tell whether a word of time behind a space multiplies, as in `GB month`: not a symbol, and not time itself."""
+    """Tell whether a word of time behind a space multiplies, as in `GB month`: it is no symbol, and follows no time."""
     return unit not in TIME_UNITS and following.end - start > 2
 
 
 def rates_at(text: str, position: int, table: UnitTable, mark: DecimalMark = "", language: str = "") -> Rates:
-    """Return what a quantity is per that ends at a place in the text."""
+    """Return the rates of a quantity that ends at an offset in the text."""
     end, units, factor = position, "", 1.0
     for _ in range(RATES_MAX):
         found = _rate(text, end, table, mark, language, joined=bool(units))
@@ -243,7 +245,7 @@ def _rate(
 
 
 def _after_per(text: str, position: int, table: UnitTable, mark: DecimalMark, language: str) -> Rates:
-    """Return the unit behind `per`, with a number before it; a word that is no unit is a doubt."""
+    """Return the rate behind `per`, such as `100 km`. A word that is no unit makes it doubtful."""
     number, start = 1.0, position
     said = " ".join(text[max(0, position - 5) : position + 30].split("\n", maxsplit=1)[0].split())
     if match := NUMERAL.match(text, position):

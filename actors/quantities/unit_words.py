@@ -1,6 +1,6 @@
-"""Words for units as people write them in English, German, French, Spanish and Portuguese, beside the names of pint.
+"""Words for units in English, German, French, Spanish and Portuguese, beside the names of pint.
 
-A word stands for a unit's text and how many of it the word means: a quarter is three months.
+A word means a number of a unit: a quarter is three months.
 """
 
 import itertools
@@ -12,14 +12,12 @@ from actors.quantities.units import CODES, UnitTable, UnitUnreadable, is_written
 
 
 class UnitTerm(NamedTuple):
-    """A unit that a word stands for."""
+    """The meaning of a word at a place in a text: `factor` times `unit`."""
 
     end: int
-    """Where the word ends in the text."""
+    """The offset of the word's end."""
     factor: float
-    """How many of the unit the word means."""
     unit: str
-    """The unit's text."""
 
 
 _TIMES: Mapping[str, str] = {
@@ -67,7 +65,7 @@ _COUNTED = (
     "employee employees Mitarbeiter Mitarbeitern employé employés empleado empleados",
     "vehicle vehicles Fahrzeug Fahrzeuge Fahrzeugen véhicule véhicules vehículo vehículos veículo veículos",
 )
-"""Words for one and the same counted thing; they count where a profile declares one of them as a unit of its own."""
+"""Rows of words for the same counted thing. A row counts if a profile declares one of its words as a unit."""
 
 _SYMBOL_MAX = 3  # Characters up to which upper and lower case differ, as in `t` and `T`.
 
@@ -88,7 +86,7 @@ _PHRASE = re.compile("|".join(_PHRASES).replace(r"\ ", "[ \u00a0]") + r"(?!\w)",
 _SAME_THING: Mapping[str, tuple[str, ...]] = {
     word.lower(): tuple(row.lower().split()) for row in _COUNTED for word in row.split()
 }
-"""The words for a thing, in a fixed order: where a profile declares two of them, the same one is meant each time."""
+"""All words for the same thing, by each of them. Their order is fixed, so that the first declared one is meant."""
 
 _STOP_ROWS = (
     "a al am an are as at au b bar by c can con count counts cup cups da das de del den der des die do e een el em et",
@@ -96,7 +94,7 @@ _STOP_ROWS = (
     "points pool pools por pt que rod round sin stick sticks stone te to un und une us was we x y",
 )
 STOP = frozenset(word for row in _STOP_ROWS for word in row.split())
-"""Words that are names of units, but stand behind numbers for another reason more often."""
+"""Names of units that mostly stand behind numbers as ordinary words."""
 
 _LETTER = "[^\\W\\d_²³½¼¾⅓⅔]"
 _WORD = re.compile(rf"{_LETTER}+|[°µΩ]{_LETTER}*")
@@ -107,14 +105,14 @@ TIME_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
 
 
 def time_word(text: str, position: int) -> UnitTerm | None:
-    """Return the unit of time that the word at a place stands for; None where it stands for none."""
+    """Return the unit of time that the word at an offset means; None if it means none."""
     match = _WORD.match(text, position)
     found = _find_unit(match[0]) if match else None
     return UnitTerm(match.end(), *found) if match and found and found[1] in TIME_UNITS else None
 
 
 def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
-    """Return the unit that the words at a place stand for, with its exponent; None where they are no unit."""
+    """Return the unit that the words at an offset mean, with its exponent; None if they are no unit."""
     if group := _GROUP.match(text, position):
         inner = group["unit"].strip()
         return UnitTerm(group.end(), 1.0, inner) if inner and not table.problem(inner) else None
@@ -133,13 +131,13 @@ def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Tell whether a word goes on behind a place: `kmh` goes on behind `km`."""
+    """Tell whether a word goes on after an offset, such as `kmh` after `km`."""
     after = text[end : end + 1]
     return after.isalnum() or after == "_"
 
 
 def _phrase(text: str, position: int, table: UnitTable) -> UnitTerm | None:
-    """Return the unit of several words: one of the profile's own, such as `charging points`, or a known one."""
+    """Return the unit that two or three words mean: a declared one, such as `charging points`, or a known one."""
     words = list(_WORD.finditer(text, position, position + 60))
     for count in (3, 2):
         taken = words[:count]

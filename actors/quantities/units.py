@@ -24,7 +24,7 @@ _ROWS = (
     "XOF XPF YER ZAR ZMW ZWG",
 )
 CODES = frozenset(code for row in _ROWS for code in row.split())
-"""The codes of the currencies in use."""
+"""The codes of the currencies in use (ISO 4217)."""
 
 _DOLLARS = ("USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD", "TWD")
 
@@ -64,7 +64,7 @@ SIGNS: Mapping[str, tuple[str, ...]] = {
     "Euros": ("EUR",),
     **dict.fromkeys(("dollar", "dollars", "Dollar", "dólares"), _DOLLARS),
 }
-"""The currencies that a sign may stand for; the unit of the field decides among several."""
+"""The currencies that a sign may mean; the unit of the field decides among several."""
 
 
 _CENTS = ("EUR", *_DOLLARS, "ZAR")
@@ -78,11 +78,11 @@ MINOR: Mapping[str, tuple[str, ...]] = {
     "¢": ("USD", "CAD"),
     "Rappen": ("CHF",),
 }
-"""The currencies of which a word names the hundredth part; the unit of the field decides among several."""
+"""The currencies whose hundredth part a word names; the unit of the field decides among several."""
 
 
 def find_currencies(text: str) -> tuple[str, ...]:
-    """Return the currencies that a sign or a code may stand for; none if it is no currency."""
+    """Return the currencies that a sign or a code may mean; none if it is no currency."""
     return (text,) if text in CODES else SIGNS.get(text, ())
 
 
@@ -98,11 +98,11 @@ _SPELLINGS = {"²": "**2", "³": "**3", "·": "*", "⋅": "*", "×": "*"}
 
 
 class UnitUnreadable(ValueError):
-    """A text is no unit; the message is the reason."""
+    """A text is no unit; the message says why."""
 
 
 def unit_names(text: str) -> Mapping[str, int]:
-    """Return the names of a unit's text with their exponents; none for an empty text or `1`.
+    """Parse the text of a unit into names with exponents; an empty text and `1` have none.
 
     Raises:
         UnitUnreadable: the text is not names joined by `*`, `/`, `per`, `**` and parentheses, or is too long.
@@ -180,10 +180,10 @@ DECLARED_MAX = 200
 """Units that one profile may declare."""
 
 FACTOR_MAX = 1e150
-"""The most base units that a unit may have, and the most of it that a base unit may have: quotients stay numbers."""
+"""The largest factor of a unit, and the inverse of the smallest one, so that quotients stay finite numbers."""
 
 Dimensions = tuple[tuple[str, int | float], ...]
-"""What a unit measures: base units with their exponents, sorted by name; empty for a plain number."""
+"""The base units of a unit with their exponents, sorted by name; empty for a plain number."""
 
 _NAME = re.compile(r"[^\W\d]\w{0,39}")
 _DECLARATION = re.compile(r"(?P<factor>\d{1,15}(?:\.\d{1,15})?)\s*(?P<unit>.*)")
@@ -193,7 +193,7 @@ _SHARES: Mapping[str, float] = {
     **dict.fromkeys(("basis_point", "basis_points"), 0.0001),
 }
 _LENGTH_POWER = re.compile(r"(?P<length>[kcdmµ]?m|ft|yd|mi)(?P<power>[23])")
-"""Squares and cubes as people write them without a sign, such as `m3`."""
+"""Squares and cubes that are written without a sign, such as `m3`."""
 _MONEY_PREFIXES: Mapping[str, float] = {"k": 1e3, "M": 1e6}
 _SYMBOL_MAX = 4
 _NUMBERS = frozenset({"radian", "count"})
@@ -202,15 +202,13 @@ _NUMBERS = frozenset({"radian", "count"})
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit that has been understood."""
+    """A unit: `factor` times the base units in `dimensions`."""
 
     factor: float = 1.0
-    """How many base units it has."""
     dimensions: Dimensions = ()
-    """The base units that it is made of."""
 
     def times(self, other: "Unit", exponent: int = 1) -> "Unit":
-        """Return the product with a power of another unit. Raises `UnitUnreadable` where no number holds its factor."""
+        """Return the product with a power of another unit. Raises `UnitUnreadable` for a factor over `FACTOR_MAX`."""
         total = dict(self.dimensions)
         for name, power in other.dimensions:
             total[name] = total.get(name, 0) + power * exponent
@@ -226,8 +224,8 @@ class Unit:
 class UnitTable:
     """The units that one profile may use.
 
-    `declared` maps a name to what it means: an empty text for a unit of its own, or a number and a unit that is known
-    otherwise, such as `12` or `24 hour`.
+    `declared` maps a name to its meaning. An empty text makes the name a unit of its own. Any other text is a number,
+    which a known unit may follow, such as `12` or `24 hour`.
     """
 
     def __init__(self, declared: Mapping[str, str] | None = None) -> None:
@@ -257,7 +255,7 @@ class UnitTable:
         return ""
 
     def unit(self, text: str) -> Unit:
-        """Return what a unit's text means. Raises `UnitUnreadable`."""
+        """Return the unit of a text. Raises `UnitUnreadable`."""
         known = self._units.get(text)
         if known is None:
             known = Unit()
@@ -270,7 +268,7 @@ class UnitTable:
         return known
 
     def same_kind(self, first: str, second: str) -> bool:
-        """Tell whether two texts are units of which one converts into the other."""
+        """Tell whether two texts are units that convert into each other."""
         try:
             return self.unit(first).dimensions == self.unit(second).dimensions
         except UnitUnreadable:
@@ -322,7 +320,7 @@ class UnitTable:
         raise UnitUnreadable(f"{name!r} is no known unit")
 
     def declared(self, word: str) -> str:
-        """Return the profile's own unit that a word names, in any case and number; empty for none."""
+        """Return the declared unit that a word names, in upper or lower case, singular or plural; empty for none."""
         return self._declared_name(word) or self._declared_name(word.lower()) or ""
 
     def _declared_name(self, name: str) -> str | None:
@@ -346,7 +344,7 @@ class UnitTable:
 
 
 def tidy(number: float) -> float:
-    """Return a number without the noise of binary fractions: 14 significant digits."""
+    """Return a number rounded to 14 significant digits, without the noise of binary fractions."""
     return float(f"{number:.14g}")
 
 
@@ -388,7 +386,7 @@ def _physical(name: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def is_written_name(name: str) -> bool:
-    """Tell whether people write a unit of pint by this name: `kWh` and `kilometers`, but not `cars` for centi-ares."""
+    """Tell whether people write a unit of pint by this name: `kWh` and `kilometers`, but not `cars` (centi-ares)."""
     if _physical_or_none(name) is None:
         return False
     prefix, unit, suffix = _registry().parse_unit_name(name)[0]
@@ -410,7 +408,7 @@ def _whole(power: float) -> int | float:
 
 @lru_cache(maxsize=1)
 def _registry() -> Any:
-    """Return pint's registry with its own definitions: made once, at the first unit that needs it."""
+    """Return pint's registry, which is made once, for the first unit that needs it."""
     import pint  # noqa: PLC0415
 
     return pint.UnitRegistry(cache_folder=None)

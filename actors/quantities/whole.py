@@ -1,7 +1,7 @@
-"""A quantity as it stands in a text, taken whole: number, scale, currency, unit, and what it is per. Pure.
+"""Reads the whole quantity that a number of a text belongs to: number, scale, currency, unit and rates. Pure.
 
-Where words beside a number cannot be read as a part of the quantity, such as `for a family of four`, the quantity is
-doubtful, and its number is not used.
+A rate is a unit that the quantity is per, such as `month` in `20 EUR per month`. If words beside the number cannot be
+read as a part of the quantity, such as `for a family of four`, the quantity is doubtful, and its number is not used.
 """
 
 import re
@@ -29,82 +29,12 @@ _GAP = re.compile(rf"-(?=[^\W\d_])|{_SPACE}?")
 _OF = re.compile(rf"{_SPACE}(?:de{_SPACE}|d['\u2019]|of{_SPACE})")
 _WORDS = re.compile(rf"(?:{_SPACE}+(?:de{_SPACE}|d['\u2019])?(?P<word>[^\W\d_][\w'\u2019-]*))")
 _ATTACHED = re.compile(r"[^\W\d_]|-[^\W\d_]|[-/]?\d")
-_FUNCTION_WORDS = STOP | frozenset(
-    [
-        "and",
-        "or",
-        "in",
-        "on",
-        "at",
-        "of",
-        "from",
-        "by",
-        "with",
-        "for",
-        "to",
-        "than",
-        "was",
-        "were",
-        "is",
-        "are",
-        "be",
-        "has",
-        "have",
-        "had",
-        "who",
-        "which",
-        "that",
-        "per",
-        "pro",
-        "je",
-        "par",
-        "por",
-        "und",
-        "oder",
-        "im",
-        "am",
-        "von",
-        "mit",
-        "für",
-        "auf",
-        "aus",
-        "bei",
-        "nach",
-        "vor",
-        "war",
-        "ist",
-        "sind",
-        "et",
-        "ou",
-        "dans",
-        "sur",
-        "avec",
-        "pour",
-        "est",
-        "sont",
-        "y",
-        "o",
-        "en",
-        "con",
-        "para",
-        "es",
-        "son",
-        "each",
-        "every",
-        "a",
-        "an",
-        "the",
-        "also",
-        "only",
-        "including",
-        "inklusive",
-        "since",
-        "while",
-        "but",
-        "as",
-        "until",
-    ]
+_FUNCTION_ROWS = (
+    "and or in on at of from by with for to than was were is are be has have had who which that per pro je par",
+    "por und oder im am von mit für auf aus bei nach vor war ist sind et ou dans sur avec pour est sont y o en",
+    "con para es son each every a an the also only including inklusive since while but as until",
 )
+_FUNCTION_WORDS = STOP | frozenset(word for row in _FUNCTION_ROWS for word in row.split())
 _CHANGES = (
     "rose rise rises risen fell fall falls fallen grew grow grows grown increase increased increases decrease",
     "decreased decreases dropped drop drops up down reduced raised lowered cut cheaper dearer higher lower",
@@ -148,30 +78,30 @@ _SHORT = 2  # Letters of words that are symbols of times in one language, and ot
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A quantity as it stands in a text."""
+    """A quantity in a text."""
 
     start: int
-    """Where its number begins, with its sign or currency."""
+    """The offset of its beginning, with its sign or currency."""
     core_end: int
-    """Where its number with scale, currency and unit ends: a quote must hold it."""
+    """The offset of the end of its number, scale, currency and unit: a quote must hold all of these."""
     end: int
-    """Where all of it ends, with what it is per."""
+    """The offset of its end, with its rates."""
     units: tuple[str, ...] = ()
-    """Its unit; several where a currency sign stands for several currencies, none where no unit is written."""
+    """Its unit; several if a currency sign may mean several currencies, none if no unit is written."""
     factor: float = 1.0
-    """What its number is multiplied by, such as 0.01 for `per 100 km`."""
+    """The factor of its number, such as 0.01 for `per 100 km`."""
     offset: float = 0.0
-    """What is added then: of a temperature, the zero of its scale."""
+    """The number that is added after that: the zero of a temperature scale in kelvin."""
     doubt: str = ""
-    """Why it is not understood; empty where it is."""
+    """Why it is not understood; empty if it is understood."""
 
     @property
     def plain(self) -> bool:
-        """Whether its number counts as it is written."""
+        """Whether its number needs no conversion."""
         return self.factor == 1.0 and self.offset == 0.0
 
     def quantity(self, low: float, high: float, unit: str) -> "Quantity | Refusal":
-        """Return a number of it, in one of its units."""
+        """Return its value in one of its units; `low` and `high` are the bounds as they are written."""
         ends = [end if self.plain else tidy(end * self.factor + self.offset) for end in (low, high)]
         if max(map(abs, ends)) > MAGNITUDE_MAX:
             return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"over {MAGNITUDE_MAX:g}")
@@ -217,7 +147,7 @@ def whole_quantity(
 
 
 def _own_unit(text: str, number: WrittenNumber, table: UnitTable) -> tuple[int, tuple[str, ...], float, float]:
-    """Return where the unit behind a number ends, the unit, and what it multiplies and adds."""
+    """Return the end of the unit behind a number, the unit, its factor and its offset."""
     end = number.end
     if number.share:
         return end, (number.share,), 1.0, 0.0
@@ -236,13 +166,13 @@ def _own_unit(text: str, number: WrittenNumber, table: UnitTable) -> tuple[int, 
 
 
 def _is_minor(text: str, match: "re.Match[str]") -> bool:
-    """Tell whether a short word is a minor unit: `p` is one only at its number, or before what it is per."""
+    """Tell whether a short word is a minor unit: `p` is one only directly at its number, or before a rate."""
     attached = not match[0][:1].isspace()
     return match["word"] != "p" or attached or text[match.end() : match.end() + 5].lstrip().startswith(("/", "per"))
 
 
 def _counted_words(text: str, end: int) -> tuple[int, str]:
-    """Return the words of what is counted where what it is per follows them; else nothing."""
+    """Return the end of up to three nouns behind a number, and the nouns: the things that it may count."""
     place, words = end, []
     for _ in range(3):
         match = _WORDS.match(text, place)
@@ -254,7 +184,7 @@ def _counted_words(text: str, end: int) -> tuple[int, str]:
 
 
 def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str, *, spaced: bool, money: bool) -> str:
-    """Return which words beside a number are not understood; empty for none."""
+    """Return why the words beside a number make it doubtful; empty if they do not."""
     if rates:
         return f"{rates!r} is not understood"
     if number.spaced and not spaced:
@@ -277,16 +207,16 @@ def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where the sentence, or the line, begins and ends in which a quantity stands."""
+    """Return the offsets of the sentence, or the line, around a part of a text."""
     begins = max((match.end() for match in _SENTENCE_END.finditer(text, 0, start)), default=0)
     ending = _SENTENCE_END.search(text, end)
     return begins, ending.start() if ending else len(text)
 
 
 def other_rates(text: str, whole: Whole, table: UnitTable) -> "tuple[list[str], list[str]]":
-    """Return what else a quantity's sentence says that something is per: the units, and the words that are none.
+    """Return the other rates in a quantity's sentence: the units, and the words after `per` that are no units.
 
-    A quantity that leaves out what it is per must not stand in a sentence that names another thing or time.
+    A quantity that leaves its rate out must not stand in a sentence that names another one.
     """
     begins, ends = sentence_around(text, whole.start, whole.end)
     units: list[str] = []

@@ -1,4 +1,4 @@
-"""Numbers as they stand in a text: sign, scale word, percent and currency beside them, and ranges of two of them."""
+"""Finds the numbers of a text, with the sign, scale word, percent sign and currency beside them, and ranges."""
 
 import itertools
 import re
@@ -10,7 +10,7 @@ from actors.quantities.quantity import plain
 from actors.quantities.units import SIGNS, find_currencies
 
 TEXT_MAX = 20_000
-"""Characters of a text in which numbers are looked for; the rest is not read."""
+"""The most characters of a text that are searched for numbers."""
 
 _GAP = "[ \u00a0\u2009\u202f]?"
 _SIGNS = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=True))
@@ -35,22 +35,22 @@ _PLUS_MINUS = re.compile(r"[ \u00a0]?(?:±|\+/-)[ \u00a0]?")
 
 @dataclass(frozen=True, slots=True)
 class WrittenNumber:
-    """A number, or a range of numbers, as it stands in a text."""
+    """A number, or a range of numbers, in a text."""
 
     start: int
-    """Where it begins in the text, with its sign or currency."""
+    """The offset of its beginning, with its sign or currency."""
     end: int
-    """Where it ends, with its scale word, percent sign or currency."""
+    """The offset of its end, with its scale word, percent sign or currency."""
     readings: tuple[tuple[float, float], ...]
-    """What it may mean, as (low, high); more than one where it is ambiguous."""
+    """Its meanings as (low, high); more than one if it is ambiguous."""
     currencies: tuple[str, ...] = ()
-    """The currencies that its sign may stand for; empty where none is written."""
+    """The currencies that its sign may mean; empty if none is written."""
     share: str = ""
-    """`percent` or `permille` where its sign is written; else empty."""
+    """`percent` or `permille` if its sign is written; otherwise empty."""
     scaled: bool = False
     """Whether a scale word or a power of ten is written."""
     spaced: bool = False
-    """Whether plain spaces separate its thousands in an English text, where they may separate two numbers."""
+    """Whether plain spaces separate its thousands in an English text, so that it may be two numbers."""
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class WrittenNumber:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One number before ranges are joined: its values where the decimal mark is a point, and where it is a comma."""
+    """One number before ranges are joined. `values` are its readings with a decimal point and with a decimal comma."""
 
     start: int
     end: int
@@ -79,7 +79,7 @@ class _Part:
 
 
 def find_numbers(text: str, mark: DecimalMark = "", language: str = "") -> list[WrittenNumber]:
-    """Return the numbers of a text in their order.
+    """Return the numbers of a text, in their order.
 
     `mark` and `language` (a code such as `pt`) settle what is ambiguous.
     Dates, times of day, versions and numbers inside words are left out.
@@ -89,7 +89,7 @@ def find_numbers(text: str, mark: DecimalMark = "", language: str = "") -> list[
 
 
 def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
-    """Yield each number; text and end positions are those of the folded text."""
+    """Yield the numbers of a folded text."""
     previous: _Part | None = None
     for match in NUMERAL.finditer(text):
         read, last = readings(match[0]), previous.end if previous else 0
@@ -119,7 +119,7 @@ def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
 
 
 def _in_word(text: str, start: int) -> bool:
-    """Tell whether a number is a part of a word, such as of `A4`; a currency before it is none."""
+    """Tell whether a number is a part of a word such as `A4`; a currency before it is no word."""
     if not (text[start - 1 : start].isalpha() and text[start - 1].isascii()):
         return False
     match = _BEFORE.search(text, max(0, start - 6), start)
@@ -127,7 +127,7 @@ def _in_word(text: str, start: int) -> bool:
 
 
 def _read_decorations(text: str, part: _Part, language: str, *, money: bool) -> _Part:
-    """Return the number with what stands behind it: a power of ten, a scale word, a percent sign, a currency."""
+    """Return the number with the power of ten, scale word, percent sign or currency behind it."""
     end, factors, currencies = part.end, part.factors, part.currencies
     if power := _POWER.match(text, end):
         exponent = int(power["e"] or power["p"])
@@ -162,7 +162,7 @@ def _join_ranges(text: str, parts: list[_Part]) -> Iterator[WrittenNumber]:
 
 
 def _range(text: str, low: _Part, high: _Part) -> WrittenNumber | None:
-    """Return the range of two numbers; None where they are two numbers."""
+    """Return the range that two numbers state; None if they are no range."""
     between = text[low.end : high.start]
     if text[high.start : high.start + 1] == "-":
         return None
@@ -194,7 +194,7 @@ def _range(text: str, low: _Part, high: _Part) -> WrittenNumber | None:
 def _pairs(
     low: _Part, high: _Part, factor: float, low_factor: float, *, around: bool
 ) -> Iterator[tuple[float, float, bool]]:
-    """Yield (low, high, whether both have the same scale) for each decimal mark under which they are a range."""
+    """Yield (low, high, whether both have the same scale) for each decimal mark with which the numbers are a range."""
     for first, last in zip(low.values, high.values, strict=True):
         start, end = first * low_factor, last * factor
         if around:

@@ -126,7 +126,7 @@ def plan(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
 
 
 def critique(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return a critique of the draft: what the guard `plan_medium` finds, and the demands that no step satisfies."""
+    """Return a critique of the draft: the findings of `plan_medium`, and the demands that no step satisfies."""
     draft = request.dependency("plan")
     steps = [step for step in draft.get("steps") or () if isinstance(step, Mapping)]
     taken = {name for step in steps for name in step.get("satisfies") or ()}
@@ -149,7 +149,7 @@ def critique(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
     }
 
 
-def unclear(_: TemplateRequest, __: PlanTemplate) -> dict[str, Any]:
+def unclear_cause(_: TemplateRequest, __: PlanTemplate) -> dict[str, Any]:
     """Return the cause `unclear`: a template cannot judge a failure."""
     return {"cause": str(Cause.UNCLEAR)}
 
@@ -167,6 +167,6 @@ AUTHORS: Mapping[str, Callable[[TemplateRequest, PlanTemplate], dict[str, Any]]]
     "strategy": strategy,
     "plan": plan,
     "critique": critique,
-    CLASSIFIER: unclear,
+    CLASSIFIER: unclear_cause,
 }
 """The functions that make artifacts, by role."""

@@ -22,7 +22,7 @@ from actors.values.requirements import (
 )
 
 WORDS_MIN = 5
-"""The fewest words of the user's texts with which a template asks for no more, unless the texts name a file."""
+"""The fewest words of the user's texts from which a template plans without a question, unless they name a file."""
 FILES_MAX = 20
 """The most files that an artifact names."""
 DEMANDS_MAX = 200
@@ -50,7 +50,7 @@ _EDGES = " .;,"
 
 @dataclass(frozen=True, slots=True)
 class TemplateRequest:
-    """The facts with which a template is filled."""
+    """The facts that fill a template."""
 
     title: str
     files: tuple[str, ...]
@@ -64,7 +64,7 @@ class TemplateRequest:
     dependencies: Mapping[str, Any]
     """The JSON values of the accepted artifacts, by the role of their step."""
     catalogue: tuple[str, ...]
-    """The names of guards that a plan may use beside those of `GUARD_CATALOG`."""
+    """The names of guards that a plan may use in addition to `GUARD_CATALOG`."""
     r_max: int
     """The limit of a plan's retry budget."""
     strong: bool
@@ -78,10 +78,7 @@ class TemplateRequest:
         return value if isinstance(value, Mapping) else {}
 
     def doubts(self) -> dict[str, Any]:
-        """Return the fields with which an artifact asks a question, or says that the text is not understood.
-
-        It is empty if the texts are long enough.
-        """
+        """Return the fields of an artifact that ask a question and say that the text is too short; else none."""
         if not self.short:
             return {}
         open_ = [text for text in QUESTIONS if not any(fold_space(text) in asked for asked in self.asked)][:1]
@@ -173,23 +170,23 @@ _NOT_NAME = re.compile(r"[^a-z0-9]+")
 
 
 class Item(NamedTuple):
-    """The demands for which a step is repeated once."""
+    """The demands of one repetition of a step."""
 
     text: str
     ids: tuple[str, ...]
-    """The ids of these demands; empty for a step that is not repeated."""
+    """Their ids; empty for a step that is not repeated."""
 
 
 def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
     """Return the template's plan for the request, from the given state if there is one.
 
-    Steps that no tool of the run implements are left out, but for those that every plan of the template needs.
+    A step that no tool of the run implements is left out, unless every plan of the template needs it.
     """
-    steps = [step for step in template.steps if step.needed or not any(unbound(step, request.given))]
+    steps = [step for step in template.steps if step.needed or not any(unbound_names(step, request.given))]
     items = {step.id: _items(step, request) for step in steps}
     steps = [step for step in steps if items[step.id]]
     written = list(_steps(template, steps, items, request))
-    _fit(written, request.r_max)
+    _limit_budgets(written, request.r_max)
     if points := _critique_points(request.dependency("critique")):
         written[-1]["description"] += f" First answer the critique: {_number_text(points)}"
     budget = sum(step["retry_budget"] for step in written)
@@ -210,8 +207,8 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
     return plan_from_given_state(plan, request.given)
 
 
-def unbound(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the generator and the guard of a step if no tool of the run implements them; none if no tools are given."""
+def unbound_names(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the generator and the guard of a step if no tool implements them; none if the run states no tools."""
     for name, names, steps in (
         (step.generator, given.get("generators"), given.get("step_generators")),
         (step.guard, given.get("guards"), given.get("step_guards")),
@@ -222,11 +219,11 @@ def unbound(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
 
 def lacking_names(template: PlanTemplate, given: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the sorted names of generators and guards that no tool implements and every plan of the template needs."""
-    return tuple(sorted({name for step in template.steps if step.needed for name in unbound(step, given)}))
+    return tuple(sorted({name for step in template.steps if step.needed for name in unbound_names(step, given)}))
 
 
 def tokens_of(template: PlanTemplate) -> frozenset[str]:
-    """Return the tokens that its plans make, those of repeated steps with all their numbers."""
+    """Return the tokens that the plans of a template may make."""
     return frozenset(
         token
         for step in template.steps
@@ -235,7 +232,7 @@ def tokens_of(template: PlanTemplate) -> frozenset[str]:
 
 
 def _items(step: TemplateStep, request: TemplateRequest) -> list[Item]:
-    """Return an item for each repetition of a step; one if the step is not repeated, or the text has no goal."""
+    """Return one item for each repetition of a step; one for a step that is not repeated."""
     if not step.each:
         return [Item(request.title, ())]
     demands = [item for item in request.requirements if item.kind in step.each]
@@ -260,7 +257,7 @@ def _number_text(texts: Sequence[str]) -> str:
 def _steps(
     template: PlanTemplate, steps: Sequence[TemplateStep], items: Mapping[str, list[Item]], request: TemplateRequest
 ) -> Iterator[dict[str, Any]]:
-    """Yield the steps of the plan. A step that comes after one that was left out gets the dependencies of that one."""
+    """Yield the steps of the plan. A step after one that was left out takes over its dependencies."""
     whole = {step.id: step for step in template.steps}
     kept = {step.id for step in steps}
     accepted = {step.id for step in key_steps_in(request.dependency("strategy"))}
@@ -336,7 +333,7 @@ def _with_tokens(item: Requirement, steps: Sequence[Mapping[str, Any]], made: Ma
     return item._replace(tokens=tuple(tokens))
 
 
-def _fit(steps: list[dict[str, Any]], r_max: int) -> None:
+def _limit_budgets(steps: list[dict[str, Any]], r_max: int) -> None:
     """Reduce retry budgets, the largest first, until their sum is at most `r_max` or all are 1."""
     while sum(step["retry_budget"] for step in steps) > r_max:
         largest = max(steps, key=lambda step: int(step["retry_budget"]))
@@ -346,7 +343,7 @@ def _fit(steps: list[dict[str, Any]], r_max: int) -> None:
 
 
 def plan_from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plan from the given state to the given goal, without first steps whose effects hold already.
+    """Return the plan from the given state to the given goal, without its first steps whose effects hold already.
 
     A step stays if it depends on one that stays, if it satisfies a demand, or if a failure goes back to it.
     """

@@ -23,13 +23,13 @@ class TemplateStep(Config):
     id: Name
     name: str
     text: tuple[str, ...] = Field(min_length=1)
-    """Sentences of the description. One with `{files}` is left out if the text names no files."""
+    """The sentences of the description. A sentence with `{files}` is left out if the text names no files."""
     generator: str
     guard: str
     tries: int = Field(ge=1)
     """The step's retry budget."""
     makes: Name
-    """The token that it makes; a repetition adds its number at the end."""
+    """The token that it makes; a repetition appends its number."""
     after: tuple[str, ...] = ()
     """The ids of the steps that it comes after."""
     back: str = ""
@@ -59,7 +59,7 @@ class PlanTemplate(Config):
     kind: str
     """The type of problem: a `problem_type` of an analysis."""
     noun: str
-    """The same in words."""
+    """The type of problem in words."""
     goal: str
     strategy: TemplateStrategy
     steps: tuple[TemplateStep, ...] = Field(min_length=1)

@@ -4,7 +4,7 @@ import pytest
 
 from actors.demands.blocks import BlockForm, Role
 from actors.demands.patterns import Force
-from actors.demands.reader import is_asked
+from actors.demands.reader import is_demand
 
 PLAIN = "the export is slow"
 MODAL = "the export must keep the order"
@@ -32,4 +32,4 @@ NONE, WISH, STRICT = Force.NONE, Force.WISH, Force.STRICT
     ],
 )
 def test_a_sentence_is_a_demand_by_its_role_its_form_and_its_words(role, form, small, force, asked):
-    assert is_asked(role, form, small, force) is asked
+    assert is_demand(role, form, small, force) is asked

@@ -186,7 +186,7 @@ def test_without_the_extra_a_file_is_left_out_with_the_command_that_installs_it(
     assert missing == {name}
     content = {"pdf": b"%PDF-", "docx": b"PK", "xlsx": b"PK"}[name]
     with pytest.raises(extract_archive.DocumentRefused, match=r"pip install 'replan\[documents\]'"):
-        extract_archive.parts_of(name, content, missing)
+        extract_archive.read_parts(name, content, missing)
 
 
 def test_a_changed_file_is_read_anew_and_an_unchanged_one_is_not(tmp_path, monkeypatch):
