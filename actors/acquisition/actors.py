@@ -13,7 +13,7 @@ from actors.run.waits import CLOCK
 from runtime.drive.actor import Actor
 
 WAITS_MAX = 16
-"""Waits side by side: for the next try, the deadline, and the expiry of a question."""
+"""The most waits at the same time: for the next try, the deadline, and the expiry of a question."""
 
 
 def _search(config: RunConfig, resources: Resources) -> Tool:
@@ -22,7 +22,7 @@ def _search(config: RunConfig, resources: Resources) -> Tool:
 
 
 def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:
-    """Return the actors of an acquisition run that has begun; without documents, every search finds nothing."""
+    """Return the actors of an acquisition run. Without documents, every search finds nothing."""
     clock = resources.clock
     return [
         Actor(MODEL, partial(complete, resources.model, clock, resources.slot), concurrency=1),

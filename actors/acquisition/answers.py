@@ -1,4 +1,4 @@
-"""The questions of an acquisition about the values of fields, and the values that answers and corrections give. Pure.
+"""The questions of an acquisition about its fields, and the values that answers and corrections state. Pure.
 
 A field without a question of its own gets one that is made of its label. The label is English. It is a noun phrase
 (`requests per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
@@ -26,7 +26,7 @@ from actors.quantities.units import CODES
 from actors.run.ending import Outcome
 from actors.run.inbox import MailRefused
 from actors.values.answers import QUANTITY, answer_form, choice, options_of, read_quantity
-from actors.values.question_form import AskedForm, Inquiry, in_words_of, inquiry, one_line, with_frame
+from actors.values.question_form import AskedForm, Inquiry, add_consequences, inquiry, one_line, quote_question
 from runtime.core.errors import UsageProblem
 from runtime.core.events import storable
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 LABEL_MAX = 300
-"""Characters of a label that are in the question."""
+"""The most characters of a label in a question."""
 
 _PHRASE = re.compile(r"[^\W\d_][\w '\u2019(),.%/&+-]*")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019-][^\W_]+)*")
@@ -55,13 +55,13 @@ _PLURALS = word_set("people children men women criteria media feet teeth mice")
 
 
 def field_question(schema: Schema, path: str) -> str:
-    """Return the question about a field: its own, else one made of its label."""
+    """Return the question about a field: its own, or one that is made of its label."""
     spec = schema.fields[path]
-    return one_line(schema.filled(spec.question)) or question_of(spec, counted=_is_counted(schema, path))
+    return one_line(schema.fill_slots(spec.question)) or make_label_question(spec, counted=_is_counted(schema, path))
 
 
-def question_of(spec: FieldSpec, *, counted: bool = True) -> str:
-    """Return the question about a field of this label; `counted` says that its number counts things."""
+def make_label_question(spec: FieldSpec, *, counted: bool = True) -> str:
+    """Return a question that is made of a field's label. `counted` tells that the field's number counts things."""
     label = one_line(spec.label, LABEL_MAX).rstrip(" .:")
     first = label.split(" ", 1)[0].casefold()
     if label.endswith("?"):
@@ -87,7 +87,7 @@ def question_of(spec: FieldSpec, *, counted: bool = True) -> str:
 
 
 def _head(label: str) -> str:
-    """Return the noun of a phrase that the rest describes: the last before a preposition, clause or bracket."""
+    """Return the head noun of a phrase: the last noun before a preposition, a clause or a bracket."""
     words: list[str] = []
     for word in _WORD.findall(re.split(r"[(,]", label, maxsplit=1)[0]):
         if words and word.casefold() in _BEHIND_HEAD:
@@ -108,7 +108,7 @@ def _is_plural(noun: str) -> bool:
 
 
 def _is_counted(schema: Schema, path: str) -> bool:
-    """Tell whether a field's number counts things: it has no unit, or begins with a unit that nothing converts into."""
+    """Tell whether a field's number counts things: its unit is empty, or begins with a unit that has no conversion."""
     unit = schema.unit(path)
     if unit is None:
         return False  # It is money, in a currency that is not known yet.
@@ -117,14 +117,14 @@ def _is_counted(schema: Schema, path: str) -> bool:
 
 
 TEXT_MAX = 500
-"""Characters of the value of a text field."""
+"""The most characters of a text field's value."""
 BLOCKED = "The calculation is blocked:"
 """The beginning of a question's first line where that line says what blocks the calculation."""
 _CURRENCY = re.compile(r"[A-Za-z]{3}")
 
 
 def answer_schema(schema: Schema, path: str) -> dict[str, Any]:
-    """Return the JSON Schema of an answer about a field, with a description of what is expected."""
+    """Return the JSON Schema of an answer about a field, with a description of a valid answer."""
     spec = schema.fields[path]
     match spec.type:
         case "choice":
@@ -150,8 +150,8 @@ def _number_schema(schema: Schema, path: str, spec: FieldSpec) -> dict[str, Any]
     return found | {name: bound for name, bound in bounds.items() if bound is not None}
 
 
-def answer_value(schema: Schema, path: str, answer: str, *, source: str, via: Via = "user") -> FieldValue | str:
-    """Return the value that a person's text gives a field, or why it gives none."""
+def read_answer(schema: Schema, path: str, answer: str, *, source: str, via: Via = "user") -> FieldValue | str:
+    """Return the value of a field in a person's text, or why there is none."""
     spec = schema.fields[path]
     if spec.type == "number":
         unit = schema.unit(path)
@@ -160,7 +160,7 @@ def answer_value(schema: Schema, path: str, answer: str, *, source: str, via: Vi
         read = read_quantity(_number_schema(schema, path, spec), answer)
         if isinstance(read, Refusal):
             return read.message
-        return number_value(read, via=via, source=source, quote=answer.strip())
+        return make_number_value(read, via=via, source=source, quote=answer.strip())
     text = " ".join(answer.split())
     problem = _text_problem(spec, text)
     if problem:
@@ -180,8 +180,8 @@ def _text_problem(spec: FieldSpec, text: str) -> str:
     return ""
 
 
-def number_value(read: Quantity, *, via: Via, source: str, quote: str, confidence: float = 1.0) -> FieldValue:
-    """Return the value of a quantity: the middle of its range."""
+def make_number_value(read: Quantity, *, via: Via, source: str, quote: str, confidence: float = 1.0) -> FieldValue:
+    """Return a quantity as the value of a field. The value is the middle of the range."""
     middle = read.low if read.exact else (read.low + read.high) / 2
     low, high = (None, None) if read.exact else (read.low, read.high)
     return FieldValue(
@@ -189,8 +189,8 @@ def number_value(read: Quantity, *, via: Via, source: str, quote: str, confidenc
     )
 
 
-def out_of_bounds(spec: FieldSpec, read: Quantity) -> str:
-    """Return why a quantity is outside of the bounds of its field; empty if it is within them."""
+def check_bounds(spec: FieldSpec, read: Quantity) -> str:
+    """Return why a quantity is outside the bounds of its field; empty if it is within them."""
     if spec.minimum is not None and read.low < spec.minimum:
         return f"{read.text} is below {spec.minimum:g} {read.unit}".rstrip()
     if spec.maximum is not None and read.high > spec.maximum:
@@ -199,9 +199,9 @@ def out_of_bounds(spec: FieldSpec, read: Quantity) -> str:
 
 
 def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm:
-    """Return the question that a decision asks, in the form that people see."""
+    """Return the question of a decision in the form that people see."""
     path = decision.target_field
-    return with_frame(
+    return add_consequences(
         _inquiry(schema, decision),
         about=_about(schema, path),
         otherwise=_otherwise(schema, path),
@@ -210,9 +210,9 @@ def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm
 
 
 def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
-    """Return the program's question, or the words of the model or the profile in the program's frame."""
+    """Return the question about a field, or the words of the model or the profile as a question."""
     path = decision.target_field
-    blocked, asked = _parts(decision.question)
+    blocked, asked = _split_question(decision.question)
     own, wanted = field_question(schema, path), answer_schema(schema, path)
     subject = f"the value '{one_line(schema.fields[path].label, 200)}'"
     options = options_of(wanted) if answer_form(wanted) == "choice" else ()
@@ -220,12 +220,12 @@ def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     of_model = bool(asked) and asked != own
     if of_model or not own.endswith("?"):
         who, words = ("The model", asked) if of_model else ("The profile", own)
-        return in_words_of(who, subject, words, does=_TAKEN, schema=wanted, meanings=meanings, above=blocked)
+        return quote_question(who, subject, words, does=_TAKEN, schema=wanted, meanings=meanings, above=blocked)
     return inquiry(own, shown=blocked, choices=meanings or None, schema=wanted)
 
 
-def _parts(question: str) -> tuple[str, str]:
-    """Return what blocks the calculation, as far as a decision's question says it, and the question."""
+def _split_question(question: str) -> tuple[str, str]:
+    """Split a decision's question into the line about the blocked calculation, which may be empty, and the rest."""
     if not question.startswith(BLOCKED):
         return "", question.strip()
     blocked, _, asked = question.partition("\n")
@@ -236,7 +236,7 @@ _TAKEN = "The value is taken as answered."
 
 
 def _about(schema: Schema, path: str) -> str:
-    """Return which value is asked for, and what depends on it."""
+    """Return sentences about the asked value, and about the results that depend on it."""
     spec = schema.fields[path]
     label = f"It is about the value '{one_line(spec.label, 200)}' ({path})"
     if path in schema.profile.bootstrap:
@@ -267,24 +267,23 @@ def _otherwise(schema: Schema, path: str) -> str:
 
 
 VALUE = "value"
-"""The kind of the message."""
+"""The `kind` of the message of a correction."""
 TOLD = "told by the user"
-"""The source of a value that was told."""
+"""The source of a corrected value."""
 _CORRECTION = re.compile(r"(?P<field>[a-z][a-z0-9_]*(?:\.[a-z0-9_]+){0,4})[ \t]*=[ \t]*(?P<text>[^\n]{1,500})")
 
 
-def correction(state: State, text: str) -> Mapping[str, Any] | None:
-    """Return the message that a text `FIELD=VALUE` is; None for another text. Raises `UsageProblem` with the reason."""
+def make_correction(state: State, text: str) -> Mapping[str, Any] | None:
+    """Return the message for a text `FIELD=VALUE`; None for another text. Raises `UsageProblem` for a wrong value."""
     match = _CORRECTION.fullmatch(text.strip())
     if match is None:
         return None
-    body = {"kind": VALUE, "field": match["field"], "text": match["text"]}
     read_told_value(state, match["field"], match["text"])
-    return body
+    return {"kind": VALUE, "field": match["field"], "text": match["text"]}
 
 
 def read_told_value(state: State, path: str, text: str) -> FieldValue:
-    """Return the value that a text gives a field of a run. Raises `UsageProblem` where it gives none."""
+    """Return the value of a field in a correction. Raises `UsageProblem` if there is none."""
     end = state.run.finished
     if end is not None and end.outcome in (Outcome.CANCELLED, Outcome.FAILED):
         raise UsageProblem(f"the run has finished ({end.outcome})", place=path, hint="start a new run with --set")
@@ -301,7 +300,7 @@ def read_told_value(state: State, path: str, text: str) -> FieldValue:
     if _units_depend_on(schema, path):
         cause = f"the units of other values depend on {path}"
         raise UsageProblem(cause, place=path, hint=f"start a new run with --set {path}=...")
-    value = answer_value(schema, path, text, source=TOLD)
+    value = read_answer(schema, path, text, source=TOLD)
     if isinstance(value, FieldValue):
         return value
     unit = schema.unit(path)
@@ -309,7 +308,7 @@ def read_told_value(state: State, path: str, text: str) -> FieldValue:
 
 
 def _units_depend_on(schema: Schema, path: str) -> bool:
-    """Tell whether values are there whose units name a field; the first value of that field changes none."""
+    """Tell whether a new value of a field would change the units of existing values."""
     if schema.value(path) is None:
         return False
     return any(
@@ -318,7 +317,7 @@ def _units_depend_on(schema: Schema, path: str) -> bool:
 
 
 def accept_correction(state: State, message: "Mailed") -> ValueTold | MailRefused | None:
-    """Return the fact that a message with a value is; None for another message."""
+    """Return the event of a message with a correction; None for another message."""
     try:
         body = json.loads(message.body)
     except (ValueError, RecursionError):

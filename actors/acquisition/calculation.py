@@ -1,7 +1,4 @@
-"""The calculator of a profile: its results from the chosen values, as a value and as a range, and why some are missing.
-
-Each result is calculated twice: from the chosen values, and from their ranges. Pure.
-"""
+"""Calculates the results of a profile, each twice: from the chosen values, and from their ranges. Pure."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,7 +8,7 @@ from actors.acquisition.planner_state import CalculatedValue, CalculationError, 
 from actors.acquisition.profile import FormulaCheck
 from actors.acquisition.schema import Schema, names_in, schema_of
 from actors.acquisition.state import State
-from actors.acquisition.values import bounds_of, of_period
+from actors.acquisition.values import bounds_of, filter_by_period
 from actors.quantities import calculator
 from actors.quantities.calculator import Blocked, FormulaCycle, calculation_order, check_holds, parse_check
 from actors.quantities.formula import FormulaUnreadable
@@ -21,29 +18,27 @@ from runtime.core.events import text_hash
 
 
 class Known(NamedTuple):
-    """A number that formulas may use."""
+    """A number that formulas may use: the chosen value, and its range."""
 
     exact: Quantity
-    """The chosen value."""
     range: Quantity
-    """The range that it may lie in."""
 
 
 def known_numbers(schema: Schema) -> dict[str, Known]:
-    """Return the numbers of all fields that have one, by path."""
+    """Return the known numbers of fields, by path."""
     found = {}
     for path, spec in schema.fields.items():
         value = schema.value(path)
         if value is None or isinstance(value.value, str):
             continue
-        low, high = bounds_of(value, of_period(spec, schema.planner.values[path]))
+        low, high = bounds_of(value, filter_by_period(spec, schema.planner.values[path]))
         exact = Quantity(low=value.value, high=value.value, unit=value.unit)
         found[path] = Known(exact, Quantity(low=low, high=high, unit=value.unit))
     return found
 
 
-def holds(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> bool | None:
-    """Tell whether a check holds of the chosen values; None if it cannot be told, such as without a value."""
+def is_check_true(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> bool | None:
+    """Tell whether a check holds for the chosen values; None if nobody can tell, such as without a value."""
     values = {name: item.exact for name, item in known.items()}
     match check_holds(check.check, values, schema.units):
         case "yes":
@@ -55,7 +50,7 @@ def holds(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> bo
 
 
 def names_of(check: FormulaCheck) -> tuple[str, ...]:
-    """Return the names in a check, each once; none in one that cannot be read."""
+    """Return the names in a check, each once; none if it cannot be read."""
     try:
         return parse_check(check.check).names
     except FormulaUnreadable:
@@ -76,7 +71,10 @@ _CODES: Mapping[BlockCode, str] = {
 
 
 def evaluate_formula(schema: Schema, formula: str, unit: str | None, known: Mapping[str, Known]) -> Known | Blocked:
-    """Return what a formula comes to, in a unit (None: a currency in it is not known yet), or why it cannot."""
+    """Return the value of a formula in a unit, or why there is none.
+
+    The unit is None while its currency is not known.
+    """
     names = names_in(formula)
     missing = tuple(name for name in names if name not in known)
     if missing or unit is None:
@@ -93,8 +91,8 @@ def evaluate_formula(schema: Schema, formula: str, unit: str | None, known: Mapp
     return Known(exact, Quantity(low=min(exact.low, wide.low), high=max(exact.high, wide.high), unit=exact.unit))
 
 
-def inputs_hash(schema: Schema) -> str:
-    """Return the hash of all that a calculation depends on: the chosen numbers of the fields, with their ranges."""
+def hash_inputs(schema: Schema) -> str:
+    """Return the hash of the inputs of a calculation: the chosen numbers with their ranges, and the currencies."""
     known = {
         path: [number.exact.low, number.range.low, number.range.high, number.exact.unit]
         for path, number in known_numbers(schema).items()
@@ -103,8 +101,8 @@ def inputs_hash(schema: Schema) -> str:
     return text_hash(json.dumps([known, units], sort_keys=True))[:HASH_LENGTH]
 
 
-def calculate(schema: Schema, count: int) -> LatestCalculation:
-    """Return the profile's calculation from the values as they are; `count` is its number in this round."""
+def calculate_results(schema: Schema, count: int) -> LatestCalculation:
+    """Calculate all results from the current values. `count` is the number of this calculation in its round."""
     calculator_spec = schema.profile.calculator
     assert calculator_spec is not None, "the profile has a calculator"
     known = known_numbers(schema)
@@ -131,7 +129,7 @@ def calculate(schema: Schema, count: int) -> LatestCalculation:
     return LatestCalculation(
         status="blocked" if errors else "succeeded",
         count=count,
-        inputs_hash=inputs_hash(schema),
+        inputs_hash=hash_inputs(schema),
         steps=tuple(steps),
         errors=tuple(errors),
     )
@@ -145,14 +143,14 @@ def _order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _error(schema: Schema, name: str, formula: str, blocked: Blocked) -> CalculationError:
-    """Return the error of a result. It names the missing fields, or all fields of the formula if none is missing."""
+    """Return the error of a result. It names the missing fields, or else all fields of the formula."""
     about = blocked.missing or names_in(formula)
     fields = tuple(dict.fromkeys(path for item in about for path in _fields_behind(schema, item)))
     return CalculationError(code=_CODES[blocked.code], result=name, fields=fields, message=blocked.message)
 
 
 def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
-    """Yield the field that a name in a formula stands for; for a result, the fields that it is calculated from."""
+    """Yield the field with a name in a formula. For the name of a result, yield the fields behind it."""
     if name in schema.fields:
         yield name
     elif schema.profile.calculator is not None and name in schema.profile.calculator.results:
@@ -161,8 +159,8 @@ def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
 
 
 def _precondition_error(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> CalculationError | None:
-    """Return the error of a precondition that does not hold; None where it holds, or its numbers are missing."""
-    if holds(schema, check, known) is not False:
+    """Return the error of a precondition that is false; None if it is true, or its numbers are missing."""
+    if is_check_true(schema, check, known) is not False:
         return None
     fields = tuple(dict.fromkeys(path for name in names_of(check) for path in _fields_behind(schema, name)))
     return CalculationError(code="precondition", fields=fields, message=f"{check.why} ({check.check})")
@@ -171,4 +169,4 @@ def _precondition_error(schema: Schema, check: FormulaCheck, known: Mapping[str,
 def is_blocked(state: State) -> bool:
     """Tell whether the latest calculation is blocked, and no value has changed since."""
     calculation = state.planner.calculation
-    return calculation.status == "blocked" and calculation.inputs_hash == inputs_hash(schema_of(state))
+    return calculation.status == "blocked" and calculation.inputs_hash == hash_inputs(schema_of(state))

@@ -1,4 +1,4 @@
-"""The facts of an acquisition run: one closed union. What every kind of agent has is in `actors.run`."""
+"""The events of an acquisition run as one closed union. Events of all kinds of agents are in `actors.run`."""
 
 from typing import ClassVar, Literal, get_args
 
@@ -22,13 +22,13 @@ PURPOSES = (PLAN, OBSERVE, DECOMPOSE, REFLECT)
 
 
 class DecisionRequested(CallRequested):
-    """A model was asked what to do next; the node is `plan/vVISIT.aATTEMPT`."""
+    """A model was asked for the next decision; the node is `plan/vVISIT.aATTEMPT`."""
 
     kind: Literal["decision_requested"] = "decision_requested"
 
 
 class ObservationRequested(CallRequested):
-    """A model was asked which values some passages state; the node is `observe/vVISIT.aATTEMPT`."""
+    """A model was asked for the values in some passages; the node is `observe/vVISIT.aATTEMPT`."""
 
     kind: Literal["observation_requested"] = "observation_requested"
     path: str
@@ -44,7 +44,7 @@ class DecompositionRequested(CallRequested):
 
 
 class ReflectionRequested(CallRequested):
-    """A model was asked to review where the run stands; the node is `reflect/vVISIT.aATTEMPT`."""
+    """A model was asked to review the run; the node is `reflect/vVISIT.aATTEMPT`."""
 
     kind: Literal["reflection_requested"] = "reflection_requested"
 
@@ -53,7 +53,7 @@ AcquisitionCall = DecisionRequested | ObservationRequested | DecompositionReques
 
 
 class RequestReissued(CallReissued):
-    """An open request of an earlier driver is asked again; the first try stays charged as unknown."""
+    """An open request of an earlier driver was repeated; the first try stays charged as unknown."""
 
     kind: Literal["request_reissued"] = "request_reissued"
     again: AcquisitionCall
@@ -67,18 +67,18 @@ class ReplyReceived(Replied):
 
 
 INCOMPLETE = "incomplete"
-"""The outcome of a run that ended without all that its profile requires."""
+"""The outcome of a run that lacks something that its profile requires."""
 
 
 class AcquisitionStarted(Started):
-    """An acquisition run began. Its first event, which holds all that later decisions depend on."""
+    """An acquisition run began. The event holds all that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("goal", "pinned")
     kind: Literal["acquisition_started"] = "acquisition_started"
     goal: StorableText
     """The text of the user's goal."""
     pinned: str
-    """The JSON of everything that later decisions use."""
+    """The configuration (`RunConfig`) as JSON."""
     given: dict[str, FieldValue] = Field(default_factory=dict)
     """The values that the user gave at the start, by path."""
     source: StorableText = ""
@@ -86,7 +86,7 @@ class AcquisitionStarted(Started):
 
 
 class ValueTold(TimedEvent):
-    """A person told the run a value of their own accord; after its end, the run goes on when it is driven next."""
+    """A person told the run a value without being asked. A finished run then continues when it is driven next."""
 
     kind: Literal["value_told"] = "value_told"
     path: str
@@ -102,15 +102,15 @@ class Routed(Event):
     node: str
     """The node that it left."""
     outcome: str
-    """The node's outcome, which the table turns into the next node."""
+    """The outcome of the node, which decides the next node by the table."""
     to: str
     """The next node."""
     reason: str
     """The reason, in one line for people."""
     decision_origin: Origin
-    """Who has made the decision that is in force then."""
+    """The author of the current decision."""
     writes: Writes = NOTHING
-    """What the node changed of the planner's state."""
+    """The changes of the planner's state by the node."""
 
 
 AcquisitionEvent = (

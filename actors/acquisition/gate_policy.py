@@ -1,7 +1,7 @@
 """The gates that correct and route a decision: `normalize_decision`, `retry_gate` and `maybe_calculate`. Pure."""
 
 from actors.acquisition.answers import BLOCKED, field_question
-from actors.acquisition.calculation import inputs_hash, is_blocked
+from actors.acquisition.calculation import hash_inputs, is_blocked
 from actors.acquisition.graph import Hop
 from actors.acquisition.next_task import (
     next_acquisition_task,
@@ -20,12 +20,12 @@ from actors.values.question_form import one_line
 from runtime.core.copies import changed
 
 REFLECTIONS_MAX = 2
-"""Reviews of one blocked calculation."""
+"""The most reviews of one blocked calculation."""
 _ABOUT_A_FIELD = ("search", "ask_user")
 
 
 def normalize_decision(state: State) -> Hop | None:
-    """Correct a decision about a field (S71 to S74). None while the field's decomposition is awaited."""
+    """Correct a decision about a field (S71 to S74). None while the run waits for the field's decomposition."""
     decision = state.planner.decision
     assert decision is not None, "a decision comes before this node"
     if decision.action not in _ABOUT_A_FIELD:
@@ -50,7 +50,12 @@ def _correct_decision(state: State, schema: Schema, decision: PlannerDecision) -
         decision = _replace_made_target(state, schema, path)
         path = decision.target_field
     spec = schema.fields.get(path)
-    if decision.action == "ask_user" and spec is not None and spec.source != "user" and _lacks_search(state, path):
+    if (
+        decision.action == "ask_user"
+        and spec is not None
+        and spec.source != "user"
+        and not state.planner.searches_for(path)
+    ):
         query = query_for(state, schema, path)
         if query:
             reasons.append(f"{path} is searched for before the user is asked")
@@ -68,31 +73,27 @@ def _correct_decision(state: State, schema: Schema, decision: PlannerDecision) -
 
 
 def _errors(calculation: LatestCalculation, path: str) -> str:
-    """Return the messages of a blocked calculation: those about a field, or the first three if none is about it."""
+    """Return the messages of a blocked calculation about a field; if there are none, its first three messages."""
     about = [error.message for error in calculation.errors if path in error.fields]
     return "; ".join(about or [error.message for error in calculation.errors][:3])
 
 
-def _lacks_search(state: State, path: str) -> bool:
-    return state.planner.searches_for(path) == 0
-
-
 def _replace_made_target(state: State, schema: Schema, path: str) -> PlannerDecision:
-    """Return the next task for a component of a made field, else any next task, else the end."""
+    """Return the next task for a component of a field, or else any next task, or else the decision to finish."""
     task = next_component_task(state, schema, path) or next_acquisition_task(state)
     return task or PlannerDecision(action="finish", reasoning=f"nothing is left to acquire for {path}")
 
 
 def retry_gate(state: State) -> Hop:
-    """Bound the attempts for a field (S75 to S77): search, then ask, then review; the end where nobody answers."""
+    """Limit the attempts for a field (S75 to S77): search, then ask, then review. End the run if nobody answers."""
     decision = state.planner.decision
     assert decision is not None, "a decision comes before this node"
     path = decision.target_field
     if decision.action == "search":
         if was_query_made(state, path, decision.query):
-            return _instead_of_search(state, path, f"{path} was searched for by this query before")
+            return _replace_search(state, path, f"{path} was searched for by this query before")
         if not decision.query.strip() or not searches_left(state, path):
-            return _instead_of_search(state, path, f"nothing is left to search for {path}")
+            return _replace_search(state, path, f"nothing is left to search for {path}")
     elif decision.action == "ask_user" and not questions_left(state, path):
         why = f"{path} cannot be had: the user has given no answer"
         end = PlannerDecision(action="finish", target_field=path, reasoning=why)
@@ -100,8 +101,8 @@ def retry_gate(state: State) -> Hop:
     return Hop("kept", "within the attempts")
 
 
-def _instead_of_search(state: State, path: str, why: str) -> Hop:
-    """Return the question about the field, or else about another component; a review where none is left to ask."""
+def _replace_search(state: State, path: str, why: str) -> Hop:
+    """Replace a search by a question about the field or another component, or by a review if no question is left."""
     schema = schema_of(state)
     askable = [
         component
@@ -117,7 +118,7 @@ def _instead_of_search(state: State, path: str, why: str) -> Hop:
 
 
 def maybe_calculate(state: State) -> Hop:
-    """Route a decision; an end becomes a calculation or a review where that may still help (S78 to S80)."""
+    """Route a decision. A decision to finish becomes a calculation or a review if that may help (S78 to S80)."""
     planner, decision = state.planner, state.planner.decision
     assert decision is not None, "a decision comes before this node"
     if decision.action not in ("finish", "calculate"):
@@ -125,7 +126,7 @@ def maybe_calculate(state: State) -> Hop:
     calculation, caps = planner.calculation, state.config.profile.caps
     if state.config.profile.calculator is None:
         return _end_hop(decision, "there is no calculator")
-    now = inputs_hash(schema_of(state))
+    now = hash_inputs(schema_of(state))
     same = calculation.inputs_hash == now
     if not (same and calculation.status != "none") and calculation.count < caps.calculations:
         why = "the calculation is missing" if calculation.status == "none" else "values have changed since"

@@ -1,10 +1,16 @@
-"""The gates of the nodes: each decides where a run goes next, and what it writes. Pure."""
+"""The gates of the nodes: functions that choose an outcome, and changes of the planner's state. Pure."""
 
 from collections.abc import Mapping
 
-from actors.acquisition.answers import answer_value
-from actors.acquisition.calculation import calculate as calculated
-from actors.acquisition.calculation import evaluate_formula, holds, inputs_hash, is_blocked, known_numbers
+from actors.acquisition.answers import read_answer
+from actors.acquisition.calculation import (
+    calculate_results,
+    evaluate_formula,
+    hash_inputs,
+    is_blocked,
+    is_check_true,
+    known_numbers,
+)
 from actors.acquisition.events import OBSERVE, PLAN, REFLECT
 from actors.acquisition.graph import Gate, Hop
 from actors.acquisition.next_task import (
@@ -40,11 +46,11 @@ from actors.values.format import format_count
 from runtime.core.copies import changed
 
 ROUNDS_MAX = 5
-"""Passes over the made fields: one may be made of another, at most so many levels deep."""
+"""The most levels of fields that are made of others."""
 
 
 def compose_values(state: State, schema: Schema) -> Mapping[str, Values]:
-    """Return the values that follow from the others now, by path, of those fields whose values change by it."""
+    """Return the computed and default values that change now, by path."""
     changes: dict[str, Values] = {}
     for path, spec in schema.fields.items():
         if not schema.is_made(path):
@@ -66,19 +72,18 @@ def _note(changes: dict[str, Values], schema: Schema, path: str, value: FieldVal
 
 
 def _follows(schema: Schema, path: str) -> Values:
-    """Return the values of a field that follow from others, as they are."""
+    """Return the computed and default values that a field has."""
     return tuple(value for value in schema.planner.values.get(path, ()) if value.via in ("computed", "default"))
 
 
 def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldValue | None:
-    """Return a field's default, once it has no other value and nothing is left to search and to ask."""
+    """Return a field's default if it has no other value, and no search or question is left; otherwise None."""
     others = [value for value in schema.planner.values.get(path, ()) if value.via != "default"]
     if spec.default is None or others:
         return None
     left = questions_left(state, path) if spec.source == "user" else searches_left(state, path)
-    standing = bool(
-        _follows(schema, path)
-    )  # A default that was assumed in an earlier round stays until it is replaced.
+    # A default that was assumed in an earlier round stays until it is replaced.
+    standing = bool(_follows(schema, path))
     unit = schema.unit(path)
     if (left and not standing) or unit is None:
         return None
@@ -110,7 +115,7 @@ def _confidence(schema: Schema, path: str) -> float:
 
 
 def search(state: State) -> Hop | None:
-    """Go on with the passages that were found; else note that the search brought nothing (S49, S50)."""
+    """Continue with the passages of a search, or note that it found none (S49, S50)."""
     ended, decision = state.tool, state.planner.decision
     if ended is None or decision is None:
         return None
@@ -128,7 +133,7 @@ def search(state: State) -> Hop | None:
 
 
 def observe(state: State) -> Hop | None:
-    """Take the values that the model reads in the passages and that their quotes bear out."""
+    """Take the values that the model reads in the passages, if their quotes state them."""
     given = replies_for(state, OBSERVE)
     if not given:
         return None
@@ -148,7 +153,7 @@ def observe(state: State) -> Hop | None:
 
 
 def ask_user(state: State) -> Hop | None:
-    """Go on once the question is answered, declined or expired: the only node at which a person is asked (S51)."""
+    """Wait until the question is answered, declined or expired. Only this node asks a person (S51)."""
     question, decision = state.run.questions.get(state.question), state.planner.decision
     if question is None or question.open or decision is None:
         return None
@@ -157,22 +162,22 @@ def ask_user(state: State) -> Hop | None:
 
 
 def observe_user(state: State) -> Hop:
-    """Take the user's answer into the schema, or note that there is none."""
+    """Take the value from the user's answer, or note that there is none."""
     question, decision = state.run.questions[state.question], state.planner.decision
     assert decision is not None, "a decision comes before this node"
     path = decision.target_field
     if question.status is not Status.ANSWERED:
         refused = (path,) if question.status is Status.DECLINED else ()
         return Hop("unanswered", f"no answer about {path}", Writes(refused=refused))
-    value = answer_value(schema_of(state), path, question.answer, source=state.question)
+    value = read_answer(schema_of(state), path, question.answer, source=state.question)
     if not isinstance(value, FieldValue):
         return Hop("unanswered", f"the answer about {path} cannot be used: {value}")
     return Hop("taken", f"the user answers {path}", Writes(values={path: (value,)}))
 
 
 def calculate(state: State) -> Hop:
-    """Calculate all results from the values as they are, count the calculation, and keep the hash of its inputs."""
-    calculation = calculated(schema_of(state), state.planner.calculation.count + 1)
+    """Calculate all results from the current values, count the calculation, and keep the hash of its inputs."""
+    calculation = calculate_results(schema_of(state), state.planner.calculation.count + 1)
     writes = Writes(calculation=calculation)
     if calculation.status == "succeeded":
         return Hop("succeeded", f"calculated {', '.join(step.name for step in calculation.steps)}", writes)
@@ -180,12 +185,12 @@ def calculate(state: State) -> Hop:
 
 
 def reflect(state: State) -> Hop | None:
-    """Take the model's review: the field that it proposes next, or its proposal to finish, and its caveats."""
+    """Take the model's review: the proposed next field, or the proposal to finish, and the caveats."""
     given = replies_for(state, REFLECT)
     if not given:
         return None
     schema = schema_of(state)
-    inputs = inputs_hash(schema)
+    inputs = hash_inputs(schema)
     review = read_reflection(given[-1], schema, inputs)
     if isinstance(review, Reflection):
         proposal = "to finish" if review.finish else review.next_field or "nothing"
@@ -197,7 +202,7 @@ def reflect(state: State) -> Hop | None:
 
 
 def enter_iteration(state: State) -> Hop:
-    """Count one more pass, and end the run where it is aborted or has made all of its passes (S52 to S56)."""
+    """Count a pass, and end the run if it is aborted or has made all of its passes (S52 to S56)."""
     number = state.planner.iterations + 1
     writes = Writes(iterations=number)
     if state.planner.status == "aborted":
@@ -209,7 +214,7 @@ def enter_iteration(state: State) -> Hop:
 
 
 def finish(state: State) -> Hop:
-    """Leave the graph; what the run came to is said by its end."""
+    """Leave the graph."""
     return Hop("end", state.path[-1].reason if state.path else "nothing is left")
 
 
@@ -219,14 +224,14 @@ def require_node(path: str) -> str:
 
 
 def missing_outcome(path: str) -> str:
-    """Return the outcome of `prepare_schema` where a bootstrap field has no value."""
+    """Return the outcome of `prepare_schema` for a bootstrap field without a value."""
     return f"{path.rpartition('.')[2]}_missing"
 
 
 def prepare_schema(state: State) -> Hop | None:
-    """Bring the schema up to date, then end the run or go on (S57 to S61). None while a decomposition is awaited.
+    """Update the schema, and end the run or continue (S57 to S61). None while the run waits for a decomposition.
 
-    The order: the cap of calculations, a calculation that is current, a stop condition, the bootstrap fields.
+    It checks in this order: the cap of calculations, a current calculation, a stop condition, the bootstrap fields.
     """
     writes = Writes(decompositions=proposed_decompositions(state))
     after = changed(state, planner=apply(state.planner, writes))
@@ -237,7 +242,7 @@ def prepare_schema(state: State) -> Hop | None:
     most = after.config.profile.caps.calculations
     if calculation.count >= most:
         return Hop("calculator_cap", f"{most} calculations are the most", writes)
-    if calculation.status == "succeeded" and calculation.inputs_hash == inputs_hash(schema):
+    if calculation.status == "succeeded" and calculation.inputs_hash == hash_inputs(schema):
         return Hop("already_current", "the calculation is current", writes)
     stop = _stop_condition(schema)
     if stop:
@@ -252,16 +257,17 @@ def prepare_schema(state: State) -> Hop | None:
 
 
 def _stop_condition(schema: Schema) -> str:
-    """Return why the run ends early; empty where no stop condition holds."""
+    """Return why the run ends early; empty if no stop condition is true."""
     conditions = schema.profile.stop_when
     known = known_numbers(schema) if conditions else {}
     return next(
-        (f"{condition.why} ({condition.check})" for condition in conditions if holds(schema, condition, known)), ""
+        (f"{condition.why} ({condition.check})" for condition in conditions if is_check_true(schema, condition, known)),
+        "",
     )
 
 
 def require_field(path: str) -> Gate:
-    """Return the gate that asks the user for a bootstrap field, or aborts where nothing is left to ask (S62, S63)."""
+    """Return the gate that asks the user for a bootstrap field, or aborts if no question is left (S62, S63)."""
 
     def gate(state: State) -> Hop:
         if questions_left(state, path):
@@ -277,11 +283,11 @@ def require_field(path: str) -> Gate:
 
 
 ALL_COLLECTED = "All raw inputs collected."
-"""The reason of the decision to finish that follows where nothing is left to acquire."""
+"""The reason to finish when nothing is left to acquire."""
 
 
 def acquisition_gate(state: State) -> Hop:
-    """Select the next task where rules can, finish where nothing is left, else leave it to the model (S64 to S67)."""
+    """Select the next task by rules, finish if nothing is left, or leave the decision to the model (S64 to S67)."""
     planner, blocked = state.planner, is_blocked(state)
     if blocked and planner.reflections and planner.reflections[-1].finish:
         return _all_collected("a review proposes to finish with what there is")
@@ -312,9 +318,9 @@ def _all_collected(reason: str) -> Hop:
 
 
 def plan(state: State) -> Hop | None:
-    """Take the model's decision; finish in its place where no reply can be used (S68, S69). None while one is awaited.
+    """Take the model's decision, or finish if no reply can be used (S68, S69). None while the run waits for a reply.
 
-    It knows no cap, no bootstrap field and no calculator: what corrects a decision comes after it.
+    Caps, bootstrap fields and the calculator do not matter here: later gates correct a decision.
     """
     given = replies_for(state, PLAN)
     if not given:

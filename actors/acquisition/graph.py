@@ -1,4 +1,4 @@
-"""The graph as a table: its nodes, the outcomes of each with the node that follows, and the fields that each may write.
+"""The graph as a table: its nodes, the next node for each of their outcomes, and the fields that they may write.
 
 A node is one pure function, its *gate*. It returns a `Hop`, or None while the run waits for a reply at this node. Only
 the table turns an outcome into the next node. A gate is added by a row here and a function.
@@ -21,14 +21,14 @@ END = "END"
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A gate's answer: how the run leaves its node."""
+    """The answer of a gate: the outcome by which the run leaves its node."""
 
     outcome: str
     """One of the node's outcomes in the table."""
     reason: str
-    """Why, in one line for people, tests and events; nothing is decided by it."""
+    """The reason in one line for people, tests and events; no decision depends on it."""
     writes: Writes = NOTHING
-    """The changes of the planner's state, to fields that the node owns."""
+    """Changes of the planner's state, only to fields that the node owns."""
 
 
 Gate = Callable[["State"], Hop | None]
@@ -40,43 +40,40 @@ class GraphNode:
     """A row of the table."""
 
     name: str
-    """The name of the node."""
     gate: Gate
-    """Its function."""
     edges: Mapping[str, str]
-    """The node that follows each outcome."""
+    """The next node by outcome."""
     owns: frozenset[str] = frozenset()
     """The fields of the planner's state that it may write."""
     waits_for: str = ""
-    """What the run may wait for here, in a few words; empty for a node that always decides at once."""
+    """The thing that the run may wait for here, in a few words; empty for a gate that always decides at once."""
 
 
 @dataclass(frozen=True)
 class AcquisitionGraph:
-    """All nodes, in the order in which they are shown."""
+    """All nodes by name, in the order in which they are shown."""
 
     nodes: Mapping[str, GraphNode] = field(default_factory=dict)
-    """The nodes by name."""
     first: str = "enter_iteration"
     """The node that follows the start."""
 
     def next(self, node: str, outcome: str) -> str:
-        """Return the node that follows an outcome. Raises `KeyError` for an outcome that the node does not have."""
+        """Return the node that follows an outcome. Raises `KeyError` for an unknown outcome."""
         return self.nodes[node].edges[outcome]
 
     def edges(self) -> Iterator[tuple[str, str, str]]:
-        """Yield all edges as (node, outcome, next node), the start's first."""
+        """Yield all edges as (node, outcome, next node), beginning at the start."""
         yield START, "", self.first
         for name, node in self.nodes.items():
             for outcome, after in node.edges.items():
                 yield name, outcome, after
 
     def pairs(self) -> frozenset[tuple[str, str]]:
-        """Return which node may follow which."""
+        """Return the pairs of nodes that may follow each other."""
         return frozenset((name, after) for name, _, after in self.edges())
 
     def with_node(self, node: GraphNode, *, between: tuple[str, str]) -> "AcquisitionGraph":
-        """Return the graph with one more node: what led from the first of two nodes to the second leads to it."""
+        """Return the graph with one more node, inserted into the edges from the first of two nodes to the second."""
         before, after = between
         edges = {outcome: node.name if to == after else to for outcome, to in self.nodes[before].edges.items()}
         assert edges != self.nodes[before].edges, f"no edge leads from {before} to {after}"
@@ -89,7 +86,7 @@ class AcquisitionGraph:
 
 
 def problems(graph: AcquisitionGraph) -> Iterator[str]:
-    """Yield what is wrong with a table: an edge that leads nowhere, or a node that cannot be reached or left."""
+    """Yield the errors of a table: an edge to no node, or a node without an edge to it or from it."""
     known = {*graph.nodes, END}
     reached = {graph.first}
     for name, outcome, after in graph.edges():

@@ -45,9 +45,9 @@ def _title(state: State) -> str | None:
 
 
 def _correction(state: State, text: str) -> Mapping[str, Any] | None:
-    from actors.acquisition.answers import correction  # noqa: PLC0415 -- most texts are notes
+    from actors.acquisition.answers import make_correction  # noqa: PLC0415 -- most texts are notes
 
-    return correction(state, text)
+    return make_correction(state, text)
 
 
 def _diagram(name: str, root: Path) -> str | None:

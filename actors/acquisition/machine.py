@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 
 Common = Callable[[State, RunState[AcquisitionCall], CommonEvent], State]
-"""What `RunMachine.common` is."""
+"""The type of `RunMachine.common`."""
 FIRST = "enter_iteration"
-"""The node at which every run and every round begins."""
+"""The first node of every run and every round."""
 
 
 def apply_event(common: Common, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
-    """Return the state after an event; `run` is the common part after it, `common` serves what every kind has."""
+    """Return the state after an event. `run` is the common part after it; `common` applies events of all kinds."""
     match event:
         case AcquisitionStarted():
             return state
@@ -75,9 +75,9 @@ def apply_event(common: Common, state: State, run: RunState[AcquisitionCall], ev
 
 
 def _correct_value(state: State, event: ValueTold) -> State:
-    """Return the state after a value was told: what was calculated and concluded without it counts no more.
+    """Return the state after a correction. The calculation and the reviews that lack the value are dropped.
 
-    Searches and questions stand: nobody is asked again for what the run knows.
+    Searches and questions stay, so that nobody is asked again.
     """
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
@@ -87,7 +87,7 @@ def _correct_value(state: State, event: ValueTold) -> State:
     return _enter_node(told, FIRST) if state.node == END and state.run.finished is None else told
 
 
-def start_state(event: AcquisitionStarted) -> State:
+def make_start_state(event: AcquisitionStarted) -> State:
     """Return the state after the first event."""
     state = State(
         run=RunState.begin(event),
@@ -100,7 +100,7 @@ def start_state(event: AcquisitionStarted) -> State:
 
 
 def _enter_node(state: State, node: str) -> State:
-    """Return the state at a node that the run has come to."""
+    """Return the state after the run has come to a node."""
     visits = {**state.visits, node: state.visits.get(node, 0) + 1}
     question = "" if node == "ask_user" else state.question
     return changed(state, node=node, visits=visits, replies=(), tool=None, question=question)
@@ -113,7 +113,7 @@ def _apply_routing(state: State, event: Routed) -> State:
 
 
 def _record_request(state: State, node: str, try_number: int) -> State:
-    """Return the state after a call was asked for; further attempts and tries are not counted."""
+    """Return the state after a request. Only the first try of the first attempt counts as a call."""
     if try_number > 1 or not node.endswith(".a1"):
         return state
     purpose = step_of(node)
@@ -128,7 +128,7 @@ def _record_reply(state: State, after: State, event: ReplyReceived) -> State:
 
 
 def _new_round(state: State) -> State:
-    """Return the state after a requirement: the values stay, and all attempts are given back."""
+    """Return the state after a requirement: the values stay, and all attempts are allowed again."""
     planner = changed(
         state.planner,
         iterations=0,
@@ -148,12 +148,12 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
     reissued = RequestReissued
 
     def __init__(self, table: "Table | None" = None) -> None:
-        """Take the table of nodes of a profile; None for the planner's own (`actors.acquisition.table`)."""
+        """Use a table of nodes; None for the planner's own (`actors.acquisition.table`)."""
         self._nodes = table
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """What may follow from a state, over the table of nodes."""
+        """The rules of decisions over the table of nodes."""
         from actors.acquisition.rules import rules_over  # noqa: PLC0415 -- only a driver needs it
         from actors.acquisition.table import graph_for  # noqa: PLC0415
 
@@ -161,7 +161,7 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
 
     def begin(self, event: AcquisitionStarted) -> State:
         """Return the state after the first event."""
-        return start_state(event)
+        return make_start_state(event)
 
     def apply(self, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
         """Return the state after an event."""
@@ -174,10 +174,10 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
         return next_try(state, request)
 
     def prompt(self, state: State, request: AcquisitionCall) -> CallPrompt:
-        """Return what a call sends to the model."""
-        from actors.acquisition.rules import prompt_of, subject_of  # noqa: PLC0415 -- only a driver needs it
+        """Return the prompt of a call."""
+        from actors.acquisition.rules import make_call_prompt, subject_of  # noqa: PLC0415 -- only a driver needs it
 
-        return prompt_of(state, request.step, subject_of(request))
+        return make_call_prompt(state, request.step, subject_of(request))
 
     def reply_event(self, state: State, request: AcquisitionCall, fields: ReplyFields) -> ReplyReceived:
         """Return the event of a reply, which the node that asked reads."""
@@ -185,7 +185,7 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
         return ReplyReceived(**fields)
 
     def message_event(self, state: State, message: Mailed) -> AcquisitionEvent | None:
-        """Return the event of a value that a person tells of their own accord."""
+        """Return the event of a correction; None for another message."""
         from actors.acquisition.answers import accept_correction  # noqa: PLC0415 -- only a driver needs it
 
         return accept_correction(state, message)

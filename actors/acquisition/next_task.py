@@ -1,4 +1,4 @@
-"""Which value is to be acquired next without a model's advice, and what may still be done for a field. Pure."""
+"""Chooses the next value to acquire without a model, and counts the attempts that are left for a field. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,20 +8,20 @@ from actors.acquisition.state import State
 
 
 def searches_left(state: State, path: str) -> bool:
-    """Tell whether a field may be searched for once more in this round."""
+    """Tell whether another search for a field is allowed in this round."""
     return state.planner.searches_for(path) < state.config.profile.caps.attempts_per_field
 
 
 def questions_left(state: State, path: str) -> bool:
-    """Tell whether the user may be asked for a field once more in this round."""
+    """Tell whether another question about a field is allowed in this round."""
     asked = state.planner.questions_about(path)
     return path not in state.planner.refused and asked < state.config.profile.caps.attempts_per_field
 
 
 def decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | None:
-    """Return how a field is acquired next: searched for, then asked; None where nothing is left.
+    """Return the next decision about a field: a search, or else a question; None if neither is left.
 
-    An optional field is never asked for, nor is one with a default that documents may have.
+    There is no question about an optional field, or about a field with a default that documents may state.
     """
     spec = schema.fields[path]
     if spec.source != "user" and searches_left(state, path):
@@ -36,34 +36,34 @@ def decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | N
 
 
 def query_for(state: State, schema: Schema, path: str) -> str:
-    """Return the first query for a field that was not tried in this round; empty where all were.
+    """Return the first query for a field that was not tried in this round; empty if none is left.
 
-    The field's own `query` comes first. Then follows one query for each of its words and for its label, each with the
-    values of the bootstrap fields that are texts, such as the region.
+    The field's own `query` comes first. The others consist of one of its words, or its label, and the values of the
+    bootstrap fields of type `text`, such as the region.
     """
     spec = schema.fields[path]
     place = " ".join(schema.text(name) for name in schema.profile.bootstrap if schema.fields[name].type == "text")
     templates = (spec.query, *(f"{word} {place}" for word in (*spec.words, spec.label)))
     for template in templates:
-        query = schema.filled(template)
+        query = schema.fill_slots(template)
         if query and not was_query_made(state, path, query):
             return query
     return ""
 
 
 def was_query_made(state: State, path: str, query: str) -> bool:
-    """Tell whether a field was searched for by a query in this round; case and white space do not count."""
+    """Tell whether a query was made for a field in this round; case and white space do not count."""
     words = fold_query(query)
     return any(search.path == path and fold_query(search.query) == words for search in state.planner.searches)
 
 
 def fold_query(query: str) -> str:
-    """Return a query as it is compared."""
+    """Return a query with case and white space folded, for comparison."""
     return " ".join(query.casefold().split())
 
 
 def missing_fields(schema: Schema) -> Iterator[str]:
-    """Yield the fields without a value that are acquired directly and required, in the profile's order."""
+    """Yield the required fields without a value that are acquired directly, in the profile's order."""
     for path, spec in schema.profile.fields.items():
         if spec.required and schema.is_direct(path) and schema.value(path) is None:
             yield path
@@ -85,16 +85,16 @@ def open_components(schema: Schema) -> Iterator[str]:
 
 
 def optional_fields(schema: Schema) -> Iterator[str]:
-    """Yield the optional fields without a value that documents may have."""
+    """Yield the optional fields without a value that documents may state."""
     for path, spec in schema.profile.fields.items():
         if not spec.required and spec.source == "web" and schema.value(path) is None:
             yield path
 
 
 def chance_finds(state: State, schema: Schema) -> Iterator[str]:
-    """Yield the required fields for which no search was made: their values come from searches for other fields.
+    """Yield the required fields whose values come only from searches for other fields.
 
-    A value that stands in the passages of another search by chance is not the only one that documents state.
+    Documents may state more values than the one that another search has found by chance.
     """
     components = [
         component
@@ -112,7 +112,7 @@ def chance_finds(state: State, schema: Schema) -> Iterator[str]:
 
 
 def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDecision | None:
-    """Return the decision for the first of some fields for which something is left to do."""
+    """Return the decision for the first of some fields that still has an attempt left; None if none has."""
     for path in paths:
         decision = decision_for(state, schema, path)
         if decision is not None:
@@ -121,16 +121,16 @@ def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDec
 
 
 def next_component_task(state: State, schema: Schema, path: str) -> PlannerDecision | None:
-    """Return the decision for the next component of a made field that has no value; None where none is left."""
+    """Return the decision for the next component without a value of a field; None if none is left."""
     return first_task(
         state, schema, (component for component in schema.components(path) if schema.value(component) is None)
     )
 
 
 def next_acquisition_task(state: State) -> PlannerDecision | None:
-    """Return the next decision, the fields first that the errors of a blocked calculation name.
+    """Return the next decision; None if nothing is left to acquire.
 
-    A field that such an error names is acquired again, also where it has a value.
+    The fields in the errors of a blocked calculation come first. They are acquired again even if they have values.
     """
     schema = schema_of(state)
     calculation = state.planner.calculation
@@ -143,7 +143,7 @@ def next_acquisition_task(state: State) -> PlannerDecision | None:
 
 
 def _direct(schema: Schema, path: str) -> Iterator[str]:
-    """Yield the fields that have to be acquired for one: itself, or its components."""
+    """Yield the fields that are acquired for a field: itself, or its components."""
     if path not in schema.fields:
         return
     if schema.is_made(path):

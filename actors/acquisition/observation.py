@@ -1,11 +1,11 @@
-"""Reads a model's observation: of the values that it found in passages, those with evidence are taken. Pure."""
+"""Reads the values that a model has found in passages, and takes those with evidence. Pure."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.acquisition.answers import number_value, out_of_bounds
+from actors.acquisition.answers import check_bounds, make_number_value
 from actors.acquisition.planner_state import FoundPassage, Rejection
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.replies import Unusable, cut_line, read_object, text_of
@@ -22,22 +22,22 @@ from runtime.core.total_readers import total
 QUOTE_MAX = 600
 """The most characters of a quote in a reply; a value with a longer one is rejected."""
 PLACES_MAX = 20
-"""The most places of one passage at which a quote is looked at."""
+"""The most places of one passage at which a quote is searched."""
 _SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "", "\u2011": "-"}
 
 
 def fold_quote(text: str) -> str:
-    """Return a text as quotes are compared: white space, compatibility forms, quotation marks and case do not count."""
+    """Return a text for comparison with quotes: with white space, case and similar characters folded."""
     return _fold_with_places(compose_characters(text))[0]
 
 
 def compose_characters(text: str) -> str:
-    """Return a text with composed characters: the form in which quotes are found and numbers are read."""
+    """Return a text with composed characters, in which quotes are found and numbers are read."""
     return unicodedata.normalize("NFC", text)
 
 
 def _fold_with_places(text: str) -> tuple[str, list[int]]:
-    """Return a text as quotes are compared, and for each of its characters the place in the text."""
+    """Return the text of `fold_quote`, and for each of its characters the offset in the original text."""
     characters: list[str] = []
     places: list[int] = []
     for position, character in enumerate(text):
@@ -55,8 +55,8 @@ def _fold_with_places(text: str) -> tuple[str, list[int]]:
     return "".join(characters), places
 
 
-def quote_places(text: str, quote: str) -> tuple[tuple[int, int], ...]:
-    """Return where a quote stands in a composed text, as pairs of begin and end."""
+def find_quote(text: str, quote: str) -> tuple[tuple[int, int], ...]:
+    """Return the offsets (begin, end) of a quote at each of its places in a composed text."""
     words = fold_quote(quote)
     if not words:
         return ()
@@ -69,8 +69,8 @@ def quote_places(text: str, quote: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def passage_of(passages: Sequence[FoundPassage], source: str, quote: str) -> FoundPassage | None:
-    """Return the passage in which a quote stands, one of the named source if there is any."""
+def find_passage(passages: Sequence[FoundPassage], source: str, quote: str) -> FoundPassage | None:
+    """Return the passage with a quote, from the named source if there is one; None if no passage has it."""
     words = fold_quote(quote)
     if not words or len(quote) > QUOTE_MAX:
         return None
@@ -79,16 +79,16 @@ def passage_of(passages: Sequence[FoundPassage], source: str, quote: str) -> Fou
     return next(iter(named or ([] if source in {item.source for item in passages} else holding)), None)
 
 
-def stated_quantity(
+def read_stated_quantity(
     passage: FoundPassage, quote: str, value: str, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> Found | Refusal:
-    """Return the quantity of a passage that a quote and a value name, in the wanted unit, or why there is none.
+    """Return the quantity that a quote and a value name in a passage, in the wanted unit, or why there is none.
 
-    The value only says which number of the quote is meant. The number, its unit and what it is per are those of the
-    passage around the quote. `units` are the profile's own.
+    The value only says which number of the quote is meant. The number, its unit and its rates are read from the passage
+    around the quote. `units` are those of the profile.
     """
     text = compose_characters(passage.text)
-    spans = quote_places(text, quote)
+    spans = find_quote(text, quote)
     if not spans:
         return Refusal(code=RefusalCode.QUOTE_MISSING, message="the quote does not stand in the source")
     source = Source(text, passage.decimal_mark, passage.language)
@@ -96,12 +96,12 @@ def stated_quantity(
 
 
 def widen_quote(passage: FoundPassage, found: Found, quote: str) -> str:
-    """Return the words that state a quantity, on one line: the quote, widened until it holds all of the quantity.
+    """Return the quote on one line, widened until it holds the whole quantity.
 
-    If the quote does not overlap the quantity, the whole line of the quantity is returned.
+    If the quote does not overlap the quantity, the result is the whole line of the quantity.
     """
     text = compose_characters(passage.text)
-    for start, end in quote_places(text, quote):
+    for start, end in find_quote(text, quote):
         if start < found.end and found.start < end:
             return " ".join(text[min(start, found.start) : max(end, found.end)].split())
     end = text.find("\n", found.end)
@@ -109,18 +109,18 @@ def widen_quote(passage: FoundPassage, found: Found, quote: str) -> str:
 
 
 def states_text(quote: str, value: str) -> bool:
-    """Tell whether a quote has the words of a value."""
+    """Tell whether a quote contains the words of a value."""
     return bool(value.strip()) and fold_quote(value) in fold_quote(quote)
 
 
 ROWS_MAX = 60
-"""Rows of a table that are looked at."""
+"""The most rows of a table that are read."""
 
 
-def other_rows(
+def read_other_rows(
     passage: FoundPassage, found: Found, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> tuple[Found, ...]:
-    """Return the quantities of the other rows that differ from the quantity's row in nothing but years and numbers."""
+    """Return the quantities of the other rows that differ from a quantity's row only in years and numbers."""
     text = compose_characters(passage.text)
     start = text.rfind("\n", 0, found.start) + 1
     cells = _cells(text, start)
@@ -146,7 +146,7 @@ def other_rows(
 
 
 def _cells(text: str, start: int) -> list[tuple[int, int]]:
-    """Return where the cells of the line begin and end that begins at a place; none where it is no row."""
+    """Return the offsets of the cells of the line at an offset; none if it is no row of a table."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     cells, begin = [], start
@@ -157,7 +157,7 @@ def _cells(text: str, start: int) -> list[tuple[int, int]]:
 
 
 def _words(text: str, cells: list[tuple[int, int]]) -> list[str]:
-    """Return the cells of a row without their digits: what they are about."""
+    """Return the texts of a row's cells without digits, blanks and marks, to compare the subjects of rows."""
     return [
         "".join(item for item in text[begin:end] if not item.isdigit() and item not in " .,") for begin, end in cells
     ]
@@ -171,9 +171,9 @@ def _year(text: str, cells: list[tuple[int, int]]) -> bool:
 
 
 VALUES_MAX = 30
-"""Values of one reply that are looked at."""
+"""The most values of one reply that are read."""
 QUOTE_KEPT = 600
-"""Characters of a quote that a rejection keeps."""
+"""The most characters of a quote in a rejection."""
 _CODES = {
     RefusalCode.VALUE_NOT_IN_QUOTE: "missing_evidence",
     RefusalCode.QUOTE_MISSING: "missing_evidence",
@@ -185,22 +185,22 @@ _CODES = {
     RefusalCode.UNKNOWN_UNIT: "wrong_unit",
 }
 VALUE_MAX = 200
-"""Characters of a value that are read."""
+"""The most characters of a value that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a reply states about the fields."""
+    """The values of fields in a reply."""
 
     values: tuple[tuple[str, FieldValue], ...] = ()
-    """The values with evidence, each with the path of its field."""
+    """The values with evidence, with the paths of their fields."""
     rejections: tuple[Rejection, ...] = ()
-    """The others, with the reasons."""
+    """The other values, with the reasons."""
 
 
 @total("the values", Unusable)
 def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
-    """Return what a reply states, or why the reply as a whole cannot be used."""
+    """Return the values in a reply, or why the whole reply cannot be used."""
     value = read_object(reply)
     if isinstance(value, Unusable):
         return value
@@ -222,7 +222,7 @@ def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
 
 
 def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tuple[FieldValue, ...] | Rejection:
-    """Return the value that a reply states, with those of the other rows of its table; or why it is not taken."""
+    """Return a value of a reply, with the values of the other rows of its table, or why it is rejected."""
     path, quote, source = (text_of(given.get(key)) for key in ("field", "quote", "source"))
 
     def rejected(code: str, message: str) -> Rejection:
@@ -238,7 +238,7 @@ def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tupl
     if path not in schema.fields or schema.is_made(path) or path in schema.profile.bootstrap:
         return rejected("unknown_field", f"{path[:80]!r} is no field that is searched for")
     spec = schema.fields[path]
-    passage = passage_of(state.planner.last_observation, source, quote)
+    passage = find_passage(state.planner.last_observation, source, quote)
     if passage is None:
         return rejected("missing_evidence", "the quote does not stand in the source")
     value = _value_text(given.get("value"))
@@ -267,29 +267,29 @@ def _confidence(value: object) -> float:
 def _numbers(
     schema: Schema, path: str, passage: FoundPassage, given: Mapping[str, Any]
 ) -> tuple[FieldValue, ...] | Rejection:
-    """Return the number that a reply states, and those that the other rows of the same table state for other years."""
+    """Return the number in a reply, and the numbers for other years in the other rows of its table."""
     spec, wanted = schema.fields[path], schema.unit(path)
     if wanted is None:
         return Rejection(path=path, code="wrong_unit", message="the unit of the field is not known yet")
     quote, value, unit = text_of(given.get("quote")), _value_text(given.get("value")), text_of(given.get("unit"))
     units = with_words(schema.profile.units, (spec.label, *spec.words))
     table = UnitTable(units)
-    read = stated_quantity(passage, quote, value, unit, wanted=wanted, units=units, table=table)
+    read = read_stated_quantity(passage, quote, value, unit, wanted=wanted, units=units, table=table)
     if isinstance(read, Refusal):
         return Rejection(path=path, code=_CODES.get(read.code, "unreadable"), message=read.message)
-    outside = out_of_bounds(spec, read.quantity)
+    outside = check_bounds(spec, read.quantity)
     if outside:
         return Rejection(path=path, code="out_of_bounds", message=outside)
-    others = other_rows(passage, read, unit, wanted=wanted, units=units, table=table)
-    within = [other for other in others if not out_of_bounds(spec, other.quantity)]
+    others = read_other_rows(passage, read, unit, wanted=wanted, units=units, table=table)
+    within = [other for other in others if not check_bounds(spec, other.quantity)]
     return tuple(_value(passage, item, quote if item is read else "") for item in (read, *within))
 
 
 def _value(passage: FoundPassage, found: Found, quote: str) -> FieldValue:
-    """Return the value of a quantity of a passage; its quote holds all of the quantity."""
+    """Return a quantity of a passage as a value, with a quote that holds the whole quantity."""
     words = widen_quote(passage, found, quote)
     period = period_of(compose_characters(passage.text), found.start, found.end, passage.title)
-    value = number_value(found.quantity, via="search", source="", quote=words)
+    value = make_number_value(found.quantity, via="search", source="", quote=words)
     return value.model_copy(update={"period": period, "place": passage.place_at(found.start)})
 
 
@@ -304,7 +304,7 @@ def _text(spec: FieldSpec, value: str, quote: str, passage: FoundPassage) -> Fie
         return Rejection(path="", code="unreadable", message=f"{text[:80]!r} is no value of the field")
     if not states_text(quote, text):
         return Rejection(path="", code="missing_evidence", message=f"the quote does not state {text[:80]!r}")
-    begin, end = quote_places(compose_characters(passage.text), quote)[0]
+    begin, end = find_quote(compose_characters(passage.text), quote)[0]
     at = fold_quote(compose_characters(passage.text)[begin:end]).find(fold_quote(text))
     place = passage.place_at(begin + max(at, 0))
     return FieldValue(value=text, via="search", quote=" ".join(quote.split()), place=place)

@@ -16,48 +16,46 @@ from runtime.core.copies import changed
 from runtime.core.events import Value
 
 Action = Literal["search", "ask_user", "reflect", "calculate", "finish"]
-"""What a decision may ask for; each is a node of the graph."""
+"""The actions of decisions; each of them is a node of the graph."""
 Origin = Literal["deterministic", "llm", "llm_error"]
-"""Who decided: a gate, a model, or a gate in place of a model whose reply could not be used."""
+"""The author of a decision: a gate, a model, or a gate instead of a model whose reply could not be used."""
 Status = Literal["active", "aborted"]
-"""Whether the run may still acquire values; `aborted` once a required one cannot be had."""
+"""Whether the run may still acquire values; `aborted` once a required value cannot be acquired."""
 
 
 class PlannerDecision(Value):
-    """What is to be done next, and about which field."""
+    """The next action of a run, and the field that it is about."""
 
     action: Action
-    """The node that carries it out."""
+    """The node that executes it."""
     target_field: str = ""
-    """The path of the field; empty where the action is about none."""
+    """The path of the field; empty if the action is about none."""
     query: str = ""
-    """The query of a search; empty makes one of the field's words."""
+    """The query of a search; if it is empty, one is made of the field's words."""
     question: str = ""
-    """The question to the user; empty takes the field's own."""
+    """The question to the user; if it is empty, the field's own question is asked."""
     reasoning: str = ""
-    """Why, in one sentence for people; nothing is decided by it."""
+    """The reason in one sentence for people; no decision depends on it."""
 
 
 class FoundPassage(Value):
-    """A part of a document that a search has found."""
+    """A passage of a document that a search has found."""
 
     source: str
     """The file or address of the document."""
     title: str = ""
-    """The title of the document; empty where it has none."""
     text: str
-    """The text of the part, as the document has it."""
     first_line: int = 1
-    """The line of the document in which it begins, from 1."""
+    """The number of its first line in the document, from 1."""
     decimal_mark: DecimalMark = ""
-    """The decimal mark of the document; empty where nothing tells."""
+    """The decimal mark of the document; empty if it is not known."""
     language: str = ""
-    """The language of the document as a code; empty where it is not clear."""
+    """The language of the document as a code; empty if it is not clear."""
     places: tuple[tuple[int, str], ...] = Field(default=(), exclude_if=operator.not_)
-    """Where in the text each place of the document begins; empty where the search tells none."""
+    """The offset in the text at which each place of the document begins; empty if the search states none."""
 
     def place_at(self, position: int) -> str:
-        """Return the place of the document at a position in the text with composed characters; empty for none."""
+        """Return the place of the document at an offset in the text with composed characters; empty for none."""
         return next((place for start, place in reversed(self.places) if start <= position), "")
 
 
@@ -65,42 +63,36 @@ class SearchMade(Value):
     """A search that was made for a field."""
 
     path: str
-    """The path of the field."""
     query: str
-    """The query, as the tool got it."""
     found: int
-    """The number of passages that it found; 0 also where the tool failed."""
+    """The number of passages; 0 also if the tool failed."""
     problem: str = ""
-    """Why the tool failed, in one line; empty where it did not."""
+    """Why the tool failed, in one line; empty if it did not."""
 
 
 class Rejection(Value):
-    """A value that was observed and not taken."""
+    """A value in a reply that was not taken."""
 
     path: str
-    """The path of the field; empty where the reply names none."""
+    """The path of the field; empty if the reply names none."""
     code: str
     """The reason as a code: `missing_evidence`, `quote_cut`, `not_understood`, `no_unit`, `wrong_unit`,
     `out_of_bounds`, `unreadable` or `unknown_field`."""
     message: str
-    """The reason in one line."""
     source: str = ""
-    """The document that the value was said to come from."""
+    """The document that the reply names."""
     quote: str = ""
-    """The words that were quoted."""
     count: int = 1
-    """How many times it was observed so."""
+    """The number of times that it was rejected."""
 
 
 class CalculatedValue(Value):
     """One result of a calculation."""
 
     name: str
-    """The name of the result."""
     label: str
-    """The name of the result for people."""
+    """The name for people."""
     formula: str
-    """The formula by which it was calculated."""
     value: float
     """The result from the chosen values, in `unit`."""
     low: float
@@ -108,11 +100,11 @@ class CalculatedValue(Value):
     high: float
     """The highest result that the ranges of the values allow."""
     unit: str = ""
-    """The unit of the three; empty for a plain number."""
+    """The unit of `value`, `low` and `high`; empty for a plain number."""
 
 
 class CalculationError(Value):
-    """Why a result could not be calculated, or must not be used."""
+    """The reason why a result could not be calculated, or must not be used."""
 
     code: str
     """The reason as a code: `missing`, `units`, `division_by_zero`, `overflow`, `domain` or `precondition`."""
@@ -121,7 +113,6 @@ class CalculationError(Value):
     fields: tuple[str, ...] = ()
     """The paths of the fields that it is about."""
     message: str
-    """The reason in one line for people."""
 
 
 CalculationStatus = Literal["none", "blocked", "succeeded"]
@@ -131,28 +122,28 @@ class LatestCalculation(Value):
     """The latest calculation of a run."""
 
     status: CalculationStatus = "none"
-    """Whether there was one, and whether every result was calculated and every precondition held."""
+    """`succeeded` if all results were calculated and all preconditions were true; `none` before the first one."""
     count: int = 0
     """The number of calculations in this round."""
     inputs_hash: str = ""
-    """The hash of the values that it was made from; empty where there was none."""
+    """The hash of its inputs; empty if there was no calculation."""
     steps: tuple[CalculatedValue, ...] = ()
     """The results that could be calculated, in the order of their dependencies."""
     errors: tuple[CalculationError, ...] = ()
-    """Why the others could not, in the same order, then the preconditions that did not hold."""
+    """The errors of the other results, in the same order, then those of false preconditions."""
 
 
 class Reflection(Value):
-    """A model's review of a calculation that is blocked, or of a run that does not get on."""
+    """A model's review of a blocked calculation, or of a run without progress."""
 
     inputs_hash: str
-    """The hash of the values that it was made about."""
+    """The hash of the inputs of the calculation at that time."""
     next_field: str = ""
-    """The path of the field that should be acquired next; empty where none is proposed."""
+    """The path of the proposed next field; empty for none."""
     finish: bool = False
-    """Whether the run should finish with what it has."""
+    """Whether the run should finish with the values that it has."""
     caveats: tuple[str, ...] = ()
-    """Reservations about the result, for people."""
+    """Doubts about the result, for people."""
 
 
 @dataclass(frozen=True)
@@ -160,89 +151,75 @@ class PlannerState:
     """The state of the graph. Every field has a default, so that records of a release without it can be read."""
 
     iterations: int = 0
-    """The passes through the graph in this round."""
+    """The number of passes through the graph in this round."""
     status: Status = "active"
-    """`aborted` once a required value cannot be had."""
     decision: PlannerDecision | None = None
-    """The decision in force; None before the first."""
+    """The current decision; None before the first."""
     decision_origin: Origin = "deterministic"
-    """Who has made it."""
     values: Mapping[str, Values] = field(default_factory=dict)
-    """The schema: the values of each field that has some, by path."""
+    """The values of fields, by path."""
     decompositions: Mapping[str, Decomposition | None] = field(default_factory=dict)
-    """The decompositions that a model has proposed, by path of the composed field; None where none could be used."""
+    """The decompositions that a model has proposed, by path of the composed field; None if none could be used."""
     searches: tuple[SearchMade, ...] = ()
     """The searches that were made in this round, oldest first."""
     asked: tuple[str, ...] = ()
-    """The paths of the fields that the user was asked for in this round, oldest first."""
+    """The paths of the fields in the questions of this round, oldest first."""
     refused: tuple[str, ...] = ()
-    """The paths of the fields about which the user will not answer, in this round."""
+    """The paths of the fields whose questions the user has declined in this round."""
     last_observation: tuple[FoundPassage, ...] = ()
-    """The passages that the latest search has found; empty where it found none."""
+    """The passages of the latest search."""
     rejections: tuple[Rejection, ...] = ()
-    """The values that were observed and not taken, oldest first, each once with its count."""
+    """The values in replies that were not taken, oldest first, each once with its count."""
     calculation: LatestCalculation = field(default_factory=LatestCalculation)
-    """The latest calculation."""
     reflections: tuple[Reflection, ...] = ()
     """The reviews of this round, oldest first."""
 
     @property
     def llm_failed(self) -> bool:
-        """Whether the decision in force stands in place of a model's reply that could not be used."""
+        """Whether the current decision replaces a model's reply that could not be used."""
         return self.decision_origin == "llm_error"
 
     def searches_for(self, path: str) -> int:
-        """Return how many searches were made for a field in this round."""
+        """Return the number of searches for a field in this round."""
         return sum(1 for search in self.searches if search.path == path)
 
     def questions_about(self, path: str) -> int:
-        """Return how many times the user was asked for a field in this round."""
+        """Return the number of questions about a field in this round."""
         return self.asked.count(path)
 
 
 class Writes(Value):
-    """Changes to the planner's state; a field that is None or empty is not written. Names are those of the state."""
+    """Changes of the planner's state, by the names of its fields. A field that is None or empty changes nothing."""
 
     iterations: int | None = None
-    """The passes through the graph from now on."""
     status: Status | None = None
-    """The status from now on."""
     decision: PlannerDecision | None = None
-    """The decision from now on."""
     decision_origin: Origin | None = None
-    """Who has made it."""
     values: Mapping[str, tuple[FieldValue, ...]] = {}
-    """Values by path, which are added to those that the fields have."""
+    """Values by path that are added to the values of the fields."""
     composed: Mapping[str, tuple[FieldValue, ...]] = {}
-    """Values by path that take the place of computed and assumed ones, or empty where there are none any more."""
+    """Values by path that replace the computed and default values; empty to remove these."""
     decompositions: Mapping[str, Decomposition | None] = {}
-    """Decompositions by path; None for a path for which none could be used."""
     searches: tuple[SearchMade, ...] = ()
-    """Searches that were made."""
     asked: tuple[str, ...] = ()
-    """Fields that the user was asked for."""
     refused: tuple[str, ...] = ()
-    """Fields about which the user will not answer."""
     rejections: tuple[Rejection, ...] = ()
-    """Values that were observed and not taken."""
     calculation: LatestCalculation | None = None
-    """The latest calculation from now on."""
     reflections: tuple[Reflection, ...] = ()
-    """Reviews that were made."""
 
 
 NOTHING = Writes()
 """No change."""
 
 STATE_FIELD: Mapping[str, str] = {"composed": "values"}
-"""The field of the state that a field of `Writes` changes, where its name is another one."""
+"""The fields of the state by the fields of `Writes` that change them under another name."""
 
 REJECTIONS_MAX = 200
-"""Observed values that were not taken and are kept; older ones are only in the journal."""
+"""The most rejections that are kept; older ones are only in the journal."""
 
 
 def names_of_writes(writes: Writes) -> frozenset[str]:
-    """Return the names of the fields of the state that the writes change."""
+    """Return the names of the fields of the state that some writes change."""
     names = (name for name in type(writes).model_fields if getattr(writes, name) != getattr(NOTHING, name))
     return frozenset(STATE_FIELD.get(name, name) for name in names)
 
@@ -267,7 +244,7 @@ def apply(planner: PlannerState, writes: Writes) -> PlannerState:
 
 
 def _with_rejections(kept: tuple[Rejection, ...], more: tuple[Rejection, ...]) -> tuple[Rejection, ...]:
-    """Return the rejections with others added; the same one again is counted, and not listed again."""
+    """Return the rejections with others added. A repeated rejection is only counted."""
     counts: dict[Rejection, int] = {}
     for item in (*kept, *more):
         same = item.model_copy(update={"count": 1})
@@ -289,14 +266,14 @@ def _with_values(values: Mapping[str, Values], writes: Writes) -> Mapping[str, V
 
 
 PASSAGES_MAX = 8
-"""Passages of one search that are kept; a tool brings the best first."""
+"""The most passages of one search that are kept; they come best first."""
 PASSAGE_CHARACTERS_MAX = 4_000
 """Characters of one passage that are kept."""
 NAME_CHARACTERS_MAX = 1_000
 """Characters of a source and of a title that are kept."""
 
 LINE_MOST = 10**9
-"""The highest number of a line; a higher one is taken as the first."""
+"""The highest number of a line; a higher one counts as 1."""
 PLACES_MAX = 400
 """Places of one passage that are kept."""
 PLACE_CHARACTERS_MAX = 120
@@ -306,7 +283,7 @@ LANGUAGE_CHARACTERS_MAX = 20
 
 
 def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:
-    """Return the passages that a search has found; none where it failed, or where its output has another form."""
+    """Return the passages that a search has found; none if it failed, or if its output has another form."""
     if ended.outcome is not ToolOutcome.SUCCEEDED:
         return ()
     found = read_output(ended.output)
@@ -314,7 +291,7 @@ def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:
 
 
 def read_output(output: str) -> tuple[FoundPassage, ...] | None:
-    """Return the passages in a tool's output; None where it has another form than `{"passages": [...]}`."""
+    """Return the passages in a tool's output; None if it has another form than `{"passages": [...]}`."""
     try:
         value = json.loads(output)
     except (ValueError, RecursionError):
@@ -344,7 +321,7 @@ def _passage(value: Any) -> FoundPassage | None:
 
 
 def _places(value: Any) -> tuple[tuple[int, str], ...]:
-    """Return the places of a passage in the order of their positions; none where they have another form."""
+    """Return the places of a passage in the order of their offsets; none if they have another form."""
     if not isinstance(value, list):
         return ()
     found: list[tuple[int, str]] = []

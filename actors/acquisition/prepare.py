@@ -1,10 +1,10 @@
-"""Preparing an acquisition run: profile, prompts, given values and limits, checked before anything is written."""
+"""Prepares an acquisition run: checks profile, prompts, given values and limits before anything is written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.acquisition.answers import answer_value
+from actors.acquisition.answers import read_answer
 from actors.acquisition.events import PURPOSES, AcquisitionStarted
 from actors.acquisition.planner_state import PlannerState
 from actors.acquisition.profile import Profile
@@ -14,7 +14,6 @@ from actors.acquisition.state import RunConfig
 from actors.acquisition.values import FieldValue
 from actors.config.model_spec import Scripted, check_settings, parse_model_spec
 from actors.files.suggestions import nearest
-from actors.prompting.book import PromptBook
 from actors.prompting.prompts_file import load_prompts
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits, check_limits, ledger_limits
@@ -25,11 +24,11 @@ from runtime.core.ledger import Limits
 GOAL_BYTES_MAX = 64 * 1024
 """The largest goal, in bytes: it stands in every prompt."""
 CALLS = 60
-"""Model calls of a run whose user names no limit."""
+"""The limit of model calls if the user states none."""
 OUTPUT_TOKENS = 2_048
-"""Tokens of a reply of a run whose user names no limit."""
+"""The limit of tokens of a reply if the user states none."""
 SEARCH_SECONDS = 60.0
-"""Seconds of one search."""
+"""The time limit of one search, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,35 +38,33 @@ class AcquisitionInput:
     profile: str
     """The name of a shipped profile, or the path of a profile file."""
     goal: str
-    """What the schema is to be filled for, as the user wrote it."""
+    """The purpose for which the schema is filled, as the user wrote it."""
     search: Mapping[str, Any] = field(default_factory=dict)
-    """What the search tool is opened with (`actors.documents`); empty where there is nothing to search."""
+    """The places to search (`actors.documents.tools.SearchPlaces`) as JSON; empty for none."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """Values that the user gives at once, as texts by the path of the field."""
+    """Values that the user gives at the start, as texts by the path of the field."""
     limits: RunLimits = field(default_factory=RunLimits)
-    """The limits; the usual ones are `CALLS`, `OUTPUT_TOKENS`, and the time limit of the model's server."""
+    """The limits; the defaults are `CALLS`, `OUTPUT_TOKENS`, and the time limit of the model's server."""
     question_expires_seconds: float | None = None
     """The seconds after which an unanswered question expires; None for never."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedAcquisition:
-    """An acquisition run that may begin (`actors.run.kind.PreparedRun`): checked, and not yet written."""
+    """A checked acquisition run that may begin (`actors.run.kind.PreparedRun`)."""
 
     goal: str
-    """The user's goal."""
     pinned: RunConfig
-    """The configuration that the run keeps until its end."""
+    """The configuration of the run."""
     limits: Limits
     """The limits of calls, tokens, micro-dollars and active seconds, and the deadline as a time."""
     given: Mapping[str, FieldValue]
-    """The values that the user gives at once, by path."""
+    """The values that the user gives at the start, by path."""
     source: str
     """The profile's name or path, as in `AcquisitionStarted`."""
     notices: tuple[str, ...] = ()
     """Lines for the user before the run starts."""
     kind: str = "acquisition"
-    """The name of the kind that drives it."""
 
     @property
     def title(self) -> str:
@@ -75,7 +72,7 @@ class PreparedAcquisition:
         return title_of(self.goal)
 
     def first(self, run: str, at: float) -> AcquisitionStarted:
-        """Return its first event, which starts it, at a time in UTC seconds since 1970."""
+        """Return the first event of the run `run`; `at` is its time in seconds since 1970."""
         return AcquisitionStarted(
             at=at,
             run=run,
@@ -88,7 +85,7 @@ class PreparedAcquisition:
 
 
 def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcquisition:
-    """Return an acquisition run that may begin. Raises `UsageProblem` with the cause, the place and the next step.
+    """Check the input of an acquisition run. Raises `UsageProblem` with the cause, the place and the next step.
 
     The place of an invalid option is its name in `AcquisitionInput` or `RunLimits`.
     """
@@ -97,7 +94,8 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
     if "stop_below" in wanted:
         raise UsageProblem("an acquisition weighs no moves, so it cannot stop below a value", place="stop_below")
     loaded = load_profile(request.profile, setup.root)
-    book, notices = _prompts(setup)
+    prompts = setup.root / "prompts" / "acquisition.yaml"
+    book, notices = load_prompts(prompts, prompts)
     _check_script(setup.model)
     setup.check_price(limited="max_cost" in wanted)
     pinned = RunConfig(
@@ -130,7 +128,7 @@ def read_given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, F
             raise UsageProblem(
                 f"{path!r} is no field of the profile", place="given", hint=nearest(path, schema.fields, kind="fields")
             )
-        value = answer_value(schema, path, texts[path], source="given at the start", via="given")
+        value = read_answer(schema, path, texts[path], source="given at the start", via="given")
         if isinstance(value, str):
             raise UsageProblem(f"{path}: {value}", place="given", hint=_describe_expected(schema, path))
         values[path] = value
@@ -140,11 +138,6 @@ def read_given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, F
 def _describe_expected(schema: Schema, path: str) -> str:
     unit = schema.unit(path)
     return f"give {path} in {unit}" if unit else f"give {schema.fields[path].label}"
-
-
-def _prompts(setup: Setup) -> tuple[PromptBook, tuple[str, ...]]:
-    path = setup.root / "prompts" / "acquisition.yaml"
-    return load_prompts(path, path)
 
 
 def _check_goal(goal: object) -> None:

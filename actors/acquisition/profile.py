@@ -1,4 +1,4 @@
-"""Profiles: what an acquisition run fills, from where, and how it calculates. A profile is data, read from a file."""
+"""The model of profiles: the fields that an acquisition run fills, their sources, and the calculations. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
@@ -48,23 +48,26 @@ class FieldSpec(Config):
     required: bool = True
     """Whether the run is incomplete without it."""
     source: Source = "web"
-    """How it is acquired: searched for first, asked of the user, composed of components, or derived by its formula."""
+    """How it is acquired: by searches first, by a question, composed of components, or derived by its formula."""
     words: tuple[ShortText, ...] = Field(default=(), max_length=20)
-    """Words by which documents name the value, most specific first; the label where there are none."""
+    """Words by which documents name the value, most specific first; without any, the label counts."""
     query: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
-    """The query of its first search; `{PATH}` stands for the value of a text field. Empty makes one of the words."""
+    """The query of its first search; `{PATH}` stands for the value of a text field.
+
+    By default it is made of the words.
+    """
     question: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
-    """The question that the user is asked; empty makes one of the label."""
+    """The question to the user; by default it is made of the label."""
     default: float | str | None = None
-    """The value that is assumed once the searches have found none; a default is marked in the result."""
+    """The value that is assumed if the searches find none; the result marks it as a default."""
     choose: Choose = "confidence"
-    """The rule by which one of several values from sources is chosen; a value that the user gave is always chosen."""
+    """The rule that chooses one of several values from sources; a value from the user is always chosen."""
     period: Annotated[str, StringConstraints(pattern=r"^(latest|any|(19|20)[0-9][0-9])$")] = "latest"
-    """The year whose values count: the `latest` that a source names, `any`, or a year; undated values always do."""
+    """The year whose values count: the `latest` year of a source, `any`, or a year; undated values always count."""
     formula: Annotated[str, StringConstraints(max_length=FORMULA_MAX)] = ""
     """The formula of a derived field, over the paths of other fields."""
     decomposition: "Decomposition | Literal['generated'] | None" = None
-    """The components of a field of source `components`; `generated` has the model propose them."""
+    """The components of a field of source `components`; with `generated`, the model proposes them."""
 
 
 class Decomposition(Config):
@@ -77,12 +80,12 @@ class Decomposition(Config):
 
 
 class FormulaCheck(Config):
-    """A comparison of two formulas, and what it means."""
+    """A comparison of two formulas, and its meaning."""
 
     check: Formula
     """Two formulas with one of `<`, `<=`, `>`, `>=`, `==` between them; units are compared too."""
     why: ShortText
-    """The reason that people are told, where it decides."""
+    """The reason for people if the check decides."""
 
 
 class ResultSpec(Config):
@@ -97,12 +100,12 @@ class ResultSpec(Config):
 
 
 class Calculator(Config):
-    """What is calculated from the fields."""
+    """The calculations from the fields."""
 
     results: Mapping[FieldName, ResultSpec] = Field(min_length=1, max_length=FIELDS_MAX)
     """The results by name; they are calculated in the order of their dependencies."""
     preconditions: tuple[FormulaCheck, ...] = Field(default=(), max_length=50)
-    """What must hold of the fields and results; where one does not hold, the calculation is blocked."""
+    """Checks of the fields and results; a false one blocks the calculation."""
 
 
 class Caps(Config):
@@ -117,29 +120,29 @@ class Caps(Config):
 
 
 class Profile(Config):
-    """A schema to fill: its fields, how each is acquired, and what is calculated from them."""
+    """A schema to fill: its fields, their sources, and the calculations from them."""
 
     model_config = ConfigDict(title="Replan acquisition profile")
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
     """The name of the profile; a shipped one is in the file NAME.yaml."""
     about: ShortText
-    """What a run with this profile finds out, in one sentence."""
+    """The purpose of a run with this profile, in one sentence."""
     units: Mapping[FieldName, Annotated[str, StringConstraints(max_length=80)]] = Field(default={}, max_length=100)
-    """Units of its own, such as `building`, by name: empty for one that nothing converts into, else `24 hour`."""
+    """Its own units by name: empty for a unit without conversion, such as `building`, or a value such as `24 hour`."""
     bootstrap: tuple[FieldPath, ...] = Field(default=(), max_length=10)
     """The fields that the user is asked for before anything else, in this order, if they have no value."""
     fields: Mapping[FieldPath, FieldSpec] = Field(min_length=1, max_length=FIELDS_MAX)
     """The fields by path, in the order in which they are acquired."""
     calculator: Calculator | None = None
-    """What is calculated; null where the filled schema is the result."""
+    """The calculations; null if the filled schema is the result."""
     stop_when: tuple[FormulaCheck, ...] = Field(default=(), max_length=20)
-    """Comparisons that end the run early; each is tried as soon as its fields have values."""
+    """Checks that end the run early if they are true; they are tried once their fields have values."""
     caps: Caps = Field(default_factory=Caps)
     """The most that a run may do in one round."""
 
     def static_fields(self) -> "Iterator[tuple[str, FieldSpec]]":
-        """Yield all fields by path, with the components of static decompositions after the field that they compose."""
+        """Yield all fields by path. The components of a decomposition in the file follow their field."""
         for path, spec in self.fields.items():
             yield path, spec
             if isinstance(spec.decomposition, Decomposition):
@@ -147,8 +150,8 @@ class Profile(Config):
                     yield f"{path}.{name}", component
 
 
-def profile_of(value: Any) -> Profile | None:
-    """Return the profile that an artifact's JSON value is; None for an artifact that is none."""
+def read_profile_value(value: Any) -> Profile | None:
+    """Return the profile in an artifact's JSON value; None if it is none."""
     if not isinstance(value, dict) or "fields" not in value:
         return None
     try:
@@ -158,7 +161,7 @@ def profile_of(value: Any) -> Profile | None:
 
 
 def outline_json(profile: Profile) -> dict[str, Any]:
-    """Return the outline as plain data: every field with its path, unit and origin, then results, checks and caps."""
+    """Return the outline of a profile as plain data: its fields with their origins, results, checks and caps."""
     fields = [_field_json(path, spec, profile) for path, spec in profile.static_fields()]
     content: dict[str, Any] = {"profile": profile.name, "about": profile.about, "fields": fields, "results": []}
     if profile.calculator is not None:
@@ -183,7 +186,7 @@ def _field_json(path: str, spec: FieldSpec, profile: Profile) -> dict[str, Any]:
 
 
 def origin(path: str, spec: FieldSpec, profile: Profile) -> str:
-    """Return where the value of a field comes from, in words."""
+    """Return the origin of a field's value, in words."""
     if path in profile.bootstrap:
         return "you are asked first, unless it is given"
     match spec.source:
@@ -203,7 +206,7 @@ def origin(path: str, spec: FieldSpec, profile: Profile) -> str:
 
 
 def outline_lines(profile: Profile) -> Iterator[Line]:
-    """Yield the outline for people."""
+    """Yield the outline of a profile as lines."""
     yield line(profile.name, "bold")
     yield indent_line(profile.about)
     yield BLANK

@@ -30,11 +30,11 @@ from actors.values.findings import Finding, Verdict
 from runtime.core.errors import UsageProblem
 
 Problem = tuple[KeyPath, str, str]
-"""Where a profile is wrong, the cause, and the next step."""
+"""The place of an error in a profile, its cause, and the next step."""
 
 
 def check_profile(profile: Profile, document: ParsedFile) -> None:
-    """Raise `UsageProblem` for the first thing that is wrong with a profile; its hint counts the others."""
+    """Raise `UsageProblem` for the first error of a profile; its hint counts the others."""
     found = list(problems(profile))
     if not found:
         return
@@ -45,24 +45,24 @@ def check_profile(profile: Profile, document: ParsedFile) -> None:
 
 
 def problems(profile: Profile) -> Iterator[Problem]:
-    """Yield what is wrong with a profile, in the order in which it should be mended."""
+    """Yield the errors of a profile, in the order in which they should be mended."""
     table = UnitTable(profile.units)
     for name, cause in table.problems().items():
         yield ("units", name), cause, ""
-    yield from _bootstrap(profile)
+    yield from _check_bootstrap(profile)
     for path, key, spec in _all_fields(profile):
-        yield from _field(profile, table, path, key, spec)
-    yield from _slots(profile)
+        yield from _check_field(profile, table, path, key, spec)
+    yield from _check_slots(profile)
     if profile.calculator is not None:
-        yield from _results(profile, profile.calculator, table)
+        yield from _check_results(profile, profile.calculator, table)
     known_units = _field_units(profile)
-    yield from _formulas(profile, known_units, table)
+    yield from _check_all_formulas(profile, known_units, table)
     for number, check in enumerate(profile.stop_when):
-        yield from _check(check, ("stop_when", number, "check"), known_units, table)
+        yield from _check_units(check, ("stop_when", number, "check"), known_units, table)
 
 
 def _all_fields(profile: Profile) -> Iterator[tuple[str, KeyPath, FieldSpec]]:
-    """Yield each field of the profile, components too, with its path and the place of its key."""
+    """Yield all fields of a profile, also components, with their paths and the places of their keys."""
     for path, spec in profile.fields.items():
         yield path, ("fields", path), spec
         if isinstance(spec.decomposition, Decomposition):
@@ -70,7 +70,7 @@ def _all_fields(profile: Profile) -> Iterator[tuple[str, KeyPath, FieldSpec]]:
                 yield f"{path}.{name}", ("fields", path, "decomposition", "fields", name), component
 
 
-def _bootstrap(profile: Profile) -> Iterator[Problem]:
+def _check_bootstrap(profile: Profile) -> Iterator[Problem]:
     nodes: dict[str, str] = {}
     for number, path in enumerate(profile.bootstrap):
         key: KeyPath = ("bootstrap", number)
@@ -86,27 +86,24 @@ def _bootstrap(profile: Profile) -> Iterator[Problem]:
             yield key, f"{path!r} and {other!r} have the same last name", "give the last parts of the paths other names"
 
 
-def _field(profile: Profile, table: UnitTable, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
+def _check_field(profile: Profile, table: UnitTable, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
     samples = Schema.sample_units(profile)
     if spec.type != "number":
         for name in ("unit", "minimum", "maximum", "formula", "decomposition"):
             if getattr(spec, name) not in ("", None):
-                yield (
-                    (*key, name),
-                    f"a field of type `{spec.type}` has no {name}",
-                    "leave it out, or set `type: number`",
-                )
+                cause = f"a field of type `{spec.type}` has no {name}"
+                yield (*key, name), cause, "leave it out, or set `type: number`"
     elif problem := table.problem(Schema.sample(spec.unit, samples)):
         yield (*key, "unit"), problem, "declare it under `units`, or use a known one"
     if (spec.type == "choice") != bool(spec.choices):
         yield (*key, "choices"), "`choices` belongs to a field of type `choice`, which has at least one", ""
     if spec.minimum is not None and spec.maximum is not None and spec.minimum > spec.maximum:
         yield (*key, "minimum"), f"{spec.minimum:g} is above the maximum, {spec.maximum:g}", "exchange the two bounds"
-    yield from _default(key, spec)
-    yield from _made_field_problems(profile, path, key, spec)
+    yield from _check_default(key, spec)
+    yield from _check_made_field(profile, path, key, spec)
 
 
-def _default(key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
+def _check_default(key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
     value = spec.default
     if value is None:
         return
@@ -123,7 +120,7 @@ def _default(key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
         yield place, "a field that is made of others has no default", "give its components defaults"
 
 
-def _made_field_problems(profile: Profile, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
+def _check_made_field(profile: Profile, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
     if (spec.source == "derived") != bool(spec.formula):
         yield (*key, "formula"), "`formula` belongs to a field of source `derived`, which needs one", ""
     if (spec.source == "components") != (spec.decomposition is not None):
@@ -137,8 +134,8 @@ def _made_field_problems(profile: Profile, path: str, key: KeyPath, spec: FieldS
         yield key, f"{path!r} is too long a path", "at most four parts"
 
 
-def _slots(profile: Profile) -> Iterator[Problem]:
-    """Yield the slots of units, queries and questions that name no field that can fill them."""
+def _check_slots(profile: Profile) -> Iterator[Problem]:
+    """Yield errors for slots of units, queries and questions that no field can fill."""
     currencies = {path for path, spec in profile.fields.items() if spec.type == "currency"}
     texts = {path for path, spec in profile.fields.items() if spec.type != "number"}
     units = [((*key, "unit"), spec.unit) for _, key, spec in _all_fields(profile)]
@@ -159,7 +156,7 @@ def _slots(profile: Profile) -> Iterator[Problem]:
 
 
 def _field_units(profile: Profile) -> dict[str, str]:
-    """Return the units of all numbers, with a sample currency in the place of one that the user will say."""
+    """Return the units of all numbers. A sample currency replaces a currency that the user will state."""
     samples = Schema.sample_units(profile)
     units = {path: Schema.sample(spec.unit, samples) for path, _, spec in _all_fields(profile) if spec.type == "number"}
     if profile.calculator is not None:
@@ -167,7 +164,7 @@ def _field_units(profile: Profile) -> dict[str, str]:
     return units
 
 
-def _results(profile: Profile, calculator: Calculator, table: UnitTable) -> Iterator[Problem]:
+def _check_results(profile: Profile, calculator: Calculator, table: UnitTable) -> Iterator[Problem]:
     samples, units = Schema.sample_units(profile), _field_units(profile)
     for name, result in calculator.results.items():
         key: KeyPath = ("calculator", "results", name)
@@ -176,11 +173,11 @@ def _results(profile: Profile, calculator: Calculator, table: UnitTable) -> Iter
         if problem := table.problem(Schema.sample(result.unit, samples)):
             yield (*key, "unit"), problem, "declare it under `units`, or use a known one"
     for number, check in enumerate(calculator.preconditions):
-        yield from _check(check, ("calculator", "preconditions", number, "check"), units, table)
+        yield from _check_units(check, ("calculator", "preconditions", number, "check"), units, table)
 
 
-def _formulas(profile: Profile, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
-    """Yield the errors in formulas. Derived fields and results are checked together, each decomposition by itself."""
+def _check_all_formulas(profile: Profile, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
+    """Yield the errors in formulas: of derived fields and results together, and of each decomposition."""
     places: dict[str, KeyPath] = {}
     formulas: dict[str, str] = {}
     for path, spec in profile.fields.items():
@@ -197,29 +194,31 @@ def _formulas(profile: Profile, units: Mapping[str, str], table: UnitTable) -> I
         yield places[found.path], found.cause, found.hint
     for path, spec in profile.fields.items():
         if isinstance(spec.decomposition, Decomposition):
-            yield from _decomposition(path, spec.decomposition, units, table)
+            yield from _check_decomposition(path, spec.decomposition, units, table)
 
 
-def _decomposition(path: str, made_of: Decomposition, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
+def _check_decomposition(
+    path: str, made: Decomposition, units: Mapping[str, str], table: UnitTable
+) -> Iterator[Problem]:
     key: KeyPath = ("fields", path, "decomposition")
-    inner = {name: units.get(f"{path}.{name}", "") for name in made_of.fields}
-    for found in check_formulas({"": made_of.formula}, {**inner, "": units.get(path, "")}, table):
+    inner = {name: units.get(f"{path}.{name}", "") for name in made.fields}
+    for found in check_formulas({"": made.formula}, {**inner, "": units.get(path, "")}, table):
         yield (*key, "formula"), found.cause, found.hint
-    used = names_in(made_of.formula)
-    for name in made_of.fields:
+    used = names_in(made.formula)
+    for name in made.fields:
         if used and name not in used:
             yield (*key, "fields", name), f"the formula does not use {name!r}", "leave the component out"
 
 
-def _check(check: FormulaCheck, key: KeyPath, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
+def _check_units(check: FormulaCheck, key: KeyPath, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
     if problem := check_dimensions(check.check, units, table):
         yield key, problem, "such as sales.share <= 1"
 
 
 def unused_fields(profile: Profile) -> tuple[str, ...]:
-    """Return the numbers that no formula and no check of a profile uses: they are filled, and change no result.
+    """Return the number fields that no formula and no check of a profile uses, so that they change no result.
 
-    Without a calculator the filled schema is the result, so nothing is unused.
+    Without a calculator, the filled schema is the result, and no field is unused.
     """
     if profile.calculator is None:
         return ()
@@ -237,12 +236,11 @@ FOLDER = "acquisition"
 
 @dataclass(frozen=True, slots=True)
 class LoadedProfile:
-    """A profile that was read and checked, with where it was found."""
+    """A checked profile, with its file."""
 
     profile: Profile
-    """The profile."""
     source: str
-    """The name of a shipped profile, else the absolute path of its file."""
+    """The name of a shipped profile, or the absolute path of its file."""
     document: ParsedFile
     """The parsed file, for line numbers in later errors."""
 
@@ -253,7 +251,7 @@ def shipped_profiles(root: Path) -> tuple[str, ...]:
 
 
 def is_profile(name_or_path: str, root: Path) -> bool:
-    """Return whether a name is a shipped profile's, or a path that of a file with the key `fields`.
+    """Tell whether a text is the name of a shipped profile, or the path of a file with the key `fields`.
 
     Raises:
         UsageProblem: there is such a file, and it cannot be read.
@@ -268,7 +266,7 @@ def is_profile(name_or_path: str, root: Path) -> bool:
 
 
 def read_profile(document: ParsedFile) -> Profile:
-    """Return the profile of a document. Raises `UsageProblem` for one that is invalid."""
+    """Return the profile of a document. Raises `UsageProblem` for an invalid profile."""
     try:
         profile = Profile.model_validate(document.value)
     except ValidationError as error:
@@ -295,7 +293,7 @@ def load_profile(name_or_path: str, root: Path) -> LoadedProfile:
 
 NAME = "profile_valid"
 INVALID = "profile.invalid"
-"""The code of what makes a profile invalid."""
+"""The code of an error that makes a profile invalid."""
 NO_RESULT = "profile.no_result"
 """The code of a profile that calculates nothing."""
 UNUSED = "profile.unused_field"
@@ -320,7 +318,7 @@ def make(config: Mapping[str, Any]) -> Guard:
 
 
 def profile_findings(value: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield what is wrong with a proposed profile."""
+    """Yield the findings about a proposed profile."""
     try:
         profile = Profile.model_validate(value)
     except ValidationError as error:

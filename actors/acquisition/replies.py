@@ -1,4 +1,4 @@
-"""The replies of models to an acquisition: their JSON Schemas, and what is read from them as values. Pure."""
+"""Reads the replies of models to an acquisition as values, and has their JSON Schemas. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,30 +22,29 @@ from runtime.core.total_readers import total
 from runtime.models.replies import Unreadable, read_reply
 
 ATTEMPTS = 2
-"""Replies to one question of a node: the first, and one more after the first could not be used."""
+"""The most replies to one request of a node; the second is requested if the first cannot be used."""
 REASON_MAX = 500
-"""Characters of a model's reason that are kept."""
+"""The most characters of a model's reason that are kept."""
 TEXT_MAX = 2_000
-"""Characters of a question or a query of a model that are kept."""
+"""The most characters of a model's question or query that are kept."""
 CAVEATS_MAX = 10
-"""Caveats of one review that are kept."""
+"""The most caveats of one review that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Why a reply cannot be used, in one sentence for the model."""
+    """A reply that cannot be used; `message` says why to the model, and may quote the reply."""
 
     message: str
-    """The sentence; it may quote the reply, so it is data."""
 
 
 def replies_for(state: State, purpose: str, path: str = "") -> tuple[ReplyText, ...]:
-    """Return the replies that came at this node to the calls of a purpose, about a field where one is given."""
+    """Return the replies at this node to calls of a purpose, and if a path is given, only about that field."""
     return tuple(reply for reply in state.replies if step_of(reply.call) == purpose and path in ("", reply.path))
 
 
 def last_problem(read: object) -> str:
-    """Return what is wrong with a reply that was read; empty for one that can be used."""
+    """Return why a reply cannot be used; empty if it can."""
     return read.message if isinstance(read, Unusable) else ""
 
 
@@ -63,7 +62,7 @@ def read_object(reply: ReplyText) -> Mapping[str, Any] | Unusable:
 
 @total("the decision", Unusable)
 def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusable:
-    """Return the decision in a reply. One about a field that is not in the schema cannot be used."""
+    """Return the decision in a reply. A decision about an unknown field cannot be used."""
     value = read_object(reply)
     if isinstance(value, Unusable):
         return value
@@ -89,7 +88,7 @@ def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusabl
 
 @total("the review", Unusable)
 def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection | Unusable:
-    """Return the review in a reply; a proposed field that is not in the schema is left out."""
+    """Return the review in a reply. A proposal of an unknown field is left out."""
     value = read_object(reply)
     if isinstance(value, Unusable):
         return value
@@ -122,7 +121,7 @@ _TEXT = {"type": "string"}
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object that has all of some properties, and no others."""
+    """Return the schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -178,12 +177,12 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
         }
     ),
 }
-"""The schemas."""
+"""The JSON Schemas of replies, by the purpose of the call."""
 
 
 @lru_cache(maxsize=8)
 def schema_bytes(purpose: str) -> int:
-    """Return the bytes of a schema as JSON, as it goes out with a call."""
+    """Return the size of a schema as JSON, in bytes."""
     return len(orjson.dumps(SCHEMAS[purpose]))
 
 
@@ -192,13 +191,13 @@ NODES = ("prepare_schema", "normalize_decision")
 
 
 def field_to_decompose(state: State) -> str | None:
-    """Return the field whose decomposition is to be asked for at this node; None where none is."""
+    """Return the field whose decomposition this node must request; None for none."""
     settled = proposed_decompositions(state)
     return next((path for path in _candidates(state) if path not in settled), None)
 
 
 def proposed_decompositions(state: State) -> Mapping[str, Decomposition | None]:
-    """Return the decompositions that the replies at this node have, by path; None for a field that stays whole."""
+    """Return the decompositions in the replies at this node, by path; None for a field that stays whole."""
     found: dict[str, Decomposition | None] = {}
     for path in _candidates(state):
         given = replies_for(state, DECOMPOSE, path)
@@ -212,7 +211,7 @@ def proposed_decompositions(state: State) -> Mapping[str, Decomposition | None]:
 
 
 def _candidates(state: State) -> Iterator[str]:
-    """Yield the fields that have no decomposition yet and need one at this node."""
+    """Yield the fields that need a decomposition at this node and have none."""
     schema = schema_of(state)
     if state.node == "prepare_schema":
         for path, spec in schema.profile.fields.items():
@@ -226,7 +225,7 @@ def _candidates(state: State) -> Iterator[str]:
 
 @total("the components and their formula", Unusable)
 def read_decomposition(reply: ReplyText, profile: Profile, path: str) -> Decomposition | Unusable:
-    """Return the decomposition in a reply, or the first thing that is wrong with it."""
+    """Return the decomposition in a reply, or its first error."""
     value = read_object(reply)
     if isinstance(value, Unusable):
         return value
@@ -243,7 +242,7 @@ def read_decomposition(reply: ReplyText, profile: Profile, path: str) -> Decompo
 
 
 def _component(spec: object) -> object:
-    """Return a component as the profile would have it, of the keys that a model may give."""
+    """Return a component in the form of a profile, with only the keys that a model may give."""
     if not isinstance(spec, dict):
         return spec
     kept = {key: spec[key] for key in ("label", "unit", "words", "minimum", "maximum") if spec.get(key) is not None}
@@ -251,9 +250,9 @@ def _component(spec: object) -> object:
 
 
 def _check_decomposition(found: Decomposition, profile: Profile, path: str) -> Decomposition | Unusable:
-    """Return the decomposition, unless a unit is unknown, or its formula has a number or gives another unit.
+    """Return the decomposition, or its first error: an unknown unit, a number in the formula, or another unit.
 
-    A number in a formula would be a value that nobody vouches for. Only 1 may stand in it, as in `1 - share`.
+    Nobody vouches for a number in a formula. Only 1 is allowed, such as in `1 - share`.
     """
     table = UnitTable(profile.units)
     samples = Schema.sample_units(profile)

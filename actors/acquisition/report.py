@@ -1,11 +1,11 @@
-"""The report of an acquisition: as Markdown with sources as footnotes, and as rows for tables. Pure."""
+"""Writes the report of an acquisition, as Markdown with footnotes for sources, and as rows for tables. Pure."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.acquisition.observation import compose_characters, passage_of, quote_places
+from actors.acquisition.observation import compose_characters, find_passage, find_quote
 from actors.acquisition.planner_state import passages_of
 from actors.acquisition.result import VIA, AcquisitionResult, FilledField, amount, period_text, value_text
 from actors.acquisition.values import FieldValue
@@ -22,13 +22,13 @@ class ValueChange:
     since: str
     """The id of the earlier run."""
     path: str
-    """The field, or the result."""
+    """The field or the result."""
     text: str
-    """What differs, in one line."""
+    """The difference in one line."""
 
 
 def changes_since(earlier: AcquisitionResult, result: AcquisitionResult) -> tuple[ValueChange, ...]:
-    """Return what differs in a result from an earlier one, fields first; fields of other profiles count too."""
+    """Return the differences of a result from an earlier one, fields first. The profiles of the two may differ."""
     rows = [*_fields(earlier, result), *_results(earlier, result)]
     return tuple(ValueChange(earlier.run_id, path, text) for path, text in rows)
 
@@ -72,8 +72,8 @@ Cell = str | float
 _FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def table(result: AcquisitionResult) -> list[dict[str, Cell]]:
-    """Return all values as rows by column: those that count, those that do not, and the results of the calculation."""
+def make_rows(result: AcquisitionResult) -> list[dict[str, Cell]]:
+    """Return rows by column: the chosen values, the other values, and the results of the calculation."""
     notes = footnotes(result)
     rows: list[dict[str, Cell]] = []
     for field in result.fields:
@@ -94,17 +94,17 @@ def table(result: AcquisitionResult) -> list[dict[str, Cell]]:
 
 
 def csv_text(result: AcquisitionResult) -> str:
-    """Return the table as CSV. A text that a spreadsheet would calculate gets an apostrophe before it."""
+    """Return the rows as CSV. An apostrophe is put before a text that a spreadsheet would calculate."""
     written = _CsvPieces()
     rows = csv.DictWriter(written, COLUMNS, restval="", lineterminator="\n")
     rows.writeheader()
-    for row in table(result):
+    for row in make_rows(result):
         rows.writerow({name: _safe(cell) for name, cell in row.items()})
     return "".join(written.pieces)
 
 
 class _CsvPieces:
-    """What the writer of CSV writes to."""
+    """Collects the output of the CSV writer."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -122,9 +122,9 @@ def _safe(cell: Cell) -> Cell:
 
 
 def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> str:
-    """Return the report, with sources as footnotes; texts of documents, users and models stand in it as data.
+    """Return the report with footnotes for sources. Texts of documents, users and models are escaped.
 
-    `changes` are those since another run.
+    `changes` are the differences from another run.
     """
     rows = [
         f"# {_text(result.goal)}",
@@ -144,14 +144,14 @@ def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> 
 
 
 def footnotes(result: AcquisitionResult) -> dict[tuple[str, FieldValue], int]:
-    """Return the number of the footnote of each value that a document states, by its field's path and the value."""
+    """Return the numbers of the footnotes by the path of a field and a value from a document."""
     found = [
         (field.path, value)
         for field in result.fields
         for value in (field.value, *field.others)
         if value is not None and value.via == "search"
     ]
-    return {fromkey: number for number, fromkey in enumerate(dict.fromkeys(found), 1)}
+    return {key: number for number, key in enumerate(dict.fromkeys(found), 1)}
 
 
 def _calculation(result: AcquisitionResult) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _list(title: str, texts: tuple[str, ...]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return a text on one line, with the marks of Markdown and HTML taken as they stand."""
+    """Return a text on one line, with the marks of Markdown and HTML escaped."""
     line = clean(text, one_line=True)
     return "".join(f"\\{item}" if item in "\\`*_[]<>#|" else item for item in line)
 
@@ -213,12 +213,12 @@ def _cell(text: str) -> str:
 
 
 def quoted_fields(result: AcquisitionResult) -> list[tuple[str, str]]:
-    """Return the paths of the fields whose values documents state, each with its source and place."""
+    """Return the paths of the fields with values from documents, and their sources with places."""
     return [(field.path, field.value.where) for field in result.fields if field.value and field.value.via == "search"]
 
 
 def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResult, path: str) -> ShownPassage | None:
-    """Return the passage that states the value of a field; None where no recorded search brought it."""
+    """Return the passage that states the value of a field; None if no recorded search has found it."""
     value = next((field.value for field in result.fields if field.path == path), None)
     if value is None or value.via != "search":
         return None
@@ -229,10 +229,10 @@ def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResul
         for passage in passages_of(record.event)
         if passage.source == value.source
     ]
-    if (passage := passage_of(found, value.source, value.quote)) is None:
+    if (passage := find_passage(found, value.source, value.quote)) is None:
         return None
     text = compose_characters(passage.text)
-    spans = quote_places(text, value.quote)
+    spans = find_quote(text, value.quote)
     # The same words may stand twice: those at the value's place count.
     begin, end = next(
         (span for span in spans if not value.place or _covers(passage.places, span, value.place)), spans[0]
@@ -241,6 +241,6 @@ def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResul
 
 
 def _covers(places: Sequence[tuple[int, str]], span: tuple[int, int], place: str) -> bool:
-    """Tell whether a place of a passage begins within a span, or holds its beginning."""
+    """Tell whether a place of a passage begins within a span, or contains its beginning."""
     inside = {name for start, name in places if span[0] <= start < span[1]}
     return place in inside | {name for start, name in places if start <= span[0]}

@@ -6,7 +6,7 @@ from typing import Any
 
 import openpyxl
 
-from actors.acquisition.report import COLUMNS, Cell, table
+from actors.acquisition.report import COLUMNS, Cell, make_rows
 from actors.acquisition.result import AcquisitionResult
 from runtime.logs.terminal_text import clean
 
@@ -16,8 +16,8 @@ _OF_VALUES = tuple(name for name in COLUMNS if name not in ("place", "quote"))
 
 
 def workbook(result: AcquisitionResult) -> bytes:
-    """Return the workbook. Texts of documents stand in it as texts, also where they look like formulas."""
-    rows = table(result)
+    """Return the report as a workbook. Texts of documents stay texts, even if they look like formulas."""
+    rows = make_rows(result)
     book = openpyxl.Workbook()
     values = [row for row in rows if row["counts"] != "result"]
     _sheet(book.active, "Values", _OF_VALUES, values)

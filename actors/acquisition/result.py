@@ -1,4 +1,4 @@
-"""The result of an acquisition run: as a value, as lines for people, and as Markdown. Pure."""
+"""The result of an acquisition run, as a value and as lines for people. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from actors.acquisition.planner_state import LatestCalculation, Rejection
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import State, Visited
-from actors.acquisition.values import FieldValue, Spread, Values, choose_value, of_period, spread
+from actors.acquisition.values import FieldValue, Spread, Values, choose_value, filter_by_period, find_spread
 from actors.quantities.quantity import format_rounded
 from actors.run.advice import advice
 from actors.run.result import RunResult, RunView, heading, message_lines, question_lines, result_fields, usage_line
@@ -20,26 +20,25 @@ from actors.values.lines import BLANK, Line, indent_line, line
 
 @dataclass(frozen=True, slots=True)
 class FilledField:
-    """One field of the schema, as the run has filled it."""
+    """A field of the schema with its values."""
 
     path: str
-    """The path of the field."""
     spec: FieldSpec
-    """The field as the profile, or a decomposition, has it."""
+    """The field of the profile or of a decomposition."""
     value: FieldValue | None
-    """The value that counts; None where there is none."""
+    """The chosen value; None if there is none."""
     others: Values
-    """The values that do not count, in the order in which they came."""
+    """The other values, oldest first."""
     spread: Spread | None
-    """How far the values from sources reach that the field's `period` admits; None where there are none."""
+    """The range of the values from sources that the field's `period` admits; None if there are none."""
     periods: tuple[str, ...]
-    """The years that sources state values for, in the order in which they came."""
+    """The years of values from sources, oldest value first."""
     searches: int
-    """The searches for it in this round."""
+    """The number of searches for it in this round."""
     questions: int
-    """The questions about it in this round."""
+    """The number of questions about it in this round."""
     rejections: tuple[Rejection, ...]
-    """The values that were observed for it and not taken."""
+    """The values for it in replies that were not taken."""
 
     @property
     def disagree(self) -> bool:
@@ -114,21 +113,21 @@ class AcquisitionJson(TypedDict):
     profile: str
     """The name of the profile."""
     goal: str
-    """What the schema is filled for."""
+    """The user's goal."""
     acquisition_status: str
-    """How the acquisition stands."""
+    """`active`, or `aborted` once a required value cannot be acquired."""
     iterations: int
-    """The rounds that it has taken."""
+    """The number of passes through the graph in this round."""
     fields: list[FieldJson]
     """The fields with their values and sources."""
     missing: list[str]
     """The required fields without a value."""
     calculation: dict[str, Any]
-    """The results that were calculated."""
+    """The latest calculation: its results and its errors."""
     caveats: list[str]
-    """What to know about the values."""
+    """Doubts about the result."""
     path: list[GateJson]
-    """The gates that it has passed."""
+    """The gates that the run has passed."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -138,17 +137,15 @@ class AcquisitionResult(RunResult):
     profile: str
     """The name of the profile; empty before the run began."""
     goal: str
-    """The user's goal."""
     acquisition_status: str
-    """`active`, or `aborted` once a required value could not be had."""
+    """`active`, or `aborted` once a required value cannot be acquired."""
     iterations: int
-    """The passes through the graph in this round."""
+    """The number of passes through the graph in this round."""
     fields: tuple[FilledField, ...]
-    """All fields in the profile's order, with the components of each behind it."""
+    """All fields in the profile's order. The components of a field follow it."""
     calculation: LatestCalculation
-    """The latest calculation; where there was none since the last value, one of the values as they are."""
     caveats: tuple[str, ...]
-    """Reservations of the model's reviews."""
+    """Doubts from the model's reviews."""
     path: tuple[Visited, ...]
     """The nodes of the graph that the run has left, in order."""
 
@@ -158,13 +155,13 @@ class AcquisitionResult(RunResult):
         return tuple(field.path for field in self.fields if field.spec.required and field.value is None)
 
     def facts(self) -> tuple[str, ...]:
-        """Return how many fields have a value."""
+        """Return the number of fields with a value, as text."""
         return (
             f"{sum(field.value is not None for field in self.fields)} of {format_count(len(self.fields), 'field')}",
         )
 
     def so_far(self) -> Sequence[Line]:
-        """Return its fields, with the values that it has found."""
+        """Return lines about the fields and their values so far."""
         return [row for field in self.fields for row in field_lines(field)]
 
     def details(self) -> Mapping[str, Any]:
@@ -201,7 +198,7 @@ def result_of(view: RunView) -> AcquisitionResult:
 
 
 def filled_fields(state: State) -> tuple[FilledField, ...]:
-    """Return all fields of a run's schema as they are filled."""
+    """Return all fields of a run's schema with their values."""
     planner, found = state.planner, []
     for path, spec in schema_of(state).fields.items():
         values = planner.values.get(path, ())
@@ -212,7 +209,7 @@ def filled_fields(state: State) -> tuple[FilledField, ...]:
                 spec=spec,
                 value=value,
                 others=tuple(item for item in values if item is not value),
-                spread=spread(of_period(spec, values)),
+                spread=find_spread(filter_by_period(spec, values)),
                 periods=tuple(dict.fromkeys(item.period for item in values if item.period)),
                 searches=planner.searches_for(path),
                 questions=planner.questions_about(path),
@@ -228,11 +225,11 @@ VIA = {
     "default": "assumed: the profile's default",
     "computed": "computed",
 }
-"""How a value came that no document states, in words."""
+"""The origins of values that no document states, in words."""
 REJECTIONS_SHOWN = 5
-"""Values that were not taken and that the lines of a field without a value show."""
+"""The most rejected values in the lines of a field without a value."""
 QUOTE_SHOWN = 160
-"""Characters of a quote that the lines show; `--json` has all of it."""
+"""The most characters of a quote in the lines; `--json` has the whole quote."""
 
 
 def amount(value: float, low: float | None, high: float | None, unit: str) -> str:
@@ -251,7 +248,7 @@ def value_text(value: FieldValue) -> str:
 
 
 def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Line]:
-    """Return the whole report; `program` is how the user calls this program."""
+    """Return the whole report; `program` is the user's command for this program."""
     rows = list(heading(result, "Complete" if result.succeeded else "Incomplete"))
     rows += [*question_lines(result, program), *message_lines(result)]
     if result.fields:
@@ -276,7 +273,7 @@ def _next(result: AcquisitionResult, program: str) -> Iterator[str]:
 
 
 def field_lines(field: FilledField) -> Iterator[Line]:
-    """Yield a field with its value, its source and quote, and the values that differ."""
+    """Yield lines about a field: its value, source and quote, and the differences between sources."""
     if field.value is None:
         yield indent_line(f"{field.path}: no value ({_attempts(field)})", "red" if field.spec.required else "dim")
         yield from _rejected_lines(field)
@@ -297,7 +294,7 @@ def field_lines(field: FilledField) -> Iterator[Line]:
 
 
 def period_text(field: FilledField) -> str:
-    """Return which years sources state values for, and which count; empty where they state one at most."""
+    """Return the years of values from sources, and the rule that chooses; empty for fewer than two years."""
     if len(field.periods) < 2 or field.value is None or field.value.via != "search":
         return ""
     rule = {"latest": "the latest counts", "any": "all count"}.get(field.spec.period, f"{field.spec.period} counts")
@@ -305,7 +302,7 @@ def period_text(field: FilledField) -> str:
 
 
 def _rejected_lines(field: FilledField) -> Iterator[Line]:
-    """Yield the values that were observed and not taken, each once, with the reason and how many times it came."""
+    """Yield lines about the rejected values, with their reasons and counts."""
     for rejection in field.rejections[:REJECTIONS_SHOWN]:
         times = f" ({rejection.count} times)" if rejection.count > 1 else ""
         yield indent_line(f"not taken: {rejection.message}{times}", "dim", columns=6)
@@ -317,7 +314,7 @@ def _attempts(field: FilledField) -> str:
 
 
 def calculation_lines(calculation: LatestCalculation) -> Iterator[Line]:
-    """Yield the steps of a calculation, and why others are missing."""
+    """Yield lines about the results of a calculation and its errors."""
     if calculation.status == "none":
         return
     yield BLANK

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from actors.acquisition.answers import acquisition_question
-from actors.acquisition.calculation import inputs_hash
+from actors.acquisition.calculation import hash_inputs
 from actors.acquisition.events import (
     DECOMPOSE,
     INCOMPLETE,
@@ -55,18 +55,18 @@ ROLES: Mapping[str, str] = {
     DECOMPOSE: "acquisition_decompose",
     REFLECT: "acquisition_reflect",
 }
-"""The role that a model in this process plays, by the purpose of the call."""
+"""The role of a model in this process, by the purpose of the call."""
 REJECTIONS_SHOWN = 10
-"""Observed values that were not taken and that a prompt shows."""
+"""The most rejected values in a prompt."""
 
 
 def render_prompt(state: State, purpose: str, path: str) -> Rendered:
-    """Return the prompt of a call about a field; the path is empty for a call about none."""
+    """Return the prompt of a call; `path` is the field that it is about, or empty."""
     return render(state.config.templates[purpose], _context(state, purpose, path))
 
 
 def material(state: State, purpose: str, path: str) -> dict[str, Any]:
-    """Return what the prompt says as plain data, for models in this process."""
+    """Return the contents of the prompt as plain data, for models in this process."""
     return {
         "role": ROLES[purpose],
         "specification": state.goal,
@@ -94,7 +94,7 @@ def _make_artifact(name: str, part: Any) -> Artifact:
 
 
 def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
-    """Return the parts of a prompt by name, in the order in which it shows them."""
+    """Return the parts of a prompt by name, in their order."""
     schema = schema_of(state)
     parts: dict[str, Any] = {"profile": schema.profile.about}
     match purpose:
@@ -126,7 +126,7 @@ def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
 
 
 def _wanted_value_view(schema: Schema, path: str) -> dict[str, Any]:
-    """Return what a model has to know to find a value for a field."""
+    """Return the facts that a model needs to find a value for a field."""
     spec = schema.fields[path]
     shown: dict[str, Any] = {"path": path, "label": spec.label, "type": spec.type}
     if spec.type == "number":
@@ -144,7 +144,7 @@ def _known_value_view(schema: Schema, path: str) -> dict[str, Any]:
 
 
 def _status(state: State, schema: Schema, path: str) -> dict[str, Any]:
-    """Return how far a field is, for a decision or a review."""
+    """Return the state of a field, for a decision or a review."""
     spec, value = schema.fields[path], schema.value(path)
     shown = _wanted_value_view(schema, path)
     shown |= {"source": spec.source, "required": spec.required, "made_of_others": schema.is_made(path)}
@@ -158,7 +158,7 @@ def _status(state: State, schema: Schema, path: str) -> dict[str, Any]:
 
 
 def _feedback(state: State, purpose: str, path: str) -> tuple[Feedback, ...]:
-    """Return what was wrong with the replies to this call that could not be used."""
+    """Return the errors of earlier replies to this call."""
     about = path if purpose == DECOMPOSE else ""
     found = []
     for reply in replies_for(state, purpose, about):
@@ -190,7 +190,7 @@ _PURPOSES: Mapping[str, str] = {"plan": PLAN, "observe": OBSERVE, "reflect": REF
 
 
 def next_call(state: State) -> AcquisitionCall | None:
-    """Return the call that the run's node waits for and that was not made yet; None where it waits for none."""
+    """Return the next call that the run's node needs; None if it needs none."""
     path = ""
     if state.node in NODES:
         path = field_to_decompose(state) or ""
@@ -205,12 +205,12 @@ def next_call(state: State) -> AcquisitionCall | None:
     number = state.calls.get(purpose, 0) + (attempt == 1)
     if purpose == OBSERVE and state.planner.decision is not None:
         path = state.planner.decision.target_field
-    return call_for(state, f"{purpose}/v{number}.a{attempt}", path, 1)
+    return make_call(state, f"{purpose}/v{number}.a{attempt}", path, 1)
 
 
 def next_try(state: State, request: AcquisitionCall) -> AcquisitionCall:
     """Return the request for the next try of a call."""
-    return call_for(state, request.node, subject_of(request), request.try_number + 1)
+    return make_call(state, request.node, subject_of(request), request.try_number + 1)
 
 
 def subject_of(request: AcquisitionCall) -> str:
@@ -218,8 +218,8 @@ def subject_of(request: AcquisitionCall) -> str:
     return request.path if isinstance(request, ObservationRequested | DecompositionRequested) else ""
 
 
-def prompt_of(state: State, purpose: str, path: str) -> CallPrompt:
-    """Return what a call about a field sends to the model."""
+def make_call_prompt(state: State, purpose: str, path: str) -> CallPrompt:
+    """Return the prompt of a call about a field, with its limits and settings."""
     return CallPrompt(
         purpose=purpose,
         text=render_prompt(state, purpose, path),
@@ -232,10 +232,10 @@ def prompt_of(state: State, purpose: str, path: str) -> CallPrompt:
     )
 
 
-def call_for(state: State, node: str, path: str, try_number: int) -> AcquisitionCall:
-    """Return the request for a try of a call, with the prompt, limits and reservation as they are now."""
+def make_call(state: State, node: str, path: str, try_number: int) -> AcquisitionCall:
+    """Return the request for a try of a call, with the current prompt, limits and reservation."""
     purpose = step_of(node)
-    fields = try_fields(state, prompt_of(state, purpose, path), node, try_number)
+    fields = try_fields(state, make_call_prompt(state, purpose, path), node, try_number)
     match purpose:
         case "plan":
             return DecisionRequested(**fields)
@@ -247,8 +247,8 @@ def call_for(state: State, node: str, path: str, try_number: int) -> Acquisition
             return ReflectionRequested(**fields)
 
 
-def search_for(state: State) -> ToolRequested | None:
-    """Return the call of the search tool that the run's node waits for; None where it waits for none."""
+def make_search(state: State) -> ToolRequested | None:
+    """Return the call of the search tool that the run's node needs; None if it needs none."""
     decision = state.planner.decision
     if state.node != SEARCH or state.tool is not None or state.run.tools or decision is None:
         return None
@@ -262,8 +262,8 @@ def search_for(state: State) -> ToolRequested | None:
     )
 
 
-def question_for(state: State) -> ClarificationRequested | None:
-    """Return the question that the run's node asks; None where it asks none, or has asked it."""
+def make_question(state: State) -> ClarificationRequested | None:
+    """Return the question that the run's node needs to ask; None if it needs none."""
     decision = state.planner.decision
     if state.node != "ask_user" or state.question or decision is None:
         return None
@@ -277,17 +277,17 @@ def question_for(state: State) -> ClarificationRequested | None:
 
 
 Table = Callable[[Profile], AcquisitionGraph]
-"""Returns the graph of a profile."""
+"""A function that returns the graph of a profile."""
 
 
 def rules_over(table: Table, reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
-    """Return the rules over one table of nodes, in the order that counts."""
+    """Return the rules over a table of nodes. The first rule that applies decides."""
     return (
         TAKE_OVER_TOOLS,
         EXPIRE,
         Rule("end", Scope.RUN, end),
         Rule("leave the node", Scope.RUN, partial(leave, table)),
-        Rule("ask", Scope.RUN, question_for),
+        Rule("ask", Scope.RUN, make_question),
         AFTER_FAULT,
         KEEP_DEADLINE,
         REMIND,
@@ -297,7 +297,7 @@ def rules_over(table: Table, reissue: Callable[[State], Any]) -> tuple[Rule, ...
 
 
 def leave(table: Table, state: State) -> Routed | None:
-    """Leave the node for the next one, once its gate decides."""
+    """Leave the node for the next one once its gate has decided."""
     graph = table(state.config.profile)
     node = graph.nodes.get(state.node)
     hop = None if node is None else node.gate(state)
@@ -317,18 +317,18 @@ def leave(table: Table, state: State) -> Routed | None:
 
 
 def end(state: State) -> RunFinished | None:
-    """End the run once it has left the last node: `success` with all that the profile requires, else `incomplete`."""
+    """End the run after the last node, with `success` if nothing is missing, and with `incomplete` otherwise."""
     if state.node != END:
         return None
-    lacking = what_is_missing(state)
+    lacking = describe_missing(state)
     if not lacking:
         return RunFinished(outcome=Outcome.SUCCESS, why="every required value is there")
     last = state.path[-1].reason
     return RunFinished(outcome=INCOMPLETE, why=storable(f"{lacking}; {last}" if last not in lacking else lacking))
 
 
-def what_is_missing(state: State) -> str:
-    """Return what the profile requires and the run lacks, in one line; empty where nothing is missing."""
+def describe_missing(state: State) -> str:
+    """Return in one line the things that the profile requires and the run lacks; empty if nothing is missing."""
     schema, calculation = schema_of(state), state.planner.calculation
     missing = [path for path, spec in schema.profile.fields.items() if spec.required and schema.value(path) is None]
     if missing:
@@ -339,13 +339,13 @@ def what_is_missing(state: State) -> str:
         return ""
     if calculation.status == "blocked":
         return f"the calculation is blocked: {'; '.join(error.message for error in calculation.errors[:3])}"
-    if calculation.status == "none" or calculation.inputs_hash != inputs_hash(schema):
+    if calculation.status == "none" or calculation.inputs_hash != hash_inputs(schema):
         return "there is no calculation of the values as they are"
     return ""
 
 
 def request(state: State) -> AcquisitionCall | ToolRequested | RunFinished | None:
-    """Request what the node waits for, where that can be paid; end the run where it cannot."""
+    """Request the call or the search that the node needs. End the run if a limit does not allow it."""
     run = state.run
     if run.saving or run.calls.open:
         return None
@@ -353,7 +353,7 @@ def request(state: State) -> AcquisitionCall | ToolRequested | RunFinished | Non
         if tries.phase != "rested":
             return None
         return _affordable(state, next_try(state, tries.request))
-    search = search_for(state)
+    search = make_search(state)
     if search is not None:
         return search
     call = next_call(state)

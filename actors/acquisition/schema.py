@@ -1,6 +1,6 @@
-"""The schema of a run as its nodes see it: all fields with their recipes, and the values that count. Pure.
+"""The schema of a run: all fields with their compositions, and the chosen values. Pure.
 
-It is rebuilt wherever it is needed, from the profile and the decompositions: nothing of it is stored.
+It is made from the profile and the decompositions when it is needed, and is never stored.
 """
 
 import re
@@ -21,16 +21,15 @@ SLOT = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """How a field is made of others."""
+    """The formula of a field that is made of others."""
 
     formula: str
-    """The formula, over the names below."""
     names: Mapping[str, str]
-    """The path of the field behind each name in the formula."""
+    """The paths of fields by their names in the formula."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The paths of the fields that it is made of, in the order in which the formula names them."""
+        """The paths of the fields that it is made of, in the order of the formula."""
         return tuple(dict.fromkeys(self.names.values()))
 
 
@@ -39,13 +38,12 @@ class Schema:
     """The fields of a run, and their values."""
 
     profile: Profile
-    """The profile of the run."""
     planner: PlannerState
     """The planner's state, with the values and the proposed decompositions."""
 
     @cached_property
     def fields(self) -> dict[str, FieldSpec]:
-        """All fields by path, with all components behind the field that they compose."""
+        """All fields by path. The components of a field follow it."""
         found: dict[str, FieldSpec] = {}
         for path, spec in self.profile.fields.items():
             found[path] = spec
@@ -61,7 +59,7 @@ class Schema:
 
     @cached_property
     def compositions(self) -> dict[str, Composition]:
-        """The formula and the inputs of each field that is computed from others and has a decomposition."""
+        """The compositions of the fields that are computed from others, by path."""
         by_path = {}
         for path, spec in self.profile.fields.items():
             made_of = self.decomposition(path)
@@ -72,66 +70,63 @@ class Schema:
         return by_path
 
     def decomposition(self, path: str) -> Decomposition | None:
-        """Return the decomposition of a field, of the profile or proposed by a model; None where there is none."""
+        """Return the decomposition of a field, from the profile or from a model; None if there is none."""
         spec = self.profile.fields.get(path)
         if spec is None or spec.source != "components":
             return None
-        return (
-            spec.decomposition
-            if isinstance(spec.decomposition, Decomposition)
-            else self.planner.decompositions.get(path)
-        )
+        own = spec.decomposition
+        return own if isinstance(own, Decomposition) else self.planner.decompositions.get(path)
 
     def lacks_decomposition(self, path: str) -> bool:
-        """Tell whether a field is to be composed of components that a model has not been asked for yet."""
+        """Tell whether a field needs a decomposition that no model was asked for yet."""
         spec = self.profile.fields.get(path)
         generated = spec is not None and spec.source == "components" and spec.decomposition == "generated"
         return generated and path not in self.planner.decompositions
 
     def is_direct(self, path: str) -> bool:
-        """Tell whether a field of the profile is searched for or asked, and not made of others."""
+        """Tell whether a field of the profile is acquired by searches or questions, and not made of others."""
         return path in self.profile.fields and not self.is_made(path)
 
     def is_made(self, path: str) -> bool:
-        """Tell whether a field is made of others; one without a usable decomposition is acquired directly."""
+        """Tell whether a field is made of others. A field without a usable decomposition is not."""
         return path in self.compositions or self.lacks_decomposition(path)
 
     def value(self, path: str) -> FieldValue | None:
-        """Return the value of a field that counts; None where it has none."""
+        """Return the chosen value of a field; None if it has none."""
         spec = self.fields.get(path)
         return None if spec is None else choose_value(spec, self.planner.values.get(path, ()))
 
     def text(self, path: str) -> str:
-        """Return the value of a field as a text for queries and questions; empty where it has none."""
+        """Return the value of a field as a text for queries and questions; empty if it has none."""
         value = self.value(path)
         return "" if value is None else (value.value if isinstance(value.value, str) else f"{value.value:g}")
 
-    def filled(self, template: str) -> str:
-        """Return a text with the slots of other fields filled; one without a value becomes nothing."""
+    def fill_slots(self, template: str) -> str:
+        """Return a text with its slots filled by the values of fields; a slot without a value is left out."""
         return " ".join(SLOT.sub(lambda match: self.text(match[1]), template).split())
 
     def unit(self, path: str) -> str | None:
-        """Return the unit of a field; None where a field that its unit names has no value yet."""
+        """Return the unit of a field; None while a currency in it is not known."""
         return self.unit_of(self.fields[path].unit)
 
     def unit_of(self, unit: str) -> str | None:
-        """Return a unit with the slots of currency fields filled; None where one has no value yet."""
+        """Return a unit with its slots filled by currencies; None while a currency is not known."""
         if any(not self.text(path) for path in SLOT.findall(unit)):
             return None
         return SLOT.sub(lambda match: self.text(match[1]), unit)
 
     @staticmethod
     def sample_units(profile: Profile) -> dict[str, str]:
-        """Return a currency for each currency field, to check units before its value is known."""
+        """Return a sample currency for each currency field, to check units before the values are known."""
         return {path: "EUR" for path, spec in profile.fields.items() if spec.type == "currency"}
 
     @staticmethod
     def sample(unit: str, samples: Mapping[str, str]) -> str:
-        """Return a unit with each slot replaced by the sample of its field; a slot whose field has no sample stays."""
+        """Return a unit with its slots filled by samples; a slot without a sample stays."""
         return SLOT.sub(lambda match: samples.get(match[1], match[0]), unit)
 
     def components(self, path: str) -> Iterator[str]:
-        """Yield the paths of the fields that a made field needs and that are acquired directly, in order."""
+        """Yield the paths of the directly acquired fields that a field is made of, in order."""
         made = self.compositions.get(path)
         for inner in () if made is None else made.inputs:
             if self.is_made(inner):

@@ -22,24 +22,21 @@ from runtime.core.ledger import Price
 
 
 class RunConfig(Value):
-    """The resolved configuration of one run, which its first event stores. Later decisions use no file."""
+    """The configuration of a run, which its first event stores, so that later decisions use no file."""
 
     profile: Profile
-    """The profile, as its file was when the run began."""
     prompts: PromptBook
-    """The prompts of the four calls."""
     model: str
     """The model in the form of `--model`."""
     price: Price | None = None
-    """The model's price; None where it is unknown."""
+    """The model's price; None if it is not known."""
     search: Mapping[str, Any] = Field(default_factory=dict)
-    """What the search tool is opened with, a JSON object; empty where there is nothing to search."""
+    """The places to search (`actors.documents.tools.SearchPlaces`) as JSON; empty for none."""
     output_tokens_max: int = Field(ge=1)
     """The most tokens of one reply."""
     timeout_seconds: float = Field(gt=0)
     """The time limit of one try of a call, in seconds."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
-    """The settings of the calls of the model."""
     search_seconds: float = Field(gt=0)
     """The time limit of one search, in seconds."""
     question_expires_seconds: float | None = Field(gt=0)
@@ -61,7 +58,7 @@ class RunConfig(Value):
 
 @lru_cache(maxsize=64)
 def read_config(text: str) -> RunConfig:
-    """Return the configuration that a run was started with, from its JSON. Runs with the same one share the value."""
+    """Return a configuration from its JSON. Runs with equal configurations share one value."""
     return RunConfig.model_validate_json(text)
 
 
@@ -73,22 +70,17 @@ class ReplyText(NamedTuple):
     path: str
     """The field that the call is about; empty for none."""
     content: str
-    """The reply's text."""
     ended_early: bool
     """Whether its end is missing."""
 
 
 class Visited(NamedTuple):
-    """A node that the run has left."""
+    """A node that the run has left for the node `to`."""
 
     node: str
-    """The name of the node."""
     outcome: str
-    """Its outcome."""
     to: str
-    """The node that followed."""
     reason: str
-    """Why, in one line."""
 
 
 @dataclass(frozen=True)
@@ -96,33 +88,31 @@ class State:
     """The state of a run, from its first event on."""
 
     run: RunState[AcquisitionCall]
-    """The part that every kind of agent has: calls, tools, waits, questions, messages, ledger and end."""
+    """The part of all kinds of agents: calls, tools, waits, questions, messages, ledger and end."""
     config: RunConfig
-    """The run's configuration."""
     goal: str
-    """The text of the user's goal."""
     source: str = ""
-    """The profile's name if it is shipped, else the path of its file."""
+    """The name of a shipped profile, or the path of its file."""
     planner: PlannerState = field(default_factory=PlannerState)
-    """The part that the nodes of the graph own."""
+    """The part that the nodes of the graph change."""
     node: str = ""
-    """The node at which the run is."""
+    """The current node."""
     visits: Mapping[str, int] = field(default_factory=dict)
-    """How many times the run has come to each node."""
+    """The number of visits by node."""
     calls: Mapping[str, int] = field(default_factory=dict)
-    """How many calls there were by purpose; further attempts and tries do not count."""
+    """The number of calls by purpose; further attempts and tries do not count."""
     path: tuple[Visited, ...] = ()
     """The nodes that the run has left, in order."""
     replies: tuple[ReplyText, ...] = ()
-    """The replies that came at this node, oldest first."""
+    """The replies at this node, oldest first."""
     tool: ToolFinished | None = None
-    """The end of the search that was made at this node; None before."""
+    """The end of the search at this node; None before it."""
     question: str = ""
-    """The id of the question that was asked at this node, or at the node before `observe_user`; empty for none."""
+    """The id of the question at this node, or at `ask_user` before `observe_user`; empty for none."""
     round: int = 1
-    """The number of the round: it begins anew with a requirement, which gives all attempts back."""
+    """The number of the round. A new requirement begins a round, in which all attempts are allowed again."""
 
     @property
     def visit(self) -> int:
-        """The number of this stay at the node, from 1."""
+        """The number of the current visit of the node, from 1."""
         return self.visits.get(self.node, 0)

@@ -1,4 +1,4 @@
-"""The table of the acquisition planner: every node with its gate, its edges and the fields that it owns."""
+"""The table of nodes, with their gates, edges and the fields that they own."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -9,11 +9,11 @@ from actors.acquisition.graph import END, AcquisitionGraph, GraphNode
 from actors.acquisition.profile import Profile
 
 DECISION = frozenset({"decision", "decision_origin"})
-"""The fields that a gate owns which makes or rewrites a decision."""
+"""The fields that the gates of decisions own."""
 
 
 def graph_for(profile: Profile) -> AcquisitionGraph:
-    """Return the table for a profile: it has one `require_FIELD` for each of its bootstrap fields."""
+    """Return the table for a profile, with a node `require_FIELD` for each of its bootstrap fields."""
     return _graph(profile.bootstrap)
 
 
@@ -88,7 +88,7 @@ def _graph(bootstrap: tuple[str, ...]) -> AcquisitionGraph:
 
 
 def _actions() -> list[GraphNode]:
-    """Return the nodes that carry a decision out."""
+    """Return the nodes that execute a decision."""
     again = "enter_iteration"
     outcomes: Mapping[str, Mapping[str, str]] = {
         "search": {"observed": "observe", "no_hits": again, "backend_failure": again},

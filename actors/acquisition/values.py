@@ -1,4 +1,4 @@
-"""Values of fields: each with its source and quote; which of several is chosen, and how far they differ. Pure."""
+"""The values of fields with their sources and quotes, the choice among several, and their spread. Pure."""
 
 import bisect
 import math
@@ -13,7 +13,7 @@ from actors.quantities.periods import last_year
 from runtime.core.events import Value
 
 Via = Literal["search", "user", "given", "default", "computed"]
-"""How a value came: found by a search, answered by the user, given at the start, assumed, or composed of others."""
+"""The origin of a value: a search, the user's answer, the start of the run, a default, or a computation."""
 
 _RANK: dict[Via, int] = {"user": 0, "given": 1, "computed": 2, "search": 3, "default": 4}
 
@@ -24,23 +24,22 @@ class FieldValue(Value):
     value: float | str
     """The value: a number in `unit`, or a text."""
     low: float | None = None
-    """The lower end of a number's range; None where the source states no range."""
+    """The lower end of a number's range; None if the source states no range."""
     high: float | None = None
-    """The upper end of a number's range; None where the source states no range."""
+    """The upper end of a number's range; None if the source states no range."""
     unit: str = ""
     """The unit of a number; empty for a plain number and for texts."""
     via: Via
-    """How it came."""
     source: str = ""
     """The file or address of the document, the question's id, or the formula."""
     quote: str = ""
-    """The words of the source that state it; empty where nothing was quoted."""
+    """The words of the source that state it; empty if nothing was quoted."""
     place: str = Field(default="", exclude_if=operator.not_)
-    """Where in the source it stands, such as `page 2, box 72 90 520 104`; empty where the source tells no places."""
+    """Its place in the source, such as `page 2, box 72 90 520 104`; empty if the source has no places."""
     period: str = ""
-    """The year, or the range of years, that the source states it for; empty where the source names none."""
+    """The year, or the range of years, of the value in the source; empty if the source names none."""
     confidence: float = 1.0
-    """From 0 to 1: how sure the author of the observation is; 1 for what the user said."""
+    """How sure the author of the observation is, from 0 to 1; 1 for a value from the user."""
 
     @property
     def where(self) -> str:
@@ -49,11 +48,11 @@ class FieldValue(Value):
 
 
 Values = tuple[FieldValue, ...]
-"""The values of one field, in the order in which they came."""
+"""The values of one field, oldest first."""
 
 
 class Spread(NamedTuple):
-    """How far the values of a field reach that come from sources."""
+    """The range of a field's values from sources."""
 
     low: float
     """The smallest number that a source states."""
@@ -64,23 +63,23 @@ class Spread(NamedTuple):
 
 
 CONFIDENCE_STEPS = (0.4, 0.7)
-"""From where a confidence counts as the next step: an author who is very sure counts no more than one who is sure."""
+"""The limits between low, middle and high confidence. Differences within one of these steps do not count."""
 
 
 def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
-    """Return the value that counts: the user's latest, else one from sources by the field's rules, else the default."""
+    """Return the chosen value: the user's latest, or one from sources by the field's rules, or the default."""
     if not values:
         return None
     best = min(_RANK[value.via] for value in values)
     same = [value for value in values if _RANK[value.via] == best]
     if same[0].via != "search":
         return same[-1]
-    found = of_period(spec, same)
+    found = filter_by_period(spec, same)
     return _by_rule(spec, found) if found else None
 
 
-def of_period(spec: FieldSpec, values: Sequence[FieldValue]) -> Values:
-    """Return the values from sources that a field's `period` admits, with those for which no source names a year."""
+def filter_by_period(spec: FieldSpec, values: Sequence[FieldValue]) -> Values:
+    """Return the values from sources that a field's `period` admits, and those without a year."""
     found = tuple(value for value in values if value.via == "search")
     if spec.period == "any":
         return found
@@ -101,13 +100,13 @@ def _by_rule(spec: FieldSpec, found: Sequence[FieldValue]) -> FieldValue:
         case "highest" if numbers:
             return numbers[-1]
         case _:
-            return max(found, key=lambda item: _borne_out(item, found))  # The first of several that are equal.
+            return max(found, key=lambda item: _count_support(item, found))  # The first of several that are equal.
 
 
-def _borne_out(value: FieldValue, found: Sequence[FieldValue]) -> tuple[int, int]:
-    """Return how well a value is borne out: by other sources that state the same, then by its author's confidence.
+def _count_support(value: FieldValue, found: Sequence[FieldValue]) -> tuple[int, int]:
+    """Return the support of a value: the number of sources that state it, then the step of its author's confidence.
 
-    A confidence is what an author says of itself, and a document may have told it what to say. So it counts in steps.
+    Confidence counts in steps only, since an author states it about itself, and a document may influence it.
     """
     agreeing = {item.source for item in found if _same_value(item, value)}
     return len(agreeing), bisect.bisect_right(CONFIDENCE_STEPS, value.confidence)
@@ -123,10 +122,10 @@ def _number(value: FieldValue) -> float:
     return float(value.value)
 
 
-def spread(values: Values) -> Spread | None:
-    """Return how far the numbers from sources reach; None where no source states a number.
+def find_spread(values: Values) -> Spread | None:
+    """Return the range of the numbers from sources; None if no source states a number.
 
-    A field's spread is that of the values that its `period` admits (`of_period`).
+    The spread of a field is that of the values that its `period` admits (`filter_by_period`).
     """
     found = [value for value in values if value.via == "search" and isinstance(value.value, float)]
     if not found:
@@ -137,10 +136,10 @@ def spread(values: Values) -> Spread | None:
 
 
 def bounds_of(value: FieldValue, values: Values) -> tuple[float, float]:
-    """Return the range that a calculation takes for a chosen number: of all sources, where it comes from one."""
+    """Return the range of a chosen number for calculations. A number from a source has the range of all sources."""
     number = _number(value)
     if value.via == "search":
-        reach = spread(values)
+        reach = find_spread(values)
         assert reach is not None, "the chosen value is one of them"
         return min(reach.low, number), max(reach.high, number)
     return (number if value.low is None else value.low), (number if value.high is None else value.high)
@@ -150,7 +149,7 @@ _NOT_THE_VALUE = {"quote": "", "place": "", "confidence": 1.0, "low": None, "hig
 
 
 def merge_values(values: Values, more: Sequence[FieldValue]) -> Values:
-    """Return values with others added; one that a source has stated already is not added again."""
+    """Return values with others added, but for those that the same source has stated already."""
     kept = list(values)
     for value in more:
         if not any(_same(value, item) for item in kept):

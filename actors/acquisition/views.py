@@ -1,4 +1,4 @@
-"""The views of acquisition runs, with a run's path through the graph as a tree, as a flow and as a diagram. Pure."""
+"""The views of acquisition runs: their path through the graph as a tree, a flow and a diagram. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -30,20 +30,12 @@ from runtime.core.events import Record
 def path_tree(
     title: str, state: State, written: Sequence[Record[AcquisitionEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
-    """Return the nodes that the run has left, each pass as a branch; `brief` leaves out what follows from others."""
+    """Return the visited nodes as a tree with a branch for each pass; `brief` keeps only the nodes that act."""
     passes: list[tuple[str, list[LineTree]]] = []
     for visited in state.path:
         if visited.node == "enter_iteration" or not passes:
             passes.append((visited.reason, []))
-        if not brief or visited.node in (
-            "search",
-            "observe",
-            "ask_user",
-            "observe_user",
-            "calculate",
-            "reflect",
-            "plan",
-        ):
+        if not brief or visited.node in _ACTIONS:
             text = f"{visited.node} → {visited.to}  {visited.outcome}: {visited.reason}"
             passes[-1][1].append(LineTree(line(text)))
     trees = [LineTree(line(reason), tuple(rows)) for reason, rows in passes]
@@ -61,11 +53,12 @@ def _nodes(written: Sequence[Record[AcquisitionEvent]]) -> list[dict[str, Any]]:
     ]
 
 
+_ACTIONS = frozenset({"search", "observe", "ask_user", "observe_user", "calculate", "reflect", "plan"})
 _STADIUM = {START: "([START])", END: "([END])"}
 
 
 def graph_mermaid(graph: AcquisitionGraph, visited: Collection[tuple[str, str]] = ()) -> str:
-    """Return the diagram; edges between two nodes are one arrow with all outcomes. Visited nodes are marked."""
+    """Return the diagram of a graph. The edges between two nodes are one arrow; visited nodes are marked."""
     rows = ["flowchart TD"]
     labels: dict[tuple[str, str], list[str]] = {}
     for node, outcome, after in graph.edges():
@@ -117,11 +110,11 @@ def path_flow(state: State, result: AcquisitionResult) -> Flow:
 _TOLD = frozenset(
     {"enter_iteration", "search", "observe", "calculate", "reflect", "observe_user", "plan", "retry_gate"}
 )
-"""The nodes whose hops are news in a live view; the others follow from them."""
+"""The nodes that a live view reports."""
 
 
 def record_text(event: AcquisitionEvent, state: State) -> str:
-    """Return what happened, in one line that is not yet sanitised, from the state after it."""
+    """Return an event as one line, which is not yet sanitised; `state` is the state after it."""
     match event:
         case AcquisitionStarted():
             return f"run {event.run} started, {format_count(event.limits.calls, 'call')} at most"
@@ -136,7 +129,7 @@ def record_text(event: AcquisitionEvent, state: State) -> str:
 
 
 def news_text(event: AcquisitionEvent, state: State) -> str:
-    """Return the line that progress shows for an event, from the state after it; empty where it is no news."""
+    """Return the line of the progress view for an event, or an empty text; `state` is the state after it."""
     match event:
         case Routed():
             kept = event.node == "retry_gate" and event.outcome == "kept"
@@ -215,4 +208,4 @@ VIEWS: Views[State, AcquisitionEvent] = Views(
     documents={"markdown": _report, "csv": _csv, "xlsx": _xlsx, "mermaid": _graph},
     tracing=Tracing(facts=_facts),
 )
-"""How acquisition runs are shown."""
+"""The views of acquisition runs."""

@@ -1,6 +1,6 @@
-"""A step of a workflow and the key `search`, as a file describes them. Pure.
+"""The models of a step of a workflow file and of the key `search`. Pure.
 
-Values only. `actors.config.workflow.Workflow` has the methods that apply the workflow's defaults to a step.
+The methods of `actors.config.workflow.Workflow` apply the workflow's defaults to a step.
 """
 
 import operator
@@ -17,14 +17,14 @@ from actors.search.notation import NUMBER_MAX, NUMBERS, UnknownSearch, read_sear
 from actors.values.model_settings import ModelSettings
 
 COUNT_MAX = 100_000
-"""The largest count of attempts or calls; a larger one is taken for a typing error."""
+"""The largest count of attempts or calls; a larger one is refused as a typing error."""
 SECONDS_MAX = 86_400.0
 """The longest time limit, one day."""
 StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
 Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
-"""How many equal failures in a row are stagnation; at least two, since one failure is not a repetition."""
+"""A number of equal failures in a row; at least two, since one failure is no repetition."""
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=NAME_MAX)]
 Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
 
@@ -42,15 +42,15 @@ class ActionPair(Config):
     requires: tuple[StepId, ...] = ()
     """The steps whose accepted artifacts this step uses."""
     description: str = ""
-    """What the step does, in one line for people."""
+    """The work of the step, in one line for people."""
     role: Name | None = None
     """The kind of artifact, by which policies and prompts refer to this step; null derives it from the guard."""
     rmax: Positive | None = None
     """Attempts per visit; null takes the workflow's."""
     backtrack_budget: Count = 0
-    """Visits after the first: how often the search may backtrack to this step."""
+    """The number of times that the search may backtrack to this step."""
     r_patience: Patience | None = None
-    """How many equal failures in a row are stagnation; null takes the workflow's."""
+    """The number of equal failures in a row that are stagnation; null takes the workflow's."""
     e_max: Count | None = None
     """Escalations that this step may cause in a round; null takes the workflow's."""
     escalate_to: tuple[StepId, ...] = Field(
@@ -60,19 +60,20 @@ class ActionPair(Config):
     escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
         default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
     )
-    """The same for the failures of one guard, by its name in this file, also if the target level replaces it."""
+    """The steps to redo for the failures of one guard, by its name in this file, even if the target level replaces it.
+    """
     prompt: Name | None = None
-    """The id of the prompt entry; null takes the entry of the step's id, else the entry of its role."""
+    """The id of the prompt entry; null takes the entry with the step's id, or else the one of its role."""
     generator_config: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of the generator; which ones there are depends on the generator."""
+    """Settings of the generator. Each generator has its own."""
     guard_config: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of the guard; in a composite, a key that is a member's name has that member's settings."""
+    """Settings of the guard. In a composite, the key with a member's name has that member's settings."""
     child_calls: Positive | None = None
-    """Limit of the calls of one run of `workflow:NAME`; null takes its worst case, or its own limit if that is less."""
+    """The most calls of one run of `workflow:NAME`; null takes its worst case, or its own limit if that is less."""
     deterministic: bool | None = None
     """Whether the step calls no model; null derives it from the generator."""
     concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
-    """Branches of a run for which this step works at the same time."""
+    """The most branches of a run for which this step works at the same time."""
     timeout_seconds: Seconds | None = None
     """The time limit of one model call, in seconds; null takes the workflow's."""
     output_tokens_max: Positive | None = None
@@ -80,11 +81,11 @@ class ActionPair(Config):
     model: ModelName | None = Field(default=None, exclude_if=lambda value: value is None)
     """The model that the step asks, in the form of `--model`; null takes the run's."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
-    """The settings of its calls; those of the workflow hold for what is missing."""
+    """The settings of its calls; missing ones are the workflow's."""
 
     @property
     def child(self) -> str | None:
-        """The name of the workflow that the generator runs; None if it runs none."""
+        """The workflow that the generator runs, by name; None if it runs none."""
         return self.generator.removeprefix(CHILD) if self.generator.startswith(CHILD) else None
 
     @property
@@ -106,8 +107,8 @@ def canonical_search(value: Any) -> str:
         raise config_error(str(problem), (), hint) from None
 
 
-def _schema() -> dict[str, Any]:
-    """Return the JSON Schema of the three forms: a name, a name with numbers, a mapping."""
+def _search_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the three forms of a search: a name, a name with numbers, and a mapping."""
     number = {"type": "integer", "minimum": 1, "maximum": NUMBER_MAX}
     names = list(NUMBERS)
     keys: dict[str, Any] = {key: number for numbers in NUMBERS.values() for key in numbers}
@@ -121,5 +122,5 @@ def _schema() -> dict[str, Any]:
     return {"anyOf": [{"enum": names}, numbered, mapping]}
 
 
-SEARCH_SCHEMA = _schema()
-"""The JSON Schema of the key, for editors."""
+SEARCH_SCHEMA = _search_schema()
+"""The JSON Schema of the key `search`, for editors."""

@@ -52,16 +52,10 @@ _STEP_IGNORED = {
     "metadata": _UNUSED,
 }
 _FOREIGN_STEP_IGNORED = {**_STEP_IGNORED, "model": _MODEL}
-"""In AtomicGuard's files the name is of a model of Ollama; in others a step's `model` is a model here."""
+"""In AtomicGuard's files, `model` names a model of Ollama; in other files, it is a model in the form of `--model`."""
 _WORKFLOW_KEYS, _STEP_KEYS = keys_of(Workflow), keys_of(ActionPair)
 _REPLAN_WORKFLOW_KEYS = _WORKFLOW_KEYS - {
-    "name",
-    "description",
-    "constraints",
-    "rmax",
-    "r_patience",
-    "e_max",
-    "action_pairs",
+    *("name", "description", "constraints", "rmax", "r_patience", "e_max", "action_pairs"),
 }
 """The keys of a workflow that AtomicGuard does not have."""
 _REPLAN_STEP_KEYS = _STEP_KEYS - {
@@ -81,7 +75,7 @@ _COMPOSITES = {
 
 
 def is_foreign(document: ParsedFile) -> bool:
-    """Return whether a file is AtomicGuard's: a `.json` file with steps in which every key exists in AtomicGuard too.
+    """Tell whether a file is AtomicGuard's: a `.json` file with steps, whose keys all exist in AtomicGuard.
 
     The answer is the same for a translated document.
     """
@@ -94,7 +88,7 @@ def is_foreign(document: ParsedFile) -> bool:
 
 
 def translate(document: ParsedFile) -> tuple[ParsedFile, tuple[str, ...]]:
-    """Return the document in this project's spelling, and one notice per key that is ignored.
+    """Return the document with the names of this project, and one notice for each ignored key.
 
     Values of an unexpected type are kept: validation refuses them.
 
@@ -102,7 +96,7 @@ def translate(document: ParsedFile) -> tuple[ParsedFile, tuple[str, ...]]:
         UsageProblem: a composite guard has no equivalent.
     """
     document = _without_phases(document)
-    return _Translation(document, is_foreign(document)).translated()
+    return _Translation(document, is_foreign(document)).translate()
 
 
 def _without_phases(document: ParsedFile) -> ParsedFile:
@@ -131,22 +125,22 @@ class _Translation:
     foreign: bool
     """Whether the file is AtomicGuard's (`is_foreign`), so that unknown keys are ignored."""
     notices: list[str] = field(default_factory=list)
-    """Lines for the user about what was ignored or replaced so far."""
+    """Lines for the user about keys that were ignored or replaced."""
 
-    def translated(self) -> tuple[ParsedFile, tuple[str, ...]]:
-        value = self._known_keys((), self.document.value, _WORKFLOW_IGNORED, _WORKFLOW_KEYS)
+    def translate(self) -> tuple[ParsedFile, tuple[str, ...]]:
+        value = self._keep_known_keys((), self.document.value, _WORKFLOW_IGNORED, _WORKFLOW_KEYS)
         steps = value.get("action_pairs")
         if isinstance(steps, dict):
-            value["action_pairs"] = {step: self._step(step, pair) for step, pair in steps.items()}
+            value["action_pairs"] = {step: self._translate_step(step, pair) for step, pair in steps.items()}
         return ParsedFile(self.document.source, value, self.document.lines), tuple(self.notices)
 
     def _notice(self, path: KeyPath, text: str) -> None:
         self.notices.append(f"{self.document.place(path)}: {text}")
 
-    def _known_keys(
+    def _keep_known_keys(
         self, path: KeyPath, value: Mapping[str, Any], ignored: Mapping[str, str], known: frozenset[str]
     ) -> dict[str, Any]:
-        """Return a mapping without its ignored keys; in a foreign file, without its unknown keys too."""
+        """Return a mapping without its ignored keys, and in a foreign file without its unknown keys."""
         unknown = value.keys() - known if self.foreign else set()
         for key in value:
             if why := ignored.get(key, _UNUSED if key in unknown else ""):
@@ -154,26 +148,26 @@ class _Translation:
                 self._notice((*path, key), "; ".join(filter(None, ("ignored", why, hint))))
         return {key: item for key, item in value.items() if key not in ignored and key not in unknown}
 
-    def _step(self, step: str, pair: Any) -> Any:
+    def _translate_step(self, step: str, pair: Any) -> Any:
         if not isinstance(pair, dict):
             return pair
         path: KeyPath = ("action_pairs", step)
         pair = dict(pair)
         if pair.get("guard") == "composite" and "guards" in pair:
-            pair["guard"] = self._composite((*path, "guards"), pair.pop("guards"))
+            pair["guard"] = self._translate_composite((*path, "guards"), pair.pop("guards"))
         ignored = _FOREIGN_STEP_IGNORED if self.foreign else _STEP_IGNORED
-        pair = self._known_keys(path, pair, ignored, _STEP_KEYS)
+        pair = self._keep_known_keys(path, pair, ignored, _STEP_KEYS)
         if self.document.source.endswith(".json"):
-            self._generator(path, pair)
+            self._translate_generator(path, pair)
         routes = pair.get("escalate_feedback_by_guard")
         if isinstance(routes, dict):
             pair["escalate_feedback_by_guard"] = {
-                self._guard_name((*path, "escalate_feedback_by_guard", name), name): targets
+                self._translate_guard_name((*path, "escalate_feedback_by_guard", name), name): targets
                 for name, targets in routes.items()
             }
         return pair
 
-    def _generator(self, path: KeyPath, pair: dict[str, Any]) -> None:
+    def _translate_generator(self, path: KeyPath, pair: dict[str, Any]) -> None:
         """Set a missing generator, and translate `plan_source` into the path of a plan file."""
         if "generator" not in pair:
             pair["generator"] = "model"
@@ -189,7 +183,7 @@ class _Translation:
             source = source if source.endswith(".json") else f"plans/{source}.json"
         pair["generator_config"] = {PLAN: source, **kept} if "plan_source" in config else kept
 
-    def _composite(self, path: KeyPath, guards: Any) -> Any:
+    def _translate_composite(self, path: KeyPath, guards: Any) -> Any:
         plan = guards if isinstance(guards, dict) else {"guards": guards}
         members = plan.get("guards")
         kind = _COMPOSITES.get((str(plan.get("compose", "sequential")), str(plan.get("policy", "all_pass"))))
@@ -201,7 +195,7 @@ class _Translation:
             raise self.document.problem("a composite guard takes guard names here", path, hint)
         return {kind: members}
 
-    def _guard_name(self, path: KeyPath, name: str) -> str:
+    def _translate_guard_name(self, path: KeyPath, name: str) -> str:
         if not _CLASS_NAME.fullmatch(name):
             return name
         snake = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Guard")).lower()

@@ -1,7 +1,7 @@
-"""Diagrams of a workflow as text (Mermaid, DOT) or as a graph: steps, guards, budgets, `requires` and escalation edges.
+"""Draws a workflow as text (Mermaid, DOT) or as a graph: steps, guards, budgets, `requires` and escalation edges.
 
 Escalation edges are dashed. They go from a step to its escalation targets, or to the steps that it requires if it names
-no targets; only to steps with a `backtrack_budget`. Step ids need no escaping, by their pattern; labels are escaped.
+no targets, but only to steps with a `backtrack_budget`. The pattern of step ids needs no escaping; labels are escaped.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def dot(workflow: Workflow) -> str:
 
 
 def workflow_flow(workflow: Workflow) -> Flow:
-    """Return the workflow as a graph that pages draw: its steps, and where the search may go back to."""
+    """Return the steps of a workflow, and the edges along which the search may go back, as a graph for pages."""
     nodes = tuple(
         FlowNode(step, step.removeprefix("g_").replace("_", " "), note=workflow.action_pairs[step].description)
         for step in workflow.order()
@@ -53,7 +53,7 @@ def workflow_flow(workflow: Workflow) -> Flow:
 
 
 def _has_branches(workflow: Workflow) -> bool:
-    """Return whether the search keeps several branches; the diagram of steps does not show them, so it is named."""
+    """Tell whether the search keeps several branches. A diagram then names the search, since it cannot show them."""
     return read_search(workflow.search).name not in SINGLE_BRANCH
 
 
@@ -84,7 +84,7 @@ def _escalation_edges(workflow: Workflow) -> Iterator[tuple[str, str]]:
 
 
 def _node(step: str) -> str:
-    """Return a prefixed id, which cannot be a Mermaid keyword: a node with the id `end` breaks a chart."""
+    """Return a prefixed id, since a keyword such as `end` as an id breaks a chart of Mermaid."""
     return f"s_{step}"
 
 

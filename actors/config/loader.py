@@ -2,10 +2,9 @@
 
 A workflow is named by a shipped name, an alias or a path. A name with a path separator or one of the suffixes `.yaml`,
 `.yml`, `.json` is a path. A file in the current folder with any other name is used only if no workflow of this name is
-shipped. Shipped data is below a root
-folder that the caller passes: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A relative path to prompts counts
-from the workflow's own folder. A `.json` workflow that names no prompts uses the `prompts.json` beside it, as
-AtomicGuard's own examples do.
+shipped. The caller passes the root folder of shipped data: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A
+relative path to prompts counts from the workflow's own folder. A `.json` workflow that names no prompts uses the
+`prompts.json` beside it, like AtomicGuard.
 """
 
 import os
@@ -16,8 +15,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from actors.config.atomicguard import is_foreign, translate
-from actors.config.plan_files import with_plan_files
-from actors.config.workflow import Workflow, entry_for
+from actors.config.plan_files import replace_plan_files
+from actors.config.workflow import Workflow, find_prompt_entry
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import ParsedFile, usage_problem
 from actors.files.yaml_document import read_document
@@ -27,7 +26,7 @@ from actors.prompting.prompts_file import load_prompts
 from runtime.core.errors import UsageProblem
 
 RELATIVE_PATH_HINT = "a path counts from the folder of this file"
-"""Hint for a missing file that a workflow names."""
+"""The hint for a missing file that a workflow names."""
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -43,7 +42,7 @@ def find_shipped(
 ) -> Path:
     """Return the file of a name or path; a relative path counts from `folder`.
 
-    `others` are further valid names, for the hint. A path is returned whether or not the file exists.
+    `others` are further valid names, for the hint. A path is returned even if no such file exists.
 
     Raises:
         UsageProblem: no file of this name is shipped.
@@ -75,7 +74,7 @@ def find_named(name: str, shipped: Path, kind: str, document: ParsedFile) -> Pat
 
 
 ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}
-"""Shipped workflows by the names that the seeds' evaluation gives to these pipelines."""
+"""Shipped workflows by their names in the seeds' evaluation."""
 
 _SHARED_PROMPTS = "planning"
 """The shipped prompts file whose `sections` are used by files that have none."""
@@ -83,7 +82,7 @@ _SHARED_PROMPTS = "planning"
 
 @dataclass(frozen=True, slots=True)
 class LoadedWorkflow:
-    """A workflow as it was loaded: with its prompts, and with what its files say beside it."""
+    """A workflow with its prompts and the other contents of its files."""
 
     workflow: Workflow
     """The workflow, with the plans of its plan files in the generators' settings."""
@@ -92,13 +91,13 @@ class LoadedWorkflow:
     source: str
     """The path of its file, for messages and for the run's record of where it was found."""
     notices: tuple[str, ...]
-    """Lines for the user, one for each thing in the files that was ignored or replaced."""
+    """Lines for the user about keys of the files that were ignored or replaced."""
     document: ParsedFile
     """The parsed file, for line numbers in later errors."""
     children: Mapping[str, tuple["LoadedWorkflow", Policy]] = field(default_factory=dict)
     """The workflows that steps run (`generator: workflow:NAME`), by name; filled by `check_workflow`."""
     missing: tuple[str, ...] = ()
-    """The parts that a file of AtomicGuard lacks before it can run: one phrase for each missing prompt entry."""
+    """A phrase for each prompt entry that a file of AtomicGuard lacks before it can run."""
 
 
 def shipped_workflows(root: Path) -> tuple[str, ...]:
@@ -131,17 +130,17 @@ def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
     Raises:
         UsageProblem: a workflow, its prompts or its plan files are missing or invalid.
     """
-    return with_prompts(*read_workflow(name_or_path, root), root)
+    return add_prompts(*read_workflow(name_or_path, root), root)
 
 
-def with_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
-    """Return a workflow that was read, with its prompts and plan files.
+def add_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
+    """Load the prompts and plan files of a workflow that was read.
 
     Raises:
         UsageProblem: the prompts or plan files are missing or invalid.
     """
     book, prompt_notices = _prompt_book(workflow, document, root)
-    workflow = with_plan_files(workflow, document, Path(document.source).parent)
+    workflow = replace_plan_files(workflow, document, Path(document.source).parent)
     loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *prompt_notices), document)
     for step in workflow.order():
         if not workflow.is_deterministic(step):
@@ -165,13 +164,13 @@ def _prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> tuple[
 
 
 def _check_entry(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
-    """Return the workflow if there is a prompt for the step; a file of AtomicGuard gets an item in `missing` instead.
+    """Check that a step has a prompt. In a file of AtomicGuard, a missing prompt is only noted in `missing`.
 
     Raises:
-        UsageProblem: there is none in any other file.
+        UsageProblem: any other file has no prompt for the step.
     """
     try:
-        entry_for(loaded.prompts, loaded.workflow, step)
+        find_prompt_entry(loaded.prompts, loaded.workflow, step)
     except UsageProblem as problem:
         if is_foreign(loaded.document):
             return replace(loaded, missing=(*loaded.missing, f"a prompt for {step!r}"))

@@ -19,7 +19,7 @@ class Named:
     name: str
     provider: ProviderName = "openai"
     reads_text: ClassVar[bool] = True
-    """Whether the author reads the text of the problem, as a language model does; one that fills templates does not."""
+    """Whether the author reads the text of the problem. An author that fills templates does not."""
 
     @property
     def text(self) -> str:
@@ -59,7 +59,7 @@ class ReplaySpec:
 
     run: str
     lenient: bool = False
-    """Whether a request whose prompt was another one gets the reply that was recorded to it."""
+    """Whether a request with another prompt than the recorded one gets the recorded reply."""
     reads_text: ClassVar[bool] = True
 
 
@@ -78,9 +78,8 @@ class RecordingSpec:
 
     path: str
     lenient: bool = False
-    """The same as of `ReplaySpec`."""
     missing: str = ""
-    """The model that is asked for what is missing, in the form of `--model`; empty for none."""
+    """The model that is asked for missing replies, in the form of `--model`; empty for none."""
     reads_text: ClassVar[bool] = True
 
 
@@ -115,7 +114,7 @@ TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""
 
 _FREQUENT = ("anthropic", "template", "planner", "simulated", "scripted", "replay", "recorded")
-"""Prefixes that a misspelt one is compared with; names of models such as `llama3:8b` are near to the others."""
+"""The prefixes that may be meant by a misspelt one; the others resemble names of models such as `llama3:8b`."""
 _PREFIXES = frozenset((*_FREQUENT, *PROVIDERS)) - {"openai"}
 MODEL_PLUGINS = PluginGroup(
     "replan.models", "a function make(text, environment)", function_of(2), _PREFIXES | {"openai"}
@@ -179,12 +178,12 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
 
 
 def is_deterministic(model: str) -> bool:
-    """Return whether a model in the form of `--model` always writes the same for the same prompt."""
+    """Tell whether a model in the form of `--model` always gives the same reply to the same prompt."""
     return model.strip().startswith(("template:", "planner:"))
 
 
 def reads_text(model: str) -> bool:
-    """Return whether the author that a run is pinned to reads the text of its problem. Never raises."""
+    """Tell whether a run's author, in the form of `--model`, reads the text of its problem. Never raises."""
     try:
         return _parse_built_in(model, "").reads_text  # A model of a plug-in reads the text too.
     except UsageProblem:  # What a journal holds may be any text.
@@ -192,7 +191,7 @@ def reads_text(model: str) -> bool:
 
 
 def provider_name(model: str | None) -> ProviderName:
-    """Return whose interface a model's server has; `openai` for none and for a text that is no model. Never raises."""
+    """Return the provider of a model; `openai` for None and for a text that is no model. Never raises."""
     try:
         spec = _parse_built_in(model or "", "")  # A model of a plug-in has no provider either.
     except UsageProblem:
@@ -201,7 +200,7 @@ def provider_name(model: str | None) -> ProviderName:
 
 
 def describe_model(model: str) -> str:
-    """Return a model as pages name it. Which file or run its replies come from is the server's own business."""
+    """Return a model as pages name it, without the names of files and runs, which are only the server's concern."""
     try:
         spec = parse_model_spec(model)
     except UsageProblem:  # What a journal holds may be any text.
@@ -209,8 +208,8 @@ def describe_model(model: str) -> str:
     return model if isinstance(spec, Named | SimulatedSpec | PlannerSpec | TemplateSpec) else model.partition(":")[0]
 
 
-def near_built_in(name: str) -> str:
-    """Return the form of the built-in model whose name is near to this one, or an empty text."""
+def suggest_built_in(name: str) -> str:
+    """Return the form of a built-in model whose name is near to this one; empty for none."""
     return _BUILT_IN.get(closest(name.lower(), _BUILT_IN, cutoff=0.75), "")
 
 

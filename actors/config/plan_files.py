@@ -1,7 +1,7 @@
-"""Replaces the plan files that a template selector's settings name by their plans, when the workflow is loaded.
+"""Replaces the plan files in a template selector's settings by their plans, when a workflow is loaded.
 
-So a run pins the content of the files, and its content hash covers them. A relative path counts from the workflow's
-file, wherever the run is resumed.
+A run thus stores the content of the files, and its content hash covers them. A relative path counts from the workflow's
+file.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,19 +15,17 @@ from actors.files.yaml_document import read_document
 from actors.plans.reader import read_plan
 from runtime.core.errors import UsageProblem
 
-__all__ = ["PLAN", "TEMPLATES", "read_settings", "with_plan_files"]
-
 TEMPLATES = "templates"
 """The setting that maps problem types to a plan or the path of a plan file."""
 PLAN = "plan"
-"""The setting with the plan, or the path of the plan file, for every other problem type."""
+"""The setting with the plan, or the path of its file, for all other problem types."""
 
 MakeProblem = Callable[[str, KeyPath, str], UsageProblem]
 """Returns the error for (cause, keys within the settings, hint)."""
 
 
-def with_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -> Workflow:
-    """Return the workflow with every plan file replaced by its plan; a relative path counts from `folder`.
+def replace_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -> Workflow:
+    """Return the workflow with its plan files replaced by their plans; a relative path counts from `folder`.
 
     Raises:
         UsageProblem: a setting is unknown or has the wrong type, or a file cannot be read or contains no plan.
@@ -46,7 +44,7 @@ def with_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -> W
 
 
 def read_settings(config: Mapping[str, Any], folder: Path, problem: MakeProblem) -> dict[str, Any]:
-    """Return a template selector's settings with paths replaced by plans; inline plans are kept.
+    """Return a template selector's settings with all paths replaced by plans.
 
     Raises:
         UsageProblem: a setting is unknown, or a file is missing or invalid.
@@ -68,7 +66,7 @@ def read_settings(config: Mapping[str, Any], folder: Path, problem: MakeProblem)
 
 
 def _plan(setting: Any, keys: KeyPath, folder: Path, problem: MakeProblem) -> dict[str, Any]:
-    """Return the plan of a setting, which is a plan or the path of a plan file."""
+    """Return the plan in a setting, which is a plan or the path of a plan file."""
     if isinstance(setting, str) and setting.strip():
         return _read_plan_file(folder / Path(setting).expanduser(), keys, problem)
     if not isinstance(setting, Mapping):
@@ -79,7 +77,7 @@ def _plan(setting: Any, keys: KeyPath, folder: Path, problem: MakeProblem) -> di
 
 
 def _read_plan_file(path: Path, keys: KeyPath, problem: MakeProblem) -> dict[str, Any]:
-    """Return the plan in a file. An error in its content is reported with the plan file's name, not the workflow's."""
+    """Return the plan in a file. The place of an error in its content is the plan file."""
     try:
         document = read_document(path)
     except UsageProblem as unread:

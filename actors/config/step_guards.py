@@ -1,13 +1,13 @@
-"""Builds a step's guard from the workflow and the known factories, and names the plug-in whose guard raises."""
+"""Makes the guard of a step from the workflow and the known factories. Errors of a plug-in's guard name it."""
 
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from actors.config.workflow import STRICT_GUARD, Composite, Workflow
+from actors.config.workflow import STRICT_GUARD, Workflow
 from actors.guards import review
 from actors.guards.built_in import BUILT_IN
-from actors.guards.port import AnyGuard, GuardFactory, composite, definition_of, total_guard
+from actors.guards.port import AnyGuard, Composite, GuardFactory, composite, definition_of, total_guard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from runtime.core.errors import UsageProblem, root_cause
@@ -15,9 +15,9 @@ from runtime.core.messages import Halt
 
 
 class PlugInFailed(Exception):
-    """A plug-in raised; the text is its kind and name, then the type and the text of the error.
+    """A plug-in raised. The message is its kind and name, and the type and text of the error.
 
-    The run is parked with this `halt`: its user can mend the plug-in and go on.
+    The run stops with this `halt`, so that its user can mend the plug-in and continue.
     """
 
     halt: Halt = "plugin"
@@ -27,8 +27,8 @@ class PlugInFailed(Exception):
 def attribute_errors(plugin: str) -> Iterator[None]:
     """Raise every error of the block as a `PlugInFailed` that begins with `plugin`, such as `guard small`.
 
-    Of an exception group, as a task group raises it, the root cause is reported. An error that already names a plug-in
-    is passed on, and so are cancellation and interrupts, which are not errors of the plug-in.
+    For an exception group, the root cause is reported. An error that already names a plug-in is passed on, and so are
+    cancellations and interrupts, which are no errors of the plug-in.
     """
     try:
         yield
@@ -42,7 +42,7 @@ def attribute_errors(plugin: str) -> Iterator[None]:
 
 
 def _error_to_report(error: BaseException) -> Exception | None:
-    """Return the error that explains the others; None if there are only cancellations, or an interrupt is among them.
+    """Return the error that caused the others; None if there are only cancellations, or an interrupt is among them.
 
     An error beside a cancellation is reported: a plug-in that fails while it is being cancelled has a bug.
     """
@@ -52,10 +52,10 @@ def _error_to_report(error: BaseException) -> Exception | None:
     return cause if isinstance(cause, Exception) else None
 
 
-def guard_with_name(name: str, guard: AnyGuard) -> AnyGuard:
+def name_guard(name: str, guard: AnyGuard) -> AnyGuard:
     """Return a plug-in's guard, sync or async, with its name in its errors.
 
-    It raises `PlugInFailed` for what the guard raises, and if the answer is not a verdict.
+    It raises `PlugInFailed` if the guard raises, or if its answer is no verdict.
     """
 
     def judge(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
@@ -79,7 +79,7 @@ def _check_verdict(name: str, answer: object) -> Verdict:
 
 
 def guards_of(workflow: Workflow, step: str) -> tuple[str, ...]:
-    """Return the names of the guards that judge a step, at the workflow's target level."""
+    """Return the names of the guards that judge a step at the workflow's target level."""
     guard = workflow.effective_guard(step)
     return guard.members if isinstance(guard, Composite) else (guard,)
 
@@ -92,10 +92,10 @@ class GuardRefused(UsageProblem):
         self.guard, self.path, self.problem = guard, path, problem
 
 
-def guard_for(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
-    """Return the guard that judges a step, at the workflow's target level.
+def make_step_guard(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
+    """Return the guard that judges a step at the workflow's target level.
 
-    What a guard of ours raises is a rejection; what a plug-in raises names it. If a person is a member of a composite,
+    An error in a built-in guard is a rejection; an error in a plug-in names it. If a person is a member of a composite,
     the guard consists of the other members.
 
     Raises:
@@ -113,7 +113,7 @@ def _make_guard(workflow: Workflow, step: str, name: str, factories: Mapping[str
     settings, ours = _settings(workflow, step, name, factories[name]), factories[name] is BUILT_IN.get(name)
     try:
         guard = factories[name](settings)
-        return total_guard(name, guard) if ours else guard_with_name(name, guard)
+        return total_guard(name, guard) if ours else name_guard(name, guard)
     except UsageProblem as problem:
         own = workflow.action_pairs[step].guard_config
         member = next((alias for alias in _aliases(workflow, step, name) if alias in own), None)
@@ -121,15 +121,15 @@ def _make_guard(workflow: Workflow, step: str, name: str, factories: Mapping[str
 
 
 def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> bool:
-    """Return whether a guard of the step is slow, so that it should judge in a worker thread."""
+    """Tell whether a guard of the step is slow and should judge in a worker thread."""
     return any(definition_of(factories[name]).slow for name in guards_of(workflow, step))
 
 
 def _settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
-    """Return the settings of one guard of a step: those that it inherits from the workflow, then the step's own.
+    """Return the settings of one guard of a step: those that it inherits from the workflow, and the step's own.
 
-    In a composite, a key of `guard_config` that is a member's name has a mapping with the settings of only that member.
-    Every other key is for all members but a person.
+    In a composite, the key of `guard_config` with a member's name has the settings of only this member. Every other key
+    is for all members except a person.
     """
     shared: dict[str, Any] = {
         "r_max": workflow.r_max,
@@ -158,7 +158,7 @@ def _settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -
 
 
 def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
-    """Return the names of a composite's member: that in the file, if the target level replaces it, and its own."""
+    """Return the names of a composite's member: its name in the file, if the target level replaces it, and its own."""
     pair = workflow.action_pairs[step]
     if not isinstance(pair.guard, Composite):
         return ()

@@ -1,8 +1,8 @@
 """The model of a workflow file: action pairs, the `requires` edges between them, search, budgets, policy and prompts.
 
-A `Workflow` is a frozen value with every default applied. Its methods apply the rules between keys, such as that a
-step's own `rmax` takes precedence over the workflow's. `validate_names` checks that guards and generators exist, apart
-from the model, since plug-ins add names.
+A `Workflow` is a frozen value with every default applied. Its methods apply the rules between keys: a step's own `rmax`
+takes precedence over the workflow's. `validate_names` checks separately that guards and generators exist, since
+plug-ins add names.
 """
 
 import operator
@@ -30,36 +30,18 @@ from actors.search.graph import Dag
 from actors.values.model_settings import KEY, ModelSettings
 from runtime.core.errors import UsageProblem
 
-__all__ = [
-    "FREE_GENERATORS",
-    "MODEL_GENERATORS",
-    "PDDL_PLANS",
-    "STEPS_MAX",
-    "TEMPLATE_GENERATORS",
-    "TEMPLATE_SELECTOR",
-    "TOOL_PLANS",
-    "ActionPair",
-    "Assurance",
-    "Composite",
-    "GuardLevel",
-    "Search",
-    "Workflow",
-    "unknown_names",
-    "validate_names",
-]
-
 STEPS_MAX = 64
-"""Steps of one workflow; the seeds' largest has 12."""
+"""The most steps of one workflow; the seeds' largest has 12."""
 EXPIRY_MAX = 366 * 86_400.0
 """The longest time limit of a question, in seconds."""
 TEXT_MAX = 20_000
 """Characters of a workflow's `constraints`, which are part of every prompt."""
 
 TEMPLATE_SELECTOR = "TemplateSelectorGenerator"
-"""The generator that returns the template for the problem's type."""
+"""The name of the generator that returns the template for the problem's type."""
 
 PDDL_PLANS = "PddlPlanGenerator"
-"""The generator that returns the plan of the accepted actions for a problem in PDDL."""
+"""The name of the generator that returns the plan of the accepted actions for a problem in PDDL."""
 
 TEMPLATE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
 """The generators that return templates: two names of one generator, the first from AtomicGuard's files."""
@@ -71,7 +53,7 @@ FREE_GENERATORS = TEMPLATE_GENERATORS | {PDDL_PLANS, TOOL_PLANS}
 """The built-in generators that call no model (S123)."""
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
-"""The names of the generator that calls the run's model; the seeds have one name per kind of artifact."""
+"""The names of the generator that calls the run's model; the seeds name it by the kind of artifact."""
 
 GuardLevel = Literal["minimal", "medium", "expansive"]
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
@@ -100,14 +82,14 @@ class Workflow(Config):
     name: Name
     """The workflow's name, as people see it in messages."""
     description: str = ""
-    """What the workflow does, in one line for people."""
+    """The work of the workflow, in one line for people."""
     action_pairs: Annotated[
         Mapping[StepId, ActionPair],
         Field(json_schema_extra={"minProperties": 1, "maxProperties": STEPS_MAX, "additionalProperties": False}),
     ]
-    """The steps by id; if steps rank equally, the first in the file comes first."""
+    """The steps by id. Their order in the file decides between steps that rank equally."""
     search: Search = "depth_first"
-    """The search strategy: a name, with its number if it takes one (`beam:4`), or a mapping of both."""
+    """The search strategy: a name, a name with its numbers (`beam:4`), or a mapping."""
     target_guard_level: GuardLevel = "medium"
     """The level at which all leaves check plans. The default is the strictest level that a guard of a leaf names."""
     assurance: Assurance = "strong_cyclic"
@@ -119,32 +101,32 @@ class Workflow(Config):
     stop_below: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
-    """The least chance of success per call that a move must have, for a belief policy; without it, 0.025. With 0 the
-    run also goes on where its model repeats a rejected artifact."""
+    """The least chance of success per call that a move must have, for a belief policy; without it, 0.025. With 0, the
+    run continues even if its model repeats a rejected artifact."""
     r_max: Positive = 100
     """The limit of a plan's `total_retry_budget`, checked by plan guards."""
     r_patience: Patience = 2
-    """How many equal failures of a step in a row are stagnation."""
+    """The number of equal failures of a step in a row that are stagnation."""
     e_max: Count | None = None
     """Escalations that one step may cause in a round; null is no limit."""
     policy: Name = "default"
-    """The rule table that decides how far back a failure goes: a name in `configs/policies`, or a path."""
+    """The policy, which decides how far a failure goes back: a name in `configs/policies`, or a path."""
     prompts: Name = "planning"
     """The prompts: a name in `prompts`, or a path relative to this file."""
     constraints: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
     """Rules for the model, part of every prompt."""
     strict: bool = Field(default=False, exclude_if=lambda value: not value)
-    """Whether a plan is rejected that leaves a demand of the text in no step: adds the guard `demands_planned`."""
+    """Whether a plan is rejected if a demand of the text is in no step. It adds the guard `demands_planned`."""
     questions_max: Count = 5
-    """Questions that a run may ask the user; reviews by a `human_review` guard do not count."""
+    """The most questions of a run to the user; reviews by a `human_review` guard do not count."""
     question_expires_seconds: Annotated[float, Field(strict=True, gt=0, le=EXPIRY_MAX, allow_inf_nan=False)] | None = (
         None
     )
     """Seconds after which the run continues without an answer; null is no limit."""
     classifications_max: Count = 0
-    """Failures that a run may ask the model to classify before it backtracks far; 0 disables it."""
+    """The most failures that a run has its model classify before it backtracks far; 0 disables it."""
     feedback_window: Positive = 5
-    """How many of the newest rejections of each kind a prompt repeats."""
+    """The number of newest rejections of each kind that a prompt repeats."""
     guard_catalog: tuple[Name, ...] = ()
     """Guard names that a plan's steps may use in addition to the built-in ones."""
     model_timeout_seconds: Seconds = 120.0
@@ -152,13 +134,16 @@ class Workflow(Config):
     guard_timeout_seconds: Seconds = 60.0
     """The time limit of one judgement, in seconds; a guard that exceeds it ends the run as a bug."""
     output_tokens_max: Positive = 4096
-    """The most tokens of one reply; each call reserves as many beside those of its prompt."""
+    """The most tokens of one reply. Each call reserves them in addition to those of its prompt."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
-    """The settings of all model calls; what is missing is as in `config.yaml` for the model."""
+    """The settings of all model calls; missing ones come from `config.yaml` for the model."""
 
     @model_validator(mode="after")
     def _check_edges(self) -> "Workflow":
-        """Check the edges between steps. Missing steps are reported first: a misspelt name may also cause a cycle."""
+        """Check the edges between steps.
+
+        Missing steps are reported before cycles: a misspelt name may cause a cycle.
+        """
         pairs = self.action_pairs
         if not 1 <= len(pairs) <= STEPS_MAX:
             hint = (
@@ -188,7 +173,7 @@ class Workflow(Config):
         return self
 
     @model_validator(mode="after")
-    def _default_level(self) -> "Workflow":
+    def _set_default_level(self) -> "Workflow":
         """Set `target_guard_level` to the strictest level of the leaves if the file has no such key."""
         if "target_guard_level" not in self.model_fields_set:
             levels = [
@@ -219,7 +204,7 @@ class Workflow(Config):
 
     @cached_property
     def never_strict(self) -> str:
-        """Why `strict` cannot be set, as a sentence without its end; empty where it can."""
+        """Why `strict` cannot be set, as a sentence without its end; empty if it can."""
         plans = [step for step in self.leaves() if self.role(step) == "plan"]
         if not plans:
             return "strict needs a last step that makes a plan"
@@ -243,7 +228,7 @@ class Workflow(Config):
 
     @property
     def plans_from_tools(self) -> bool:
-        """Whether a step makes its plan from the steps that tools declare, for a goal named by tokens."""
+        """Whether a step makes a plan from the steps that tools declare."""
         return any(pair.generator == TOOL_PLANS for pair in self.action_pairs.values())
 
     @property
@@ -281,17 +266,20 @@ class Workflow(Config):
         return self.graph.distance(upper, lower)
 
     def is_deterministic(self, step: str, free: Collection[str] = FREE_GENERATORS) -> bool:
-        """Return whether a step calls no model: it costs nothing, and repeating it gives the same artifact."""
+        """Tell whether a step calls no model. Such a step costs nothing, and a repetition gives the same artifact."""
         pair = self.action_pairs[step]
         return pair.deterministic if pair.deterministic is not None else pair.generator in free
 
     def role(self, step: str) -> str:
-        """Return a step's role: its own, or the one that follows from its guard; empty if there is neither."""
+        """Return the role of a step: the one that it states, or the one of its guard; empty if there is neither."""
         pair = self.action_pairs[step]
         return pair.role or next((_ROLES[guard] for guard in pair.guards if guard in _ROLES), "")
 
     def effective_guard(self, step: str) -> str | Composite:
-        """Return the guard that judges a step: on a leaf, plan guards are replaced by the one of the target level."""
+        """Return the guard that judges a step.
+
+        On a leaf, the plan guard of the target level replaces other plan guards.
+        """
         guard = self.action_pairs[step].guard
         added = (STRICT_GUARD,) if self.strict and step in self.leaves() and self.role(step) == "plan" else ()
         if isinstance(guard, str):
@@ -307,7 +295,7 @@ class Workflow(Config):
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
         """Return the escalation targets for the failures of each guard, by the guard's name in verdicts.
 
-        The plan guard of the target level may replace another one. It takes that one's entry if it has none itself.
+        A plan guard of the target level without an entry takes the entry of the guard that it replaces.
         """
         pair = self.action_pairs[step]
         guards = [guard for guard in pair.guards if guard in pair.escalate_by_guard]
@@ -319,11 +307,11 @@ class Workflow(Config):
         return self.action_pairs[step].rmax or self.rmax
 
     def r_patience_of(self, step: str) -> int:
-        """Return how many equal failures in a row are stagnation."""
+        """Return the number of equal failures in a row that are stagnation."""
         return self.action_pairs[step].r_patience or self.r_patience
 
     def e_max_of(self, step: str) -> int | None:
-        """Return how many escalations a step may cause; None is no limit."""
+        """Return the number of escalations that a step may cause; None is no limit."""
         own = self.action_pairs[step].e_max
         return self.e_max if own is None else own
 
@@ -355,7 +343,7 @@ class Workflow(Config):
 
 
 def _references(pair: ActionPair) -> list[tuple[KeyPath, tuple[str, ...]]]:
-    """Return every list of step ids in a pair, with its path in the pair; `requires` first."""
+    """Return the lists of step ids in a pair with their paths, `requires` first."""
     by_guard = [(("escalate_by_guard", guard), steps) for guard, steps in pair.escalate_by_guard.items()]
     return [(("requires",), pair.requires), (("escalate_to",), pair.escalate_to), *by_guard]
 
@@ -397,8 +385,8 @@ def unknown_names(
                     yield "guard", name, (*path, key)
 
 
-def entry_for(book: PromptBook, workflow: Workflow, step: str) -> PromptEntry:
-    """Return a step's entry: the one that it names; if it names none, the one of its id, else the one of its role.
+def find_prompt_entry(book: PromptBook, workflow: Workflow, step: str) -> PromptEntry:
+    """Return the prompt entry of a step: the one that it names, or the one of its id, or the one of its role.
 
     Raises:
         UsageProblem: there is none; `load_workflow` has checked this for every step that calls a model.

@@ -1,4 +1,4 @@
-"""Checks a workflow with everything that it names: guards, generators, prompts, plan files, policy, child workflows."""
+"""Checks a workflow with all that it names: guards, generators, prompts, plan files, policy and child workflows."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -10,11 +10,11 @@ from actors.config.loader import (
     ALIASES,
     RELATIVE_PATH_HINT,
     LoadedWorkflow,
+    add_prompts,
     find_named,
     find_shipped,
     load_policy,
     read_workflow,
-    with_prompts,
 )
 from actors.config.workflow import unknown_names, validate_names
 from actors.files.validation_errors import KeyPath, ParsedFile
@@ -25,7 +25,7 @@ from actors.search.notation import read_search
 from runtime.core.errors import UsageProblem
 
 DEPTH_MAX = 4
-"""Levels of workflows that run each other; a plan of plans of plans needs three."""
+"""The most levels of workflows that run each other; a plan of plans of plans needs three."""
 
 _PLUG_INS = "plug-ins add guards and generators, a prompts.json beside the file adds prompts"
 
@@ -35,8 +35,8 @@ def check_workflow(
 ) -> tuple[LoadedWorkflow, Policy]:
     """Return a workflow and its policy, ready to be run.
 
-    The guards and generators in a file of AtomicGuard are classes in that project's examples. All of them that are
-    unknown here are reported as one problem, or as a notice if the workflow is not `to_run`.
+    The guards and generators in a file of AtomicGuard are classes in that project's examples. The unknown ones are
+    reported as one problem, or as a notice if the workflow is not `to_run`.
 
     Raises:
         UsageProblem: the first problem. Names are checked first: the role of a step follows from its guard, so a
@@ -59,7 +59,7 @@ class _Check:
             validate_names(workflow, self.guards, self.generators, document)
         find_named(workflow.policy, self.root / "configs" / "policies", "policy", document)
         policy = load_policy(workflow.policy, self.root, Path(document.source).parent)
-        loaded = self._complete(with_prompts(workflow, document, notices, self.root))
+        loaded = self._report_missing(add_prompts(workflow, document, notices, self.root))
         chain = (*above, str(Path(document.source).resolve()))
         children: dict[str, tuple[LoadedWorkflow, Policy]] = {}
         for step, pair in workflow.action_pairs.items():
@@ -67,8 +67,8 @@ class _Check:
                 children[pair.child] = self._child(pair.child, ("action_pairs", step, "generator"), document, chain)
         return replace(loaded, children=children), policy
 
-    def _complete(self, loaded: LoadedWorkflow) -> LoadedWorkflow:
-        """Return the workflow. What it needs and is missing is an error if it is to run; otherwise it is a notice."""
+    def _report_missing(self, loaded: LoadedWorkflow) -> LoadedWorkflow:
+        """Report names and prompts that the workflow lacks: as an error if it is `to_run`, otherwise as a notice."""
         unknown = unknown_names(loaded.workflow, self.guards, self.generators)
         missing = (*dict.fromkeys(f"{kind} {name!r}" for kind, name, _ in unknown), *loaded.missing)
         if not missing:
@@ -108,11 +108,11 @@ class _Check:
 
 
 SEARCHES = ("depth_first", "iterative_deepening")
-"""The searches in which the policy chooses the moves of the only branch; a belief knows nothing of other branches."""
+"""The searches with only one branch: a belief policy cannot choose the moves of others."""
 
 
 def check_belief(loaded: LoadedWorkflow, policy: Policy) -> None:
-    """Raise `UsageProblem`, with file and line, for the first thing in a workflow that a belief policy refuses."""
+    """Raise `UsageProblem`, with file and line, for the first key of a workflow that a belief policy refuses."""
     if policy.belief is None:
         if loaded.workflow.stop_below is not None:
             cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"

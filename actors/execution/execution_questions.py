@@ -15,7 +15,7 @@ from actors.tools.uses import PersonUse, use_text
 from actors.values.answers import YES_NO
 from actors.values.findings import Finding
 from actors.values.format import format_count, shorten
-from actors.values.question_form import AskedForm, Inquiry, block, make_form, one_line, with_frame
+from actors.values.question_form import AskedForm, Inquiry, add_consequences, block, make_form, one_line
 
 TRY_AGAIN = "try the step again"
 """The answer by which the step has a further visit."""
@@ -95,7 +95,7 @@ def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> Asked
     rest = [reason.message for reason in _reasons(trouble) if reason.where != faults.REPLAN]
     mended = "\n".join(["The new plan is to mend this:", *rest]) if rest else ""
     below = block("\n\n".join(filter(None, (inquiry.shown, mended))))
-    return with_frame(
+    return add_consequences(
         inquiry.model_copy(update={"shown": below}),
         about=f"The plan has to change for revision {state.revision + 1}, and planning waits for the answer.",
         otherwise="planning goes on without it.",

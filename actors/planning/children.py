@@ -9,8 +9,9 @@ from typing import Any
 import orjson
 import trio
 
-from actors.config.step_guards import guard_for, is_slow
-from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, PDDL_PLANS, TOOL_PLANS, ActionPair
+from actors.config.action_pair import ActionPair
+from actors.config.step_guards import is_slow, make_step_guard
+from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, PDDL_PLANS, TOOL_PLANS
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import Generator, ModelGenerator
 from actors.handlers.handlers import generate, judge, wait
@@ -153,7 +154,7 @@ def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]
         concurrency = len(workflow.action_pairs)
         actors.append(Actor(CLASSIFIER, partial(generate, model, clock, slot), concurrency=concurrency))
     for step, pair in workflow.action_pairs.items():
-        guard = guard_for(workflow, step, registry.guards)
+        guard = make_step_guard(workflow, step, registry.guards)
         if pair.child is not None:
             generation: Handler[Any, Any] = ChildGenerator(resources.drive_child, clock).generate
             guard = child_guard(guard)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import Field
 
 from actors.config.model_spec import is_deterministic
-from actors.config.workflow import Workflow, entry_for
+from actors.config.workflow import Workflow, find_prompt_entry
 from actors.guards import review
 from actors.policy.belief import BeliefModel
 from actors.policy.decision import Escalation
@@ -246,7 +246,9 @@ class RunConfig(Value):
             guard=guard if isinstance(guard, str) else guard.kind,
             prompt=None
             if workflow.is_deterministic(step)
-            else PromptTemplate(entry_for(self.prompts, workflow, step).shown(compact=settings.compact), self.prompts),
+            else PromptTemplate(
+                find_prompt_entry(self.prompts, workflow, step).shown(compact=settings.compact), self.prompts
+            ),
             child=None if pair.child is None else self.children[pair.child],
             requires=tuple(upper for upper in order if upper in pair.requires),
             timeout_seconds=workflow.timeout_seconds_of(step),

@@ -62,7 +62,7 @@ from actors.run.state import RunState
 from actors.run.waits import WaitEnded
 from actors.search.progress import Phase, accept, begin, mark, new_round, redo, start
 from actors.values.artifacts import Artifact
-from actors.values.given import read_stored
+from actors.values.given import read_attachments
 from runtime.core.copies import changed, without
 
 Common = RunState[PlanningCall]
@@ -289,7 +289,7 @@ def start_state(event: RunStarted) -> State:
         run=changed(RunState.begin(event), never_strict=config.workflow.never_strict),
         config=config,
         specification=event.specification,
-        attachments=read_stored(event.attachments),
+        attachments=read_attachments(event.attachments),
         plugins=event.plugins,
         given=event.given_facts,
         branches=(Branch(progress=start(config.graph)),),

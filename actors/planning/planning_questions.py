@@ -12,12 +12,12 @@ from actors.values.findings import Code, Finding, Verdict
 from actors.values.question_form import (
     AskedForm,
     Inquiry,
-    in_words_of,
+    add_consequences,
     inquiry,
+    join_questions,
     make_form,
-    together,
+    quote_question,
     waiting_text,
-    with_frame,
 )
 
 _REDONE = "The step is done again with this answer."
@@ -45,11 +45,11 @@ def questions_of_verdict(
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
     if not inquiries:
         otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
-        return [with_frame(_what_to_do(step, verdict, history), about=about, otherwise=otherwise)]
+        return [add_consequences(_what_to_do(step, verdict, history), about=about, otherwise=otherwise)]
     count = len(inquiries) if len(inquiries) <= questions_left else max(0, questions_left - 1)
     rest = inquiries[count:]
-    listed = [*inquiries[:count], *([together(rest, f"the step '{step}'")] if rest else [])]
-    return [with_frame(asked, about=about, otherwise=_otherwise(step, verdict)) for asked in listed]
+    listed = [*inquiries[:count], *([join_questions(rest, f"the step '{step}'")] if rest else [])]
+    return [add_consequences(asked, about=about, otherwise=_otherwise(step, verdict)) for asked in listed]
 
 
 def review(step: str, blocked: Sequence[str]) -> AskedForm:
@@ -87,7 +87,7 @@ def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inq
         who = "The template" if state.config.model.startswith("template:") else "The model"
     schema = finding.answer_schema
     usable = schema is not None and is_answer_schema(schema)
-    return in_words_of(who, f"the step '{step}'", finding.message, does=_REDONE, schema=schema if usable else None)
+    return quote_question(who, f"the step '{step}'", finding.message, does=_REDONE, schema=schema if usable else None)
 
 
 def _what_to_do(step: str, verdict: Verdict, history: Sequence[Past]) -> Inquiry:

@@ -16,7 +16,7 @@ from actors.config.model_spec import (
     check_settings,
     parse_model_spec,
 )
-from actors.config.step_guards import GuardRefused, guard_for
+from actors.config.step_guards import GuardRefused, make_step_guard
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
 from actors.files.suggestions import nearest
@@ -262,7 +262,7 @@ def _check_parts(loaded: LoadedWorkflow, registry: Registry) -> None:
     """Make every guard and generator of a workflow. Raises `UsageProblem` with file, line, step and guard."""
     for step, pair in loaded.workflow.action_pairs.items():
         try:
-            guard_for(loaded.workflow, step, registry.guards)
+            make_step_guard(loaded.workflow, step, registry.guards)
         except GuardRefused as refused:
             problem = refused.problem
             path = ("action_pairs", step, "guard_config", *refused.path)

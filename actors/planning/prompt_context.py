@@ -20,7 +20,7 @@ from actors.search.progress import Search
 from actors.values.artifacts import Artifact, Clarified, Context, Feedback
 from actors.values.findings import Verdict
 from actors.values.given import Given
-from actors.values.question_form import last_question
+from actors.values.question_form import split_last_question
 
 PREVIEW_MAX = 200
 """Characters of each artifact on the attempted path that an escalation shows (S29)."""
@@ -83,7 +83,7 @@ def _answered_rejections(state: State) -> frozenset[str]:
 
 def _is_asked(message: str, text: str) -> bool:
     """Tell whether the words of a finding are in the text of questions, which may show them in another order."""
-    passage, question = last_question(message)
+    passage, question = split_last_question(message)
     return passage in text and question in text
 
 

@@ -25,11 +25,11 @@ from actors.values.question_form import (
     AskedForm,
     Inquiry,
     Priority,
+    add_consequences,
     block,
-    in_words_of,
     one_line,
+    quote_question,
     waiting_text,
-    with_frame,
 )
 from runtime.core.events import Event, StorableText, Value, storable
 from runtime.core.ledger import Price
@@ -138,7 +138,7 @@ class Ask:
             below = "\n\n".join(filter(None, (inquiry.shown, storable(self.shown))))
             inquiry = inquiry.model_copy(update={"shown": block(below)})
         rest = one_line(storable(self.otherwise)).removeprefix(WITHOUT).rstrip(".")
-        return with_frame(
+        return add_consequences(
             inquiry,
             about=f"{one_line(storable(self.about)).rstrip('.')}." if self.about else waiting_text(self.step, ()),
             otherwise=f"{rest or 'the agent is told that there is none, and decides what follows'}.",
@@ -149,7 +149,7 @@ class Ask:
 def _agent_question(step: str, text: str, schema: Mapping[str, Any], does: Mapping[str, str]) -> Inquiry:
     """Return an agent's words as a question: its own sentence, or the program's sentence with the words below it."""
     subject, meanings = f"the step '{step}'", {value: f"{one_line(what).rstrip('.')}." for value, what in does.items()}
-    inquiry = in_words_of("The agent", subject, text, does=GOES_ON, schema=schema, meanings=meanings)
+    inquiry = quote_question("The agent", subject, text, does=GOES_ON, schema=schema, meanings=meanings)
     sentence = one_line(text)
     own = sentence.endswith("?") and "\n" not in text.strip() and len(sentence) > 1
     return inquiry.model_copy(update={"text": sentence, "shown": ""}) if own else inquiry

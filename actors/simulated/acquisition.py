@@ -14,7 +14,7 @@ import orjson
 
 from actors.quantities.numerals import DecimalMark
 from actors.quantities.quantity import Refusal
-from actors.quantities.unit_forms import in_form, with_words
+from actors.quantities.unit_forms import find_form, with_words
 from actors.quantities.units import UnitTable
 from actors.quantities.whole import Whole, whole_quantity
 from actors.quantities.written import WrittenNumber, find_numbers
@@ -138,7 +138,7 @@ def _fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole, tab
         return 0.0
     if not whole.units and _YEAR.fullmatch(sentence[number.start : number.end]):
         return 0.0
-    form = in_form(whole.units, sought.unit, sought.unit, table, sought.units)
+    form = find_form(whole.units, sought.unit, sought.unit, table, sought.units)
     if isinstance(form, Refusal):
         return 0.0
     if not whole.units:

@@ -1,4 +1,4 @@
-"""Answers to questions: the kinds of question by their JSON Schema, and the validation of a person's text. Pure.
+"""Answers to questions: their forms by JSON Schema, and the validation of a person's text. Pure.
 
 The schema of a question comes from guards and artifacts, so it is restricted: at most `SCHEMA_BYTES_MAX` as JSON, and
 no references. An answer is stored as text; `normal_answer` normalises it, so that equal answers are equal texts.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from actors.quantities.quantity import Quantity, Refusal
 
 AnswerForm = Literal["text", "choice", "yes_no", "number", "quantity", "json"]
-"""How a person is asked."""
+"""The forms of answers, which decide how a question is shown."""
 Schema = Mapping[str, Any]
 """The JSON Schema of an answer."""
 
@@ -25,11 +25,11 @@ NUMBER: dict[str, Any] = {"type": "number"}
 QUANTITY = "quantity"
 """The `format` of a text that states a number in a `unit`, or in its `short_unit`, between `minimum` and `maximum`.
 
-`units` has the meaning of units that are not generally known (`actors.quantities.units`).
+`units` declares units that are not generally known (`actors.quantities.units.UnitTable`).
 """
 
 ANSWER_MAX = 100_000
-"""The most characters of an answer; longer material belongs in the problem of a new run."""
+"""The most characters of an answer. Longer material belongs into the problem of a new run."""
 SCHEMA_BYTES_MAX = 10_000
 """The most bytes of a question's schema as JSON: enough for several hundred choices."""
 SHOWN_MAX = 300
@@ -39,7 +39,7 @@ _YES_NO_WORDS = {"yes": "yes", "y": "yes", "true": "yes", "no": "no", "n": "no",
 
 
 class InvalidAnswer(UsageProblem):
-    """The answer does not fit the schema of its question; the cause says why."""
+    """An answer does not fit the schema of its question; the cause says why."""
 
 
 def choice(options: list[str]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def choice(options: list[str]) -> dict[str, Any]:
 
 
 def is_answer_schema(schema: Schema) -> bool:
-    """Return whether a schema can be used for answers: a valid JSON Schema, small enough, without references."""
+    """Tell whether a schema can be used for answers: it is valid, small, and has no references."""
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - slow to import, and rarely needed
 
     try:
@@ -60,7 +60,7 @@ def is_answer_schema(schema: Schema) -> bool:
 
 
 def answer_form(schema: Schema) -> AnswerForm:
-    """Return the form of the answers that a schema allows, which decides how a question is shown."""
+    """Return the form of the answers that a schema allows."""
     if isinstance(schema.get("enum"), list):
         return "choice"
     match schema.get("type"):
@@ -75,7 +75,7 @@ def answer_form(schema: Schema) -> AnswerForm:
 
 
 def options_of(schema: Schema) -> list[str]:
-    """Return the choices of a schema, each as the text of its answer."""
+    """Return the choices of a schema as texts of answers."""
     return [_text(option) for option in schema["enum"]]
 
 
@@ -102,7 +102,7 @@ def describe_expected(schema: Schema) -> str:
 
 
 def normal_answer(schema: Schema, text: object) -> str:
-    """Return an answer in its normal form. The function is idempotent.
+    """Return the normal form of an answer, so that equal answers are equal texts.
 
     Raises:
         InvalidAnswer: the answer is empty, is longer than `ANSWER_MAX` characters, or does not fit the schema.
@@ -121,7 +121,7 @@ def normal_answer(schema: Schema, text: object) -> str:
 
 
 def _value(schema: Schema, answer: str) -> Any:
-    """Return the JSON value that an answer stands for; the answer itself if it stands for none."""
+    """Return the JSON value of an answer; the answer itself if it has none that fits the form."""
     form = answer_form(schema)
     match form:
         case "text":
@@ -143,7 +143,7 @@ def _value(schema: Schema, answer: str) -> Any:
 
 
 def read_quantity(schema: Schema, answer: str) -> "Quantity | Refusal":
-    """Return the number that an answer states, in the unit of the question, or why it states none."""
+    """Return the number in an answer, in the unit of the question, or why there is none."""
     from actors.quantities.quantity import Quantity, Refusal, RefusalCode  # noqa: PLC0415 - few questions need them
     from actors.quantities.quoted import read_value  # noqa: PLC0415
     from actors.quantities.units import UnitTable  # noqa: PLC0415
@@ -213,7 +213,7 @@ def _check(schema: Schema, value: Any) -> None:
 
 
 def _text(value: Any) -> str:
-    """Return the normal form of an answer with this value."""
+    """Return the normal form of the answer with a JSON value."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -17,7 +17,7 @@ LENGTH = "length"
 FILTERED = "content_filter"
 """The finish reason of a reply that a content filter stopped."""
 LARGE = 64 * 1024
-"""Characters above which a parsed value is not kept with a run's state: it takes up to 30 times more memory."""
+"""The most characters of an artifact whose parsed value stays in memory, where it takes up to 30 times more space."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Artifact:
     step: str
     """The id of the step that it was made for."""
     content: str
-    """The text as the generator wrote it, with anything that stands around the JSON."""
+    """The text as the generator wrote it, with any text around the JSON."""
     node: str = ""
     """The id of its search node."""
     previous_attempt_id: str | None = None
@@ -43,15 +43,15 @@ class Artifact:
 
     @property
     def ended_early(self) -> bool:
-        """Whether the end of the reply is missing: it reached its token limit, or a content filter stopped it."""
+        """Whether the reply lacks its end: it reached its token limit, or a content filter stopped it."""
         return lacks_end(self.content, self.finish_reason)
 
     def with_content(self, content: str) -> "Artifact":
         """Return the same artifact with other content."""
         return replace(self, content=content)
 
-    def unparsed(self) -> "Artifact":
-        """Return the same artifact; a large one as a copy, so that its parsed value goes when the copy does."""
+    def copy_if_large(self) -> "Artifact":
+        """Return the same artifact; for a large one a copy, so that the parsed value is freed with the copy."""
         return replace(self) if len(self.content) > LARGE else self
 
     @cached_property
@@ -72,7 +72,7 @@ class Artifact:
 
 
 def lacks_end(content: str, finish_reason: str) -> bool:
-    """Tell whether a reply lacks its end. One that is whole by itself does not, whatever the server says."""
+    """Tell whether a reply lacks its end. A reply that is whole JSON does not, even if the server says so."""
     return finish_reason in (LENGTH, FILTERED) and not is_whole(content)
 
 
@@ -86,7 +86,7 @@ def format_json(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """One rejection, as a later prompt shows it."""
+    """A rejection that later prompts show."""
 
     node: str
     """The search node of the rejected artifact."""
@@ -98,7 +98,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Clarified:
-    """A question to the user that is closed."""
+    """A closed question to the user."""
 
     question: str
     """The question, as the user saw it."""
@@ -129,15 +129,15 @@ class Context:
     clarifications: tuple[Clarified, ...] = ()
     """The questions that were answered, declined or have expired, in the order of asking."""
     notes: tuple[str, ...] = ()
-    """The user's notes, which change nothing that is asked for, oldest first."""
+    """The user's notes, oldest first; they add no requirement."""
     attachments: tuple[Attachment, ...] = ()
     """The files that the user attached, and the list of the repository's files."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Facts about the workflow, such as `roles`: the role of each step."""
     given: Given | None = None
-    """The facts that the run was given, which a plan must keep to; None for a run that finds them itself."""
+    """The given facts, which a plan must keep to; None if the run has none."""
     rejected_for: frozenset[str] = frozenset()
-    """The codes of the errors for which earlier attempts at this step were rejected, over the whole run."""
+    """The codes of all errors for which the run has rejected attempts at this step."""
 
     @property
     def user_texts(self) -> tuple[str, ...]:
@@ -145,8 +145,3 @@ class Context:
         answers = (clarified.answer for clarified in self.clarifications if clarified.answer)
         files = (attachment.shown for attachment in self.attachments)
         return (self.specification, *self.requirements, *answers, *self.notes, *files)
-
-    @property
-    def said(self) -> tuple[str, ...]:
-        """An earlier name of `user_texts`, which plug-ins may use."""
-        return self.user_texts

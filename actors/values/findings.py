@@ -133,7 +133,7 @@ class ReasonTag(StrEnum):
 
 
 ASKABLE = frozenset({Code.OPEN_QUESTION, Code.CONFLICT, Code.REQUIREMENT_MISSING, Code.AMBIGUOUS})
-"""The codes about which a person may be asked. All other findings are for models, and never become a question."""
+"""The codes of findings that may become a question to a person. All other findings are for models."""
 
 
 class Finding(Value):
@@ -148,19 +148,19 @@ class Finding(Value):
     severity: Literal["error", "warning"] = "error"
     """An error rejects the artifact; a warning is only shown."""
     tags: tuple[ReasonTag, ...] = ()
-    """Reason tags; with one, the failure needs no classifier."""
+    """Reason tags. A failure with a tag needs no classifier."""
     tokens: tuple[str, ...] = ()
     """The plan tokens that the finding is about, sorted."""
     trace: tuple[str, ...] | None = None
-    """A trace of `STEP:ok`, `STEP:OUTCOME` and `STEP:fail` that leads to the problem when it is replayed."""
+    """A trace that leads to the problem, of `STEP:ok`, `STEP:OUTCOME` and `STEP:fail`."""
     answer_schema: Mapping[str, Any] | None = None
     """The JSON Schema of the answer, if the message is an author's own question."""
     asks: Inquiry | None = None
-    """The question by which a person settles it; None if the message is an author's, or is only for models."""
+    """The question by which a person settles it; None if the message is itself a question, or is only for models."""
 
     @property
     def askable(self) -> bool:
-        """Whether a person may be asked: its code is one about requirements, or its author made it a question."""
+        """Whether it may become a question: by its code (`ASKABLE`), or because it holds one."""
         return self.code in ASKABLE or self.answer_schema is not None or self.asks is not None
 
 
@@ -168,15 +168,15 @@ class Verdict(Value):
     """The result of a guard for one artifact."""
 
     guard: str
-    """The name of the guard; of a composite the member that rejected, or else its kind."""
+    """The name of the guard. For a composite, it is the member that rejected, or else the composite's kind."""
     passed: bool = False
-    """Whether the artifact is accepted: no finding is an error, and all members of a composite that must pass do."""
+    """Whether the artifact is accepted: no finding is an error, and enough members of a composite passed."""
     score: float = Field(default=0.0, ge=0.0, le=1.0)
     """A cheap measure of progress from 0 to 1; 1 if passed."""
     findings: tuple[Finding, ...] = ()
-    """The errors and warnings; `actors.values.findings` limits how many and how long a recorded one has."""
+    """The errors and warnings; `limit_verdict` limits their number and length in a record."""
     fatal: bool = False
-    """Whether no retry can help: a person is asked where a finding is a question, else the search goes back."""
+    """Whether no retry can help. Then a person is asked if a finding is a question; otherwise the search goes back."""
     facts: Mapping[str, Any] = Field(default_factory=dict)
     """Measured values, such as a plan's `assurance`."""
     parts: tuple["Verdict", ...] = ()
@@ -184,7 +184,7 @@ class Verdict(Value):
 
     @property
     def judges(self) -> str:
-        """The guards behind the verdict, for people: of a composite that passed its members, else the guard."""
+        """The guards behind the verdict, for people: the members that passed in a composite, or the guard."""
         names = [part.guard for part in self.parts if part.passed] if self.passed else []
         if not names:
             return self.guard
@@ -197,19 +197,19 @@ class Verdict(Value):
 
 
 FINDINGS_MAX = 100
-"""The most findings of a verdict, without the one that counts those left out."""
+"""The most findings of a verdict, without the last one, which counts the others."""
 TEXT_MAX = 4_000
-"""Characters of a message, a place or a code."""
+"""The most characters of a message, a place or a code."""
 TOKENS_MAX = 1_000
 """The most tokens of one finding."""
 TRACE_CHARACTERS_MAX = 100_000
-"""Characters of a trace. A longer one is left out, since a part of it cannot be replayed."""
+"""The most characters of a trace. A longer one is left out, since a part of it cannot be replayed."""
 VERDICT_BYTES_MAX = 4 * 1024 * 1024
 """Bytes of a recorded verdict as JSON; the journal takes events of up to 64 MiB."""
 
 
 def limit_verdict(verdict: Verdict) -> Verdict:
-    """Return the verdict, cut to the limits. One that is still too large becomes a rejection, `verdict.too_large`."""
+    """Return the verdict, cut to the limits. If it is still too large, it becomes the rejection `verdict.too_large`."""
     if not (verdict.findings or verdict.parts or verdict.facts) and len(verdict.guard) <= TEXT_MAX:
         return verdict  # Most verdicts are like this, and measuring one takes longer than all the rest of recording it.
     shorter = _shorten_verdict(verdict)
@@ -227,7 +227,7 @@ def limit_verdict(verdict: Verdict) -> Verdict:
 
 
 def _shorten_verdict(verdict: Verdict) -> Verdict:
-    findings = tuple(_short(finding) for finding in limit_findings(verdict.findings))
+    findings = tuple(_shorten_finding(finding) for finding in limit_findings(verdict.findings))
     parts = tuple(_shorten_verdict(part) for part in verdict.parts)
     if all(map(_same, findings, verdict.findings)) and all(map(_same, parts, verdict.parts)):
         return verdict
@@ -239,9 +239,9 @@ def _same(new: object, old: object) -> bool:
 
 
 def limit_findings(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return at most `FINDINGS_MAX` findings, errors first, and then one that counts the findings left out.
+    """Return at most `FINDINGS_MAX` findings, errors first, and one more that counts those left out.
 
-    The last finding is an error iff an error was left out.
+    That one is an error if an error was left out.
     """
     if len(findings) <= FINDINGS_MAX or (len(findings) == FINDINGS_MAX + 1 and findings[-1].code == Code.MORE_FINDINGS):
         return findings
@@ -251,7 +251,7 @@ def limit_findings(findings: Sequence[Finding]) -> Sequence[Finding]:
     return (*kept, Finding(code=Code.MORE_FINDINGS, message=text, severity=left_out[0].severity))
 
 
-def _short(finding: Finding) -> Finding:
+def _shorten_finding(finding: Finding) -> Finding:
     trace = finding.trace
     changes = {
         "code": shorten(finding.code, TEXT_MAX),
@@ -265,7 +265,7 @@ def _short(finding: Finding) -> Finding:
 
 
 def _shorten_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first tokens, each cut; the same tuple if that changes nothing."""
+    """Return the first tokens, cut; the same tuple if none is cut."""
     if len(tokens) <= TOKENS_MAX and sum(map(len, tokens)) <= TEXT_MAX:
         return tokens
     return tuple(shorten(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])

@@ -1,11 +1,11 @@
-"""What a run goes through as a graph, and what is to be done as a checklist: data that faces draw. Pure."""
+"""The course of a run as a graph, and its steps as a checklist: data that faces draw. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class NodeState(StrEnum):
-    """What has become of a box of a graph."""
+    """The states of a node."""
 
     OPEN = "open"  # nothing has happened yet, or nothing is known
     CURRENT = "current"  # the run is here
@@ -17,76 +17,67 @@ class NodeState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FlowNode:
-    """A box of a graph."""
+    """A node of a graph."""
 
     id: str
-    """Its id, unique in the graph."""
     name: str
     """Its title."""
     state: NodeState = NodeState.OPEN
-    """What has become of it."""
     contingent: bool = False
     """Whether only a failure makes it necessary."""
     note: str = ""
-    """What is to be added in few words, such as how often the run was here."""
+    """A short addition to its title, such as the number of visits."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowEdge:
-    """An arrow of a graph."""
+    """An edge of a graph from one node to another, by their ids."""
 
     begin: str
-    """The id of the node at its begin."""
     end: str
-    """The id of the node at its end."""
     back: bool = False
-    """Whether it leads back to an earlier node, so that it does not count for the order of nodes."""
+    """Whether it leads back to an earlier node; then it does not count for the order of nodes."""
     recovery: bool = False
     """Whether it is taken after a failure."""
     taken: bool = False
-    """Whether the run has gone this way."""
+    """Whether the run has taken it."""
     label: str = ""
-    """When it is taken, in few words, such as the outcome of a step; empty where it always is."""
+    """Its condition in few words, such as the outcome of a step; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A graph. Without the edges that lead back or are a recovery it has no cycle."""
+    """A graph. Apart from edges of `back` or `recovery`, it has no cycle."""
 
     nodes: tuple[FlowNode, ...]
-    """The boxes; neighbours in a layer are in this order."""
+    """The nodes; those of one layer are drawn in this order."""
     edges: tuple[FlowEdge, ...]
-    """The arrows; both ends are nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChecklistItem:
-    """A step that is to be done, or a goal that is to be reached."""
+    """A step or a goal of a checklist."""
 
     id: str
-    """Its id."""
     name: str
-    """Its title; the id where it has none."""
+    """Its title; the id if it has none."""
     state: NodeState
-    """What has become of it."""
     status: str
-    """The same in the kind's own word, such as `succeeded`."""
+    """The state in the word of the kind of run, such as `succeeded`."""
     facts: tuple[str, ...] = ()
-    """Attempts, time and what else is to be known, in few words each."""
+    """Short texts for people, such as the number of attempts and the time."""
     findings: tuple[str, ...] = ()
-    """Why it failed, a line each."""
+    """The reasons of its failure, one line each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """What is to be done in order, how far that is, and what it is good for."""
+    """The steps of a plan in order, with the goals that they reach."""
 
     title: str
-    """What the steps belong to, such as a plan and its revision."""
+    """The plan and its revision, for people."""
     items: tuple[ChecklistItem, ...]
-    """The steps."""
     goals: tuple[ChecklistItem, ...] = ()
-    """The goals."""
     holds: tuple[str, ...] = ()
     """The tokens that hold now."""
     missing: tuple[str, ...] = ()
@@ -94,10 +85,10 @@ class Checklist:
 
     @property
     def done(self) -> int:
-        """How many steps are done."""
+        """The number of steps that are done."""
         return sum(1 for item in self.items if item.state is NodeState.DONE)
 
     @property
     def failed(self) -> int:
-        """How many steps have failed, whatever came after."""
+        """The number of steps that have failed."""
         return sum(1 for item in self.items if item.state is NodeState.FAILED)

@@ -13,7 +13,7 @@ def format_count(number: int, noun: str) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Return dollars, with the cents that matter; None is said to be unknown, which is never zero."""
+    """Return dollars as text, such as `$1.20` or `$0.0123`; None is `cost unknown`."""
     if usd is None:
         return "cost unknown"
     return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
@@ -29,7 +29,7 @@ _LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 def moment(at: float) -> datetime:
-    """Return a time in UTC; for one that no calendar has, as a damaged row may hold, the nearest from 1970 to 9999."""
+    """Return a time in UTC. A time outside the years 1970 to 9999, as in a damaged row, is moved to the nearest one."""
     return datetime.fromtimestamp(min(max(at, 0.0), _LAST), UTC)
 
 
@@ -44,7 +44,7 @@ def clock(at: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """Return how long ago, in the largest unit that fits."""
+    """Return a number of seconds in the largest unit that fits, such as `3h`."""
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
         if seconds >= size:
             return f"{int(seconds // size)}{unit}"
@@ -52,12 +52,12 @@ def ago(seconds: float) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return the text, cut to at most `limit` characters with an ellipsis at the end of what was cut."""
+    """Return the text, cut to at most `limit` characters. A cut text ends with an ellipsis."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def title_of(problem: str) -> str:
-    """Return the first line with words, without Markdown's marks, cut between words to 80 characters."""
+    """Return the first line of a text with words, without marks of Markdown, cut between words to 80 characters."""
     lines = (line.strip("#*_= \t-") for line in problem.splitlines())
     title = next((" ".join(line.split()) for line in lines if line), "")
     if len(title) <= 80:

@@ -35,10 +35,10 @@ class PddlTexts(Value):
 
 
 class ReadableResult(Value):
-    """What the result of a generator tells a plan, and what its call needs of one."""
+    """The facts that a plan may read from the result of a generator, and those that its call needs."""
 
     outcomes: tuple[str, ...] = ()
-    """The outcomes that it tells apart, in their order; none where a success says nothing more."""
+    """Its outcomes, in their order; none if a success has only one outcome."""
     values: tuple[str, ...] = ()
     """The tokens whose values are read from it, sorted."""
     uses: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class ReadableResult(Value):
 
     @property
     def shown(self) -> dict[str, list[str]]:
-        """What a prompt shows of it: all but what is empty."""
+        """The fields that a prompt shows: those that are not empty."""
         fields = {"outcomes": self.outcomes, "values": self.values, "uses": self.uses}
         return {key: list(names) for key, names in fields.items() if names}
 
@@ -63,45 +63,45 @@ class Given(Value):
     requirements: tuple[Mapping[str, Any], ...] | None = None
     """The stated requirements as JSON objects; None leaves them to the author."""
     kept_requirements: tuple[Mapping[str, Any], ...] = ()
-    """What every plan keeps to, whatever its goals, as JSON objects: added to the requirements of a plan."""
+    """Requirements that are added to every plan, as JSON objects."""
     kept_invariants: tuple[Mapping[str, Any], ...] = ()
-    """The same of the invariants."""
+    """Invariants that are added to every plan, as JSON objects."""
     generators: tuple[str, ...] | None = None
-    """The names that steps may use as their generator, since tools implement them; None allows all."""
+    """The names of generators that tools implement, which steps may use; None allows all names."""
     guards: tuple[str, ...] | None = None
-    """The same for the guards of steps."""
+    """The names of guards that tools implement, which steps may use; None allows all names."""
     step_generators: tuple[str, ...] = ()
     """Ids of steps that tools execute, whatever their generator is."""
     step_guards: tuple[str, ...] = ()
     """Ids of steps that tools check, whatever their guard is."""
     results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
-    """What the results of generators tell, by their names; those that tell and use nothing are left out."""
+    """The facts in the results of generators, by their names. Generators without any are left out."""
     step_results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The same of the generators of `step_generators`, by the ids there."""
+    """The same for `step_generators`, by the ids of the steps."""
     guard_uses: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The tokens whose values guards use, by the names of guards that use some."""
+    """The tokens whose values guards use, by the names of the guards. Guards that use none are left out."""
     undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """What undoes a call of generators, by their names: a tool, `nothing` or `irreversible`; others declare nothing."""
+    """How a call of a generator is undone, by its name: a tool, `nothing` or `irreversible`."""
     step_undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The same of the generators of `step_generators`, by the ids there."""
+    """The same for `step_generators`, by the ids of the steps."""
     known_values: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     """The tokens of the initial state whose value is known."""
     failure_summary: str = ""
-    """Why the plan before this one failed; prompts show its first 4,000 bytes. Empty where nothing failed."""
+    """Why the plan before this one failed; prompts show its first 4,000 bytes. Empty if nothing failed."""
     achieved: tuple[str, ...] = ()
-    """What has been achieved already and need not be done again, as tokens or texts for people."""
+    """Tokens, or texts for people, about work that is done already and is not repeated."""
     failed_generators: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
-    """The generators of steps that failed in earlier plans, sorted; only for plans that are made of tools' steps."""
+    """The generators of steps that failed in earlier plans, sorted; only for plans that consist of tools' steps."""
     answers: tuple[GivenAnswer, ...] = ()
-    """The questions that earlier planning runs needed an answer to, oldest first."""
+    """The questions of earlier planning runs with their answers, oldest first."""
     asks_nobody: bool = False
-    """Whether a question ends the run, with the question in its result, in place of waiting for a person."""
+    """Whether a question ends the run at once, with the question in its result, since no person answers."""
     pddl: PddlTexts | None = Field(default=None, exclude_if=lambda texts: texts is None)
-    """The domain and the problem whose actions a plan consists of; None for a plan of steps of its own."""
+    """The domain and the problem in PDDL whose actions a plan consists of; None for a plan of other steps."""
 
     @property
     def values(self) -> dict[str, list[Any]]:
-        """The facts that replace what a plan says, by the plan's key."""
+        """The facts that replace parts of a plan, by the plan's keys."""
         fixed: dict[str, Sequence[Any] | None] = {
             "initial_state": self.initial_state,
             "goal_state": self.goal_state,
@@ -112,7 +112,7 @@ class Given(Value):
 
     @property
     def shown(self) -> dict[str, Any]:
-        """All that prompts show as given, by its name: the values, and the names that steps may use."""
+        """All given facts that prompts show, by name: the values, and the names that steps may use."""
         names = {
             "generators": self.generators,
             "guards": self.guards,
@@ -135,9 +135,9 @@ class Given(Value):
 
 
 ATTACHMENT_BYTES_MAX = 64_000
-"""Of one file or listing; a longer one is cut."""
+"""The most bytes of one attached file or listing; a longer one is cut."""
 ATTACHMENTS_BYTES_MAX = 256_000
-"""Of all of them together, names included: about 64,000 tokens, in every prompt of the run."""
+"""The most bytes of all attachments with their names: about 64,000 tokens in every prompt of the run."""
 
 
 class Attachment(Value):
@@ -146,11 +146,10 @@ class Attachment(Value):
     name: str
     """The path as the user named it, or relative to the repository."""
     text: str
-    """The content, without what looks like a secret; for a listing a path per line."""
+    """The content without texts that look like secrets; a listing has one path per line."""
     kind: Literal["file", "listing"] = "file"
-    """What it is."""
     left_out: int = 0
-    """How many bytes of a file, or paths of a listing, were left out."""
+    """The number of bytes of a file, or paths of a listing, that were left out."""
 
     @property
     def shown(self) -> str:
@@ -170,7 +169,7 @@ def encode_attachments(attachments: tuple[Attachment, ...]) -> str:
     return _adapter().dump_json(attachments, exclude_defaults=True).decode() if attachments else ""
 
 
-def read_stored(text: str) -> tuple[Attachment, ...]:
+def read_attachments(text: str) -> tuple[Attachment, ...]:
     """Return the attachments in a record's text. Raises `pydantic.ValidationError`."""
     return _adapter().validate_json(text) if text else ()
 
@@ -187,16 +186,15 @@ class DeclaredOutcome(Value):
 
 
 class DeclaredStep(Value):
-    """The step of a plan that one generator carries out."""
+    """A step that a tools file declares for a generator. Plans are made of these steps without a model."""
 
     generator: str
-    """The name of the generator."""
     guard: str = ""
-    """The name of the guard that checks it; empty for none."""
+    """The guard that checks it; empty for none."""
     retry_budget: int = Field(default=3, ge=1)
-    """Attempts, the first included."""
+    """The number of attempts, the first included."""
     preconditions: tuple[str, ...] = ()
-    """Tokens that must hold before it, those included whose values its calls use."""
+    """Tokens that must hold before it, with the tokens whose values its calls use."""
     effects: tuple[str, ...] = ()
     """Tokens that its success adds."""
     delete_effects: tuple[str, ...] = ()

@@ -54,18 +54,18 @@ class LineTree:
     children: tuple["LineTree", ...] = ()
     """The nodes below it, in the order in which they are shown."""
     key: str = ""
-    """The node of the run whose prompt and reply can be shown; empty for a line that is about none."""
+    """The node of the run whose prompt and reply can be shown; empty for none."""
 
 
-def reword_line(item: Line, worded: Callable[[str], str]) -> Line:
-    """Return a line whose texts are in other words."""
-    return replace(item, spans=tuple(span._replace(text=worded(span.text)) for span in item.spans))
+def reword_line(item: Line, change: Callable[[str], str]) -> Line:
+    """Return a line with its texts changed by a function."""
+    return replace(item, spans=tuple(span._replace(text=change(span.text)) for span in item.spans))
 
 
-def reword_tree(tree: LineTree, worded: Callable[[str], str]) -> LineTree:
-    """Return a tree whose lines are in other words."""
-    children = tuple(reword_tree(child, worded) for child in tree.children)
-    return replace(tree, line=reword_line(tree.line, worded), children=children)
+def reword_tree(tree: LineTree, change: Callable[[str], str]) -> LineTree:
+    """Return a tree with the texts of its lines changed by a function."""
+    children = tuple(reword_tree(child, change) for child in tree.children)
+    return replace(tree, line=reword_line(tree.line, change), children=children)
 
 
 def line(text: str, style: Style = "", *, hang: int = 0) -> Line:
@@ -74,7 +74,7 @@ def line(text: str, style: Style = "", *, hang: int = 0) -> Line:
 
 
 def verbatim(text: str, style: Style = "") -> Line:
-    """Return a line of any text, safe to print, with its white space unchanged, for programs or JSON."""
+    """Return a line of any text, safe to print, with its white space unchanged, such as code or JSON."""
     return Line((StyledSpan(clean(text), style),))
 
 
@@ -102,7 +102,7 @@ _CSS: dict[Style, str] = {
     "yellow": "color:#9a6700",
     "cyan": "color:#0b7285",
 }
-"""The styles of spans, in colours that can be read on a light and on a dark page."""
+"""The styles of spans in CSS, with colours that can be read on light and dark pages."""
 
 
 def html_of(lines: Iterable[Line]) -> str:
@@ -120,5 +120,5 @@ def html_of(lines: Iterable[Line]) -> str:
 
 
 def markdown_of(lines: Iterable[Line]) -> str:
-    """Return lines as a block of Markdown in which nothing has a meaning: each is indented by four spaces."""
+    """Return lines as a code block of Markdown: each is indented by four spaces."""
     return "\n".join(f"    {row.plain}".rstrip() for row in lines) + "\n"

@@ -1,7 +1,7 @@
-"""The settings of a model's calls: temperature, effort and the like, as files, options and programs give them. Pure.
+"""The settings of a model's calls, such as temperature and effort, from files, options and programs. Pure.
 
-Each has the name of the field of chat completions that it is sent in. What a person does not set is not sent, so that
-the provider's own default holds. They are pinned with a run, so they must hold no secret.
+A setting has the name of its field in the chat completions API. A setting without a value is not sent, so that the
+provider's default holds. Settings are stored with a run, so they must hold no secret.
 """
 
 import json
@@ -27,17 +27,17 @@ from runtime.core.errors import UsageProblem
 KEY = "model_settings"
 """The name of the settings in files, options and programs."""
 UNKNOWN = "unknown setting"
-"""How the error for an unknown setting begins."""
+"""The beginning of the error for an unknown setting."""
 EXTRAS = frozenset({"extra_body", "extra_headers"})
-"""The settings whose values are mappings with names of the user's own choice: fields of a body, and headers."""
+"""The settings whose values are mappings with any names: further fields of a body, and headers."""
 OWN = frozenset({"context_window", "compact"})
-"""The settings that are for this program, and not sent."""
+"""The settings that this program uses itself and does not send."""
 EXTRA_BYTES_MAX = 16_000
 """The most bytes of `extra_body`, written as JSON."""
 NAME_SHOWN_MAX = 80
-"""The most characters that an error shows of the path to a wrong value."""
+"""The most characters of the path to a wrong value in an error."""
 DEPTH_MAX = 20
-"""How deep mappings and lists in `extra_body` may be nested."""
+"""The most levels of mappings and lists in `extra_body`."""
 HEADERS_MAX = 20
 """The most extra headers."""
 
@@ -53,7 +53,7 @@ _CLIENT = frozenset(
         *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
     }
 )
-"""The fields of a body that the client sets itself, or that would change how many replies come or what they cost."""
+"""The fields of a body that the client sets itself, or that change the number or the cost of replies."""
 _SECRET_HEADER = re.compile(r"auth|cookie|secret|passw|credential|signature|token|key")
 _SECRET_FIELD = re.compile(
     r"authori[sz]ation|secret|passw|credential|(?:api|access|private|secret|subscription)[-_]?key|^key$|^token$"
@@ -81,7 +81,7 @@ Stop = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class ModelSettings(Config):
-    """The settings of a model's calls. One that is missing is the provider's own."""
+    """The settings of a model's calls. For a missing setting, the provider's default holds."""
 
     temperature: Annotated[float, Field(strict=True, ge=0, le=2, allow_inf_nan=False)] | None = Field(
         default=None, exclude_if=_is_not_set
@@ -90,9 +90,9 @@ class ModelSettings(Config):
     top_p: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None, exclude_if=_is_not_set
     )
-    """The share of the likeliest words among which is chosen, above 0, at most 1."""
+    """The share of the likeliest words from which the model chooses, above 0, at most 1."""
     seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(default=None, exclude_if=_is_not_set)
-    """A number with which a provider tries to give the same reply again."""
+    """A number: with the same one, a provider tries to give the same reply."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
         default=None, exclude_if=_is_not_set
     )
@@ -106,12 +106,12 @@ class ModelSettings(Config):
     context_window: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(
         default=None, exclude_if=_is_not_set
     )
-    """The most tokens that the model takes, its reply included. It is not sent: a prompt that cannot fit is not either.
-    Without it the server is asked."""
+    """The most tokens that the model takes, its reply included. It is not sent; a longer prompt is not sent either.
+    Without it, the server is asked."""
     compact: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=operator.not_)
     """Whether the shorter texts of prompts are used, for a model with a small context window. It is not sent."""
     extra_body: Mapping[str, Any] = Field(default_factory=dict, exclude_if=_is_not_set)
-    """Further fields of the request's body, for servers that know more; not those that the client sets itself."""
+    """Further fields of the request's body, but for those that the client sets itself."""
     extra_headers: Mapping[str, str] = Field(default_factory=dict, max_length=HEADERS_MAX, exclude_if=_is_not_set)
     """Further headers of the request. They are stored with the run, so names of secrets are refused."""
 
@@ -175,7 +175,7 @@ class ModelSettings(Config):
         return bool(self.model_dump())
 
     def patched(self, patch: Mapping[str, Any]) -> "ModelSettings":
-        """Return the settings after a change that `check_settings` returned. None takes a setting away.
+        """Return the settings after a change from `check_settings`. None removes a setting.
 
         Extra fields and headers are added to those that are there.
         """
@@ -185,14 +185,14 @@ class ModelSettings(Config):
         return ModelSettings.model_validate({name: value for name, value in fields.items() if value is not None})
 
     def over(self, other: "ModelSettings") -> "ModelSettings":
-        """Return these settings, and those of `other` that these do not set."""
+        """Return these settings, and those settings of `other` that these lack."""
         return other.patched(self.model_dump())
 
 
 def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
-    """Return a change of settings as plain data, by name; None takes one away.
+    """Check a change of settings, and return it as plain data by name; None removes a setting.
 
-    `value` is a mapping, a text `NAME=VALUE`, or several of them. A VALUE that is JSON is that value, any other a text.
+    `value` is a mapping, a text `NAME=VALUE`, or several of these texts. VALUE is read as JSON, or else as text.
 
     Raises:
         UsageProblem: for an unknown setting or a value that does not fit; its place is `place`.
@@ -234,7 +234,7 @@ def _pairs(value: object, place: str) -> Iterable[tuple[str, Any]]:
 
 
 def _leaves(fields: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
-    """Yield every value within fields, with the nearest key above it. Raises the error for one that is too deep."""
+    """Yield every value within fields, with the nearest key above it. Raises an error for a value that is too deep."""
     left: list[tuple[str, object, int]] = [(str(key), value, 1) for key, value in fields.items()]
     while left:
         name, value, depth = left.pop()

@@ -1,4 +1,4 @@
-"""The open questions of an artifact: texts, `{"question", "choices"}` or `{"question", "type"}`, of limited size."""
+"""Reads the open questions of an artifact: texts, `{"question", "choices"}` or `{"question", "type"}`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -19,7 +19,7 @@ CHOICES_MAX = 50
 CHOICE_LENGTH_MAX = 200
 """The most characters of a choice."""
 QUESTIONS_MAX = 1_000
-"""The most questions that are read."""
+"""The most questions of one artifact that are read."""
 
 _QUESTION: dict[str, Any] = {
     "question": {"type": "string"},
@@ -43,9 +43,9 @@ NOT_UNDERSTOOD = "not_understood"
 
 
 def find_misunderstandings(value: Any) -> Iterator[Finding]:
-    """Yield a finding if the author of this JSON value says that it does not understand the problem.
+    """Yield a finding if the author of a JSON value says that it does not understand the problem. Never raises.
 
-    It is a warning while a question is open whose answer may help, and an error otherwise. Never raises.
+    It is a warning if the value has an open question, whose answer may help, and an error otherwise.
     """
     why = value.get(NOT_UNDERSTOOD) if isinstance(value, Mapping) else None
     if isinstance(why, str) and why.strip():
@@ -54,10 +54,10 @@ def find_misunderstandings(value: Any) -> Iterator[Finding]:
 
 
 def questions_of(questions: Any) -> Iterator[Finding]:
-    """Yield an error for each open question, with its answer schema, and one for each invalid question.
+    """Yield an error for each open question, with its answer schema, and an error for each invalid question.
 
-    The policy decides whether a question is asked. The answer schema is derived from the choices or the type of the
-    question; no schema is taken from the artifact.
+    The policy decides whether a question is asked. The answer schema follows from the choices or the type of the
+    question; a schema in the artifact is never used.
     """
     if not isinstance(questions, list):
         yield Finding(code=Code.TYPE, message="open_questions must be a list", where="open_questions")

@@ -1,4 +1,4 @@
-"""The decorators that mark plug-ins in a file of the user's own, and the record of their use by a run."""
+"""The decorators that mark plug-ins in a user's file, and the record of their use by a run."""
 
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeVar, overload
@@ -11,23 +11,21 @@ _ATTRIBUTE = "__replan_plugin__"
 
 
 class PlugInMark(NamedTuple):
-    """What a decorated function is to workflows: a guard or a generator, under a name."""
+    """The mark of a decorated function: its kind, and the name that workflows use."""
 
     kind: Literal["guard", "generator"]
-    """The part of a step that it is used as."""
     name: str
-    """The name that workflows use."""
 
 
 class PlugInFile(BaseModel):
-    """A plug-in that a run uses from a file of the user's own, as the run's start records it."""
+    """A plug-in of a user's file, as the start of a run records it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     plugin: str
     """The kind and the name, such as `guard 'small'`."""
     file: str
-    """The absolute path of the file, where the run was started."""
+    """The absolute path of the file at the start of the run."""
     hash: str
     """The first 128 bits of the hash of the file's content, in hex."""
 
@@ -63,7 +61,7 @@ def generator(function: F | None = None, *, name: str = "") -> F | Callable[[F],
 
 
 def mark_of(value: object) -> PlugInMark | None:
-    """Return what a module's value is marked as; None for one without a mark."""
+    """Return the mark of a value; None if it has none."""
     mark = getattr(value, _ATTRIBUTE, None) if callable(value) else None
     return mark if isinstance(mark, PlugInMark) else None
 

@@ -1,8 +1,8 @@
-"""The form of every question to a person: its sentence, what depends on it, what is shown, its choices. Pure.
+"""The form of every question to a person. Pure.
 
-There is one form, and it is checked where a question is made and where it is read. Its text is a sentence with a
-question mark, each choice says what it does, and the question says what happens without an answer. `in_words_of` brings
-the words of a model, a plan or a plug-in into the form, and never fails.
+There is one form, and it is checked when a question is made and when it is read. Its text is a sentence with a question
+mark, each choice says its effect, and the question says what happens without an answer. `quote_question` brings the
+words of a model, a plan or a plug-in into the form, and never fails.
 """
 
 import re
@@ -19,34 +19,34 @@ from runtime.core.events import Value
 SENTENCE_MAX = 600
 """The most characters of the question's sentence."""
 SHOWN_MAX = 20_000
-"""The most characters of what is shown below it."""
+"""The most characters of the text below it."""
 
 
 Priority = Literal["high", "normal", "low"]
-"""How soon a question wants an answer. High: a person approves or rejects, or says what became of a tool's call. Low: a
-default is assumed without an answer. Agents choose it for their own questions."""
+"""The urgency of a question. High: a person approves or rejects, or says how a tool's call has ended. Low: a default is
+assumed without an answer. Agents choose it for their own questions."""
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
-"""All of them, in the order in which questions are listed."""
+"""All priorities, in the order in which questions are listed."""
 
 
 class Choice(Value):
     """One answer that a person may choose."""
 
     value: str
-    """The answer, or how it begins where more is to be written."""
+    """The answer, or its beginning if a person adds text to it."""
     does: str
-    """What the run does after it, as a sentence."""
+    """Its effect on the run, as a sentence."""
 
 
 class Inquiry(Value):
-    """What is asked, without what depends on it: a guard's finding has one if a person can answer it."""
+    """A question and its choices, without its consequences. A guard's finding has one if a person can answer it."""
 
     text: str
     """The question: one sentence that ends in a question mark."""
     shown: str = ""
-    """What is shown below the question: a passage, a finding, or the words of a model."""
+    """The text below the question: a passage, a finding, or the words of a model."""
     choices: tuple[Choice, ...] = ()
-    """The answers that are offered, and what each does."""
+    """The offered answers with their effects."""
     answer_schema: Mapping[str, Any] = Field(default_factory=lambda: dict(TEXT))
     """A JSON Schema for the answer."""
 
@@ -58,26 +58,26 @@ class Inquiry(Value):
             raise ValueError(f"what is shown below a question has at most {SHOWN_MAX:,} characters")
         if any(not choice.value or not _is_sentence(choice.does) for choice in self.choices):
             raise ValueError("each choice has a value and says in a sentence what it does")
-        values = _finite(self.answer_schema)
+        values = _list_answers(self.answer_schema)
         if values is not None and [choice.value for choice in self.choices] != values:
             raise ValueError("the choices are those of the answer's schema, in their order")
         return self
 
     @property
     def whole(self) -> str:
-        """The sentence with what is shown below it, as prompts have it."""
+        """The sentence with the text below it, for prompts."""
         return f"{self.text}\n{self.shown}" if self.shown else self.text
 
 
 class AskedForm(Inquiry):
-    """A question as people see it, with what depends on it and what happens without an answer."""
+    """A question with its consequences: the form that people see."""
 
     about: str
-    """What the question is about and what waits for it, in sentences."""
+    """The subject of the question and the steps that wait for it, in sentences."""
     otherwise: str
-    """What happens without an answer: a sentence that begins so."""
+    """A sentence about what happens without an answer; it begins with `WITHOUT`."""
     priority: Priority = "normal"
-    """How soon it wants an answer; lists begin with the questions of high priority."""
+    """Its urgency; lists begin with the questions of high priority."""
 
     @model_validator(mode="after")
     def _check_form(self) -> Self:
@@ -89,12 +89,12 @@ class AskedForm(Inquiry):
 
     @property
     def inquiry(self) -> Inquiry:
-        """What is asked, without what depends on it."""
+        """The question without its consequences."""
         return Inquiry(**fields_of(Inquiry, self))
 
     @property
     def form(self) -> dict[str, Any]:
-        """The fields of the form by name, to make an event or another value with the same question."""
+        """The fields of the form by name, for an event or another value with the same question."""
         return fields_of(AskedForm, self)
 
     @property
@@ -104,12 +104,12 @@ class AskedForm(Inquiry):
 
 
 def fields_of(form: type[Inquiry], question: Inquiry) -> dict[str, Any]:
-    """Return the fields that a form has, by name, from a value that has them."""
+    """Return the fields of a form by name, from a value that has them."""
     return {name: getattr(question, name) for name in form.model_fields}
 
 
 WITHOUT = "Without an answer, "
-"""How the sentence about no answer begins."""
+"""The beginning of the sentence about no answer."""
 
 
 def make_form(
@@ -122,36 +122,36 @@ def make_form(
     schema: Mapping[str, Any] | None = None,
     priority: Priority = "normal",
 ) -> AskedForm:
-    """Return a question in its form.
+    """Return a question of the program in the form.
 
     Args:
-        text: the question of the program, as one sentence; words of others in it are put on one line.
-        about: what it is about and what depends on it, in sentences.
-        otherwise: what happens without an answer, as it goes on after "Without an answer, ".
-        shown: what stands below the question, of any text.
-        choices: what each possible answer does; without `schema` these are all possible answers.
-        schema: the JSON Schema of the answer, where it is no choice among texts.
-        priority: how soon it wants an answer.
+        text: the question, as one sentence; any text in it is put on one line.
+        about: its subject and the steps that wait for it, in sentences.
+        otherwise: the rest of the sentence that begins with "Without an answer, ".
+        shown: any text, which is shown below the question.
+        choices: the effects of the answers; without `schema` these are all possible answers.
+        schema: the JSON Schema of the answer, if it is no choice among texts.
+        priority: its urgency.
 
     Raises:
-        ValueError: the form is not kept; only a mistake in the program's own words leads to that.
+        ValueError: the texts do not fit the form, which is a mistake of the program.
     """
     question = inquiry(text, shown=shown, choices=choices, schema=schema)
-    return with_frame(question, about=about, otherwise=otherwise, priority=priority)
+    return add_consequences(question, about=about, otherwise=otherwise, priority=priority)
 
 
 def inquiry(
     text: str, *, shown: str = "", choices: Mapping[str, str] | None = None, schema: Mapping[str, Any] | None = None
 ) -> Inquiry:
-    """Return what is asked in its form, for a finding; the arguments are those of `make_form`."""
+    """Return a question without its consequences; the arguments are those of `make_form`."""
     listed = tuple(Choice(value=value, does=does) for value, does in (choices or {}).items())
     if schema is None:
         schema = TEXT if choices is None else {"type": "string", "enum": list(choices)}
     return Inquiry(text=one_line(text), shown=block(shown), choices=listed, answer_schema=dict(schema))
 
 
-def with_frame(question: Inquiry, *, about: str, otherwise: str, priority: Priority = "normal") -> AskedForm:
-    """Return a question with what depends on it, what happens without an answer, and how soon it wants one."""
+def add_consequences(question: Inquiry, *, about: str, otherwise: str, priority: Priority = "normal") -> AskedForm:
+    """Return a question with its consequences; the arguments are those of `make_form`."""
     return AskedForm(
         **fields_of(Inquiry, question),
         about=one_line(about, 4 * SENTENCE_MAX),
@@ -160,7 +160,7 @@ def with_frame(question: Inquiry, *, about: str, otherwise: str, priority: Prior
     )
 
 
-def in_words_of(
+def quote_question(
     who: str,
     subject: str,
     words: str,
@@ -170,27 +170,27 @@ def in_words_of(
     meanings: Mapping[str, str] | None = None,
     above: str = "",
 ) -> Inquiry:
-    """Return the words of another as a question in the program's frame; never fails.
+    """Return the words of a model, a plan or a plug-in as a question. Never raises.
 
-    Where the words end in their only question, it is the sentence, and what they say before it is shown below. Other
-    words are shown whole.
+    If the words end in their only question, it becomes the question's sentence, and the words before it are shown
+    below. Otherwise the sentence asks for an answer to the words, and all of them are shown below.
 
     Args:
-        who: whose words they are, such as `The model`.
-        subject: what they are about, such as `the step 'recon'`.
-        words: the text, of any form; control characters are left out, and one that is no question is made one.
-        does: what each choice does, as a sentence, where the schema has choices and `meanings` does not name them.
+        who: the author of the words, such as `The model`.
+        subject: their subject, such as `the step 'recon'`.
+        words: any text; its control characters are left out.
+        does: the effect of choices that `meanings` does not name, as a sentence.
         schema: the JSON Schema of the answer; None for any text.
-        meanings: what some choices do.
-        above: what the program shows before the words.
+        meanings: the effects of some choices.
+        above: a text of the program, which is shown before the words.
     """
-    passage, line = last_question(words)
+    passage, line = split_last_question(words)
     head = f"{who} asks, about {subject}: "
     if line and len(head) + len(line) <= SENTENCE_MAX:
         text = f"{head}{line}"
     else:
         text, passage = f"What do you answer to the words of {who[:1].lower()}{who[1:]} below, about {subject}?", words
-    values = None if schema is None else _finite(schema)
+    values = None if schema is None else _list_answers(schema)
     if values is not None and (not all(values) or len(set(values)) < len(values)):
         schema = values = None  # A person could not give an empty answer, nor tell two equal ones apart.
     choices = None if values is None else {value: (meanings or {}).get(value, does) for value in values}
@@ -198,10 +198,11 @@ def in_words_of(
     return inquiry(text, shown=shown, choices=choices, schema=TEXT if schema is None else schema)
 
 
-def last_question(words: str) -> tuple[str, str]:
-    """Return a text without the question that it ends in, and the question; the whole and "" where it asks otherwise.
+def split_last_question(words: str) -> tuple[str, str]:
+    """Return a text without its last sentence, and this sentence, if it is the only question in the text.
 
-    Its sentences are cut after a full stop, an exclamation or a question mark and a blank, and at the end of a line.
+    Otherwise return the whole text and an empty one. A sentence ends at a full stop, an exclamation or a question mark
+    before a blank, and at the end of a line.
     """
     *before, line = _SENTENCE_ENDS.split(block(words).strip()) or [""]
     if not line.endswith("?") or any("?" in item for item in before):
@@ -210,8 +211,8 @@ def last_question(words: str) -> tuple[str, str]:
     return block(words).strip()[: -len(line)].strip(), question
 
 
-def together(inquiries: Sequence[Inquiry], subject: str) -> Inquiry:
-    """Return several questions as one, whose answer is a text: one where there is only one."""
+def join_questions(inquiries: Sequence[Inquiry], subject: str) -> Inquiry:
+    """Return several questions as one whose answer is a text. A single question is returned unchanged."""
     if len(inquiries) == 1:
         return inquiries[0]
     shown = "\n".join(f"{number}. {item.whole}{_options_text(item)}" for number, item in enumerate(inquiries, 1))
@@ -223,7 +224,7 @@ def _options_text(question: Inquiry) -> str:
 
 
 def waiting_text(step: str, blocked: Sequence[str]) -> str:
-    """Return what depends on a question of a step, as a sentence."""
+    """Return a sentence that names the steps that wait for the answer to a question of a step."""
     others = [item for item in blocked if item != step]
     if not others:
         return f"The step '{step}' waits for the answer."
@@ -233,7 +234,7 @@ def waiting_text(step: str, blocked: Sequence[str]) -> str:
 
 
 def one_line(text: str, limit: int = SENTENCE_MAX) -> str:
-    """Return a text on one line, without control and format characters, cut at a limit before its last sign."""
+    """Return a text on one line, without control and format characters. If it is cut, it keeps its last `?` or `.`."""
     line = " ".join(_plain(text).split())
     if len(line) <= limit:
         return line
@@ -257,7 +258,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 
 def _plain(text: str) -> str:
-    """Return a line without what a person cannot see: control, format and private characters, lone surrogates."""
+    """Return a line without invisible characters: control, format and private characters, lone surrogates."""
     if text.isascii() and text.isprintable():
         return text
     spaced = " ".join(text.replace("\t", " ").split("\n"))
@@ -272,8 +273,8 @@ def _is_sentence(text: str) -> bool:
     return len(text) > 1 and text.endswith(".")
 
 
-def _finite(schema: Mapping[str, Any]) -> list[str] | None:
-    """Return the answers that a schema allows, where they are finite."""
+def _list_answers(schema: Mapping[str, Any]) -> list[str] | None:
+    """Return the answers that a schema allows; None if they are not a finite list."""
     form = answer_form(schema)
     if form == "choice":
         return options_of(schema)

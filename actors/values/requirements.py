@@ -15,14 +15,14 @@ ID_LENGTH = 8
 
 
 class RequirementKind(StrEnum):
-    """What a requirement demands; only a goal, and what must be avoided or kept, is planned for."""
+    """The kinds of requirements. Plans cover goals, and things to avoid and to keep; the others are only shown."""
 
-    GOAL = "goal"  # something that is to be true at the end
-    SCOPE = "scope"  # what the problem is about, and what not: shown, not planned for
-    BUDGET = "budget"  # what the work may cost: shown, not planned for
-    DEADLINE = "deadline"  # when it must be done: shown, not planned for
+    GOAL = "goal"  # something that must be true at the end
+    SCOPE = "scope"  # what belongs to the work, and what does not
+    BUDGET = "budget"  # the cost of the work
+    DEADLINE = "deadline"  # the time of its end
     MUST_AVOID = "must_avoid"  # something that must not happen
-    MUST_KEEP = "must_keep"  # something that must stay as it is
+    MUST_KEEP = "must_keep"  # something that must not change
 
 
 class RequirementSource(StrEnum):
@@ -37,13 +37,13 @@ class StatedLimit(NamedTuple):
     """A limit that a requirement states, such as a price or a date."""
 
     name: str
-    """What is limited, in a short name that is the same wherever the same thing is limited."""
+    """A short name of the limited thing, which is the same in all limits of this thing."""
     value: str
     """The value with its unit, as text."""
 
 
 class Requirement(NamedTuple):
-    """One demand, with the words that state it."""
+    """A demand, with the words that state it."""
 
     id: str
     """Made from the quote by `requirement_id`."""
@@ -52,15 +52,15 @@ class Requirement(NamedTuple):
     text: str
     """What is demanded, for people and models."""
     quote: str
-    """Where it is stated: words of the source, white space folded."""
+    """The words of the source that state it, with white space folded."""
     source: str = RequirementSource.PROBLEM
     """One of `RequirementSource`, as text."""
     tokens: tuple[str, ...] = ()
-    """Tokens of the plan: of a goal those that hold once it is reached; else those that must, or must not, hold."""
+    """Tokens of the plan: they hold once a goal is reached; for other kinds, they must or must not hold."""
     depends_on: tuple[str, ...] = ()
-    """Of a goal: the ids of the goals that must be reached before it."""
+    """The ids of the goals that must be reached before it; only for a goal."""
     tools: tuple[str, ...] = ()
-    """Names of generators and guards that no step may use; only of what must be avoided."""
+    """Names of generators and guards that no step may use; only for `must_avoid`."""
     paths: tuple[str, ...] = ()
     """Files and folders that may not be changed, as stated; an execution compares them."""
     conflicts_with: tuple[str, ...] = ()
@@ -68,11 +68,11 @@ class Requirement(NamedTuple):
     limit: StatedLimit | None = None
     """The limit that it states; None where it states none."""
     readings: tuple[str, ...] = ()
-    """What the quote may mean, where it allows several meanings that lead to different plans; `text` goes by one."""
+    """The meanings of an ambiguous quote, if they lead to different plans; `text` has one of them."""
 
     @property
     def ambiguous(self) -> bool:
-        """Whether its quote has more than one reading, as its author states."""
+        """Whether its author states more than one reading."""
         return len(set(self.readings)) > 1
 
 
@@ -86,20 +86,19 @@ _LISTS = ("tokens", "depends_on", "tools", "paths", "conflicts_with", "readings"
 """The optional fields that are lists of texts."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 _SENTENCE_MAX = 400
-"""Characters of a sentence that serves as a goal."""
+"""The most characters of a sentence that becomes a goal."""
 
 
 def requirement_id(quote: str) -> str:
-    """Return the id of the requirement that a quote states: the same for every spelling of its white space."""
+    """Return the id of the requirement with a quote; white space in the quote does not change it."""
     folded = " ".join(quote.split())
     return f"r_{hashlib.sha256(folded.encode('utf-8', 'replace')).hexdigest()[:ID_LENGTH]}"
 
 
 def requirements_in(value: Any) -> Iterator[Requirement]:
-    """Yield the requirements in a JSON list, with their ids; items that are no requirements are left out.
+    """Yield the requirements in a JSON list; other items are left out. Never raises.
 
-    Never raises. An id that the item brings is replaced: ids are made from quotes. An optional field of another type is
-    empty.
+    Their ids are made from the quotes, and replace any ids of the items. An optional field of a wrong type is empty.
     """
     for item in value if isinstance(value, list | tuple) else ():
         if not isinstance(item, Mapping):
@@ -115,9 +114,9 @@ def requirements_in(value: Any) -> Iterator[Requirement]:
 
 
 def own_ids(value: Any) -> dict[str, str]:
-    """Return the ids made from quotes by the ids that the requirements in a JSON list bring, where the two differ.
+    """Return the ids of the requirements in a JSON list by the ids that their author wrote, if the two differ.
 
-    An author who has not seen the made ids refers to requirements by ids of its own. Never raises.
+    An author that does not know the ids made from quotes refers to requirements by its own ids. Never raises.
     """
     made_ids = {
         own: item.id
@@ -154,7 +153,7 @@ def requirement_to_json(requirement: Requirement) -> dict[str, Any]:
 
 
 def fallback_goal(texts: Iterable[str]) -> Requirement | None:
-    """Return the goal of a problem that states none: the first sentence of its texts; None where none has a word."""
+    """Return a goal for a problem that states none: the first sentence of its texts; None if they have no words."""
     for text in texts:
         for sentence in _SENTENCE_END.split(text[: 10 * _SENTENCE_MAX]):
             quote = " ".join(sentence.split())[:_SENTENCE_MAX]
@@ -166,7 +165,7 @@ def fallback_goal(texts: Iterable[str]) -> Requirement | None:
 KEY_STEPS = "key_steps"
 """The field of the key steps: texts, or objects with an `id` and a `text`."""
 EVIDENCE = "evidence"
-"""The optional field of the names that the strategy relies on: files, interfaces and tests that exist already."""
+"""The optional field of existing files, interfaces and tests that the strategy relies on, by name."""
 FOR_TYPE = "for_type"
 """The optional field of the problem type that the strategy is for."""
 ITEMS_MAX = 1_000
@@ -179,11 +178,11 @@ class KeyStep(NamedTuple):
     id: str
     """The id by which a plan's steps refer to it, unique within the strategy; empty for a step without an id."""
     text: str
-    """What is to be done, in words."""
+    """The work of the step, in words."""
 
 
 def key_step(item: Any) -> KeyStep | None:
-    """Return the key step that an item of the list states; None for a value of another form. Never raises."""
+    """Return the key step in an item of the list; None for a value of another form. Never raises."""
     if isinstance(item, str):
         return KeyStep("", item) if item.strip() else None
     if not isinstance(item, Mapping):

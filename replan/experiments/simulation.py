@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import orjson
 
 from actors.config.model_spec import SimulatedSpec
-from actors.config.step_guards import guard_for, guards_of
+from actors.config.step_guards import guards_of, make_step_guard
 from actors.config.workflow import TEMPLATE_GENERATORS
 from actors.guards.built_in import BUILT_IN
 from actors.guards.port import AnyGuard, Guard, GuardFactory, definition_of
@@ -191,7 +191,9 @@ class LabSetup:
         if self.verdict_filter is None:
             return self._unfiltered
         factories = replace(self.verdict_filter, seed=seed).apply(self._factories)
-        return {step: guard_for(self.pinned.workflow, step, factories) for step in self.pinned.workflow.action_pairs}
+        return {
+            step: make_step_guard(self.pinned.workflow, step, factories) for step in self.pinned.workflow.action_pairs
+        }
 
     @cached_property
     def _factories(self) -> Mapping[str, GuardFactory]:
@@ -202,7 +204,7 @@ class LabSetup:
     def _unfiltered(self) -> Mapping[str, AnyGuard]:
         workflow, guards = self.pinned.workflow, dict[str, AnyGuard]()
         for step in workflow.action_pairs:  # A composite guard remembers as a whole, which is faster.
-            guard = guard_for(workflow, step, self.registry.guards)
+            guard = make_step_guard(workflow, step, self.registry.guards)
             guards[step] = _remembering(guard, guards_of(workflow, step)) if step in self.built_in else guard
         return guards
 

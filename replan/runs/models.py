@@ -20,8 +20,8 @@ from actors.config.model_spec import (
     Scripted,
     SimulatedSpec,
     TemplateSpec,
-    near_built_in,
     parse_model_spec,
+    suggest_built_in,
 )
 from actors.config.step_guards import PlugInFailed, attribute_errors
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied
@@ -199,7 +199,7 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
 
 def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
     """Return the error about a model for whose provider the environment has neither a key nor an address."""
-    provider, near = PROVIDERS[spec.provider], near_built_in(spec.name)
+    provider, near = PROVIDERS[spec.provider], suggest_built_in(spec.name)
     hint = f"set {provider.key}, or {provider.address} for a server of your own"
     if (
         spec.provider == "openai"

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from actors.acquisition.profile import Profile, profile_of
+from actors.acquisition.profile import Profile, read_profile_value
 from actors.acquisition.profile_check import NAME, read_profile
 from actors.config.model_spec import TemplateSpec
 from actors.documents.index import DocumentIndex, open_index
@@ -85,7 +85,7 @@ def proposed_profile(result: RunResult) -> Profile | None:
 
     if not isinstance(result, Result) or not result.succeeded:
         return None
-    return profile_of(next((item.value for item in result.path if item.last), None))
+    return read_profile_value(next((item.value for item in result.path if item.last), None))
 
 
 def profile_text(result: RunResult) -> str:

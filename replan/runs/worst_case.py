@@ -6,7 +6,7 @@ Both follow from the limits, the workflow and the model's price: every part of e
 from collections.abc import Iterable
 from typing import Any
 
-from actors.config.workflow import entry_for
+from actors.config.workflow import find_prompt_entry
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunRequest
 from actors.policy.table import CLASSIFIER
@@ -120,7 +120,7 @@ def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached:
         entry, role, output = pinned.prompts.entries[CLASSIFIER], CLASSIFIER, workflow.output_tokens_max
         requires = max(len(pair.requires) for pair in workflow.action_pairs.values())
     else:
-        entry, role = entry_for(pinned.prompts, workflow, step), workflow.role(step)
+        entry, role = find_prompt_entry(pinned.prompts, workflow, step), workflow.role(step)
         output, requires = workflow.output_tokens_max_of(step), len(workflow.action_pairs[step].requires)
     texts = sum(len(str(text).encode()) for text in entry.model_dump().values())
     headings = sum(len(str(text).encode()) + 200 for text in pinned.prompts.sections.model_dump().values())

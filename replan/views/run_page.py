@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from actors.acquisition.profile import outline_lines, profile_of
+from actors.acquisition.profile import outline_lines, read_profile_value
 from actors.demands.table import DemandStanding, DemandTable, standing_text
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
@@ -202,7 +202,7 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
 def _outline(artifact: str) -> list[Line]:
     """Return the outline of the profile in an artifact under review; no lines for an artifact that is not a profile."""
     try:
-        profile = profile_of(json.loads(artifact))
+        profile = read_profile_value(json.loads(artifact))
     except (ValueError, RecursionError):
         return []
     return [] if profile is None else list(outline_lines(profile))

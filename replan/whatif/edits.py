@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.config.loader import LoadedWorkflow, load_policy
-from actors.config.step_guards import guard_for, guards_of
+from actors.config.step_guards import guards_of, make_step_guard
 from actors.config.workflow import PLAN_GUARDS, Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
 from actors.files.suggestions import nearest
@@ -186,7 +186,7 @@ def _with_guards(config: RunConfig, guards: Mapping[str, str]) -> Workflow:
 
 
 def _guard(config: RunConfig, step: str, registry: Registry) -> AnyGuard:
-    guard = guard_for(config.workflow, step, registry.guards)
+    guard = make_step_guard(config.workflow, step, registry.guards)
     return guard if config.workflow.action_pairs[step].child is None else child_guard(guard)
 
 

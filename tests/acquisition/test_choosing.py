@@ -3,12 +3,12 @@
 import pytest
 
 from actors.acquisition.calculation import known_numbers
-from actors.acquisition.observation import PLACES_MAX, quote_places, read_observation
+from actors.acquisition.observation import PLACES_MAX, find_quote, read_observation
 from actors.acquisition.planner_state import FoundPassage, Writes, apply
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import ReplyText
-from actors.acquisition.values import choose_value, merge_values, spread
+from actors.acquisition.values import choose_value, find_spread, merge_values
 from tests.acquisition.states import BOOT, FULL, hop, number, profile, state
 
 
@@ -47,7 +47,7 @@ def test_of_an_even_number_of_values_the_lower_middle_one_is_the_median():
 def test_a_confidence_of_one_counts_no_more_than_that_of_who_is_sure():
     honest, injected = number(52_400, source="offer.md", confidence=0.85), number(7, source="forum.md", confidence=1.0)
     assert choose_value(field(), (honest, injected)).value == 52_400
-    assert spread((honest, injected)).low == 7  # It is shown.
+    assert find_spread((honest, injected)).low == 7  # It is shown.
 
 
 def test_sources_that_agree_count_more_than_confidence():
@@ -139,4 +139,4 @@ def test_a_stop_condition_ends_the_run_as_soon_as_its_fields_have_values():
 
 @pytest.mark.parametrize("count", [0, 1, PLACES_MAX, PLACES_MAX + 5])
 def test_a_quote_is_looked_at_where_it_stands_first_and_at_a_limited_number_of_places(count):
-    assert quote_places("12 EUR " * count, "eur") == tuple((7 * at + 3, 7 * at + 6) for at in range(count))[:PLACES_MAX]
+    assert find_quote("12 EUR " * count, "eur") == tuple((7 * at + 3, 7 * at + 6) for at in range(count))[:PLACES_MAX]

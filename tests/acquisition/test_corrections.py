@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.acquisition.answers import correction
+from actors.acquisition.answers import make_correction
 from actors.acquisition.kind import CODEC
 from runtime.core.errors import UsageProblem
 from runtime.core.machine import fold
@@ -25,7 +25,7 @@ def done():
 
 
 def tell(stage, text):
-    return stage.post(**correction(stage.state, text))
+    return stage.post(**make_correction(stage.state, text))
 
 
 def som(stage):
@@ -89,7 +89,7 @@ BAD = {
 def test_a_correction_that_cannot_be_taken_is_an_error_and_the_run_stays(text, cause):
     stage = done()
     with pytest.raises(UsageProblem, match=cause):
-        correction(stage.state, text)
+        make_correction(stage.state, text)
     path, _, value = text.partition("=")
     assert stage.post(kind="value", field=path, text=value).kind == "mail_refused"
     stage.resume(at_once=True)
@@ -99,18 +99,18 @@ def test_a_correction_that_cannot_be_taken_is_an_error_and_the_run_stays(text, c
 def test_a_field_that_a_question_asks_for_is_answered_and_not_told():
     stage = Stage(prepared())
     with pytest.raises(UsageProblem, match=r"question q1 asks for core\.region"):
-        correction(stage.state, "core.region=Spain")
+        make_correction(stage.state, "core.region=Spain")
 
 
 def test_a_cancelled_run_takes_no_value():
     stage = Stage(prepared())
     stage.post(kind="cancel")
     with pytest.raises(UsageProblem, match="cancelled"):
-        correction(stage.state, "market.customers=3")
+        make_correction(stage.state, "market.customers=3")
 
 
 @pytest.mark.parametrize(
     "text", ["It is late.", "a note\nmarket.customers=3", "Customers=3", "= 3", "market.customers="]
 )
 def test_another_text_is_a_note(text):
-    assert correction(done().state, text) is None
+    assert make_correction(done().state, text) is None

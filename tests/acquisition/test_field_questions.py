@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.acquisition.answers import LABEL_MAX, question_of
+from actors.acquisition.answers import LABEL_MAX, make_label_question
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.profile_check import load_profile, shipped_profiles
 from replan.setup.installation import data_root
@@ -68,14 +68,14 @@ SPECS = [
 
 @pytest.mark.parametrize(("spec", "counted", "wanted"), SPECS, ids=[each[0].label for each in SPECS])
 def test_a_label_becomes_a_grammatical_question(spec, counted, wanted):
-    assert question_of(spec, counted=counted) == wanted
+    assert make_label_question(spec, counted=counted) == wanted
 
 
 @pytest.mark.parametrize(
     "label", ["x" * 500, "a\nb", "?", "s", "'", "...", "per month", "(of)", "who?\nwhat?", "\u200bfee"]
 )
 def test_every_label_becomes_one_sentence_that_asks(label):
-    text = question_of(FieldSpec(label=label))
+    text = make_label_question(FieldSpec(label=label))
     assert one_question(text)
     assert len(text) < LABEL_MAX + 100
 
@@ -87,4 +87,4 @@ def test_each_label_of_a_shipped_profile_becomes_one_sentence_that_asks():
         for each in load_profile(name, data_root()).profile.static_fields()
     ]
     assert len(fields) > 15
-    assert [path for path, spec in fields if not one_question(question_of(spec))] == []
+    assert [path for path, spec in fields if not one_question(make_label_question(spec))] == []

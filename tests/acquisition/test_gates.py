@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from actors.acquisition.calculation import inputs_hash
+from actors.acquisition.calculation import hash_inputs
 from actors.acquisition.gates import compose_values
 from actors.acquisition.planner_state import LatestCalculation, PlannerState, Reflection, Writes, apply, names_of_writes
 from actors.acquisition.schema import schema_of
@@ -37,7 +37,7 @@ def with_composed(before):
 
 
 def hash_of(values, **fields):
-    return inputs_hash(schema_of(state(values=values, **fields)))
+    return hash_inputs(schema_of(state(values=values, **fields)))
 
 
 class Unreadable:
@@ -98,7 +98,7 @@ def test_s61_the_cap_of_calculations_and_a_current_calculation_finish():
     answer, after = hop(state("prepare_schema", BOOT, calculation=blocked("old", count=2)))
     assert (answer.outcome, after) == ("calculator_cap", "finish")
     done = with_composed(state("prepare_schema", FULL))
-    current = LatestCalculation(status="succeeded", count=1, inputs_hash=inputs_hash(schema_of(done)))
+    current = LatestCalculation(status="succeeded", count=1, inputs_hash=hash_inputs(schema_of(done)))
     answer, after = hop(dataclasses.replace(done, planner=dataclasses.replace(done.planner, calculation=current)))
     assert (answer.outcome, after) == ("already_current", "finish")
 

@@ -7,7 +7,7 @@ import openpyxl
 import pytest
 
 import replan
-from actors.acquisition.report import COLUMNS, changes_since, csv_text, markdown, table
+from actors.acquisition.report import COLUMNS, changes_since, csv_text, make_rows, markdown
 from actors.acquisition.report_xlsx import workbook
 from tests.acquisition.stage import profile_file
 
@@ -89,7 +89,7 @@ def test_changes_name_values_places_and_results(tmp_path):
 
 def test_a_field_without_a_value_is_a_row_and_a_change(tmp_path, result):
     lacking = filled(tmp_path, {"a.md": FIRST["a.md"]})
-    assert [(row["field"], row["counts"]) for row in table(lacking)][-1] == ("cost.insurance", "missing")
+    assert [(row["field"], row["counts"]) for row in make_rows(lacking)][-1] == ("cost.insurance", "missing")
     texts = [each.text for each in changes_since(result, lacking)]
     assert "cost.insurance: 1,250.5 EUR/year -> no value" in texts
     assert "total: 1,560.5 (1,560.5 to 1,600.5) EUR/year -> not calculated" in texts

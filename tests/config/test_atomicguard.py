@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from actors.config.loader import load_workflow, read_workflow
-from actors.config.workflow import MODEL_GENERATORS, entry_for, validate_names
+from actors.config.workflow import MODEL_GENERATORS, find_prompt_entry, validate_names
 from actors.config.workflow_check import check_workflow
 from actors.guards.built_in import BUILT_IN
 from actors.guards.port import Composite
@@ -194,7 +194,7 @@ def test_missing_parts_can_be_added(tmp_path):
     guards = {"gates_found", "test_syntax", "test_names"}
     loaded, _ = check_workflow(str(path), ROOT, guards, {*MODEL_GENERATORS, "CoderGenerator"})
     assert loaded.missing == ()
-    assert entry_for(loaded.prompts, loaded.workflow, "g_code").role == "You write."
+    assert find_prompt_entry(loaded.prompts, loaded.workflow, "g_code").role == "You write."
 
 
 def test_phases_are_read_as_steps(tmp_path):
@@ -260,7 +260,7 @@ def test_the_shipped_prompts_fit_the_seeds_pipelines(tmp_path):
     """Steps find an entry by role, so options A and B run from the seeds' own files."""
     for name in ("classify, then plan", "parallel analysis"):
         loaded = load_workflow(str(write(tmp_path, PIPELINES[name])), ROOT)
-        assert entry_for(loaded.prompts, loaded.workflow, "g_analysis") == loaded.prompts.entries["analysis"]
+        assert find_prompt_entry(loaded.prompts, loaded.workflow, "g_analysis") == loaded.prompts.entries["analysis"]
         validate_names(
             loaded.workflow, {"analysis_valid", "recon_valid", "plan_medium"}, {"LLMJsonGenerator", "LLMPlanGenerator"}
         )
@@ -270,8 +270,8 @@ def test_the_prompts_beside_a_workflow_take_precedence(tmp_path):
     path, beside = write(tmp_path, PIPELINES["classify, then plan"]), tmp_path / "prompts.json"
     beside.write_text(json.dumps({"g_analysis": ENTRY, "g_other": "all in one text"}))
     loaded = load_workflow(str(path), ROOT)
-    assert entry_for(loaded.prompts, loaded.workflow, "g_analysis").role == "You write."
-    assert entry_for(loaded.prompts, loaded.workflow, "g_plan") == loaded.prompts.entries["plan"]
+    assert find_prompt_entry(loaded.prompts, loaded.workflow, "g_analysis").role == "You write."
+    assert find_prompt_entry(loaded.prompts, loaded.workflow, "g_plan") == loaded.prompts.entries["plan"]
     assert loaded.notices == (
         f"{path}: {beside} is used, and the shipped prompts where it has none",
         f"{beside}:1 g_other: ignored; an entry has a role, constraints, a task",

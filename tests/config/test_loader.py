@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from actors.config.loader import ALIASES, load_workflow, read_workflow, shipped_workflows
-from actors.config.workflow import Composite, entry_for, validate_names
+from actors.config.workflow import Composite, find_prompt_entry, validate_names
 from actors.planning.config import RunConfig, graph_of
 from actors.search.graph import happy_calls, worst_case_calls
 from runtime.core.errors import UsageProblem
@@ -41,7 +41,7 @@ def test_every_shipped_workflow_is_valid(name):
     assert loaded.source == str(ROOT / "configs" / "workflows" / f"{name}.yaml")
     for step in loaded.workflow.order():
         if not loaded.workflow.is_deterministic(step):
-            assert entry_for(loaded.prompts, loaded.workflow, step).task
+            assert find_prompt_entry(loaded.prompts, loaded.workflow, step).task
 
 
 def shape(name):
@@ -182,7 +182,7 @@ def test_a_prompts_path_is_relative_to_the_workflows_folder(tmp_path, monkeypatc
     (folder / "texts.yaml").write_text(ENTRY)
     monkeypatch.chdir(tmp_path)
     loaded = load_workflow("deep/mine.yaml", ROOT)
-    assert entry_for(loaded.prompts, loaded.workflow, "g_plan").role == "r"
+    assert find_prompt_entry(loaded.prompts, loaded.workflow, "g_plan").role == "r"
     assert loaded.prompts.sections == load_workflow("search", ROOT).prompts.sections
 
 

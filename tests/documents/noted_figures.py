@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from actors.acquisition.observation import passage_of, stated_quantity
+from actors.acquisition.observation import find_passage, read_stated_quantity
 from actors.acquisition.planner_state import read_output
 from actors.documents.index import open_index
 from actors.documents.passages import search_output
@@ -58,9 +58,9 @@ def judged(index, figure):
         declared = dict.fromkeys(COUNTED, "")
         units = with_words(declared, tuple(words.split()))
         written = next(each for each in spellings(number) if each in quote)
-        if passage_of(passages, passage.source, quote) is None:
+        if find_passage(passages, passage.source, quote) is None:
             continue
-        read = stated_quantity(passage, quote, written, unit, wanted=unit, units=units, table=UnitTable(declared))
+        read = read_stated_quantity(passage, quote, written, unit, wanted=unit, units=units, table=UnitTable(declared))
         if isinstance(read, Refusal):
             outcome = f"refused: {read.code}"
             continue

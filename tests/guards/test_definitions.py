@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.config.step_guards import guard_for, is_slow
+from actors.config.step_guards import is_slow, make_step_guard
 from actors.guards.built_in import BUILT_IN
 from actors.guards.port import GuardDefinition, definition_of
 from tests.support.worlds import passed, pinned
@@ -32,7 +32,7 @@ def test_a_guard_inherits_the_workflow_settings_that_it_names(settings):
         return lambda artifact, context: passed()
 
     workflow = pinned({"a": {"guard": "toy", "guard_config": {"r_max": 7, "own": ["x"]}}}).workflow
-    guard_for(workflow, "a", {"toy": GuardDefinition(make, workflow_settings=frozenset(settings))})
+    make_step_guard(workflow, "a", {"toy": GuardDefinition(make, workflow_settings=frozenset(settings))})
     assert configs[0] == {key: getattr(workflow, key) for key in settings if key != "guard_catalog"} | {
         key: list(workflow.guard_catalog) for key in settings if key == "guard_catalog"
     } | {"r_max": 7, "own": ["x"]}

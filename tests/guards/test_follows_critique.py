@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.config.step_guards import guard_for
+from actors.config.step_guards import make_step_guard
 from actors.guards.built_in import BUILT_IN
 from actors.guards.critique import make_follows_critique
 from actors.guards.fields import CRITIQUE_LISTS
@@ -163,7 +163,7 @@ def test_a_composite_with_a_plan_guard_has_one_verdict():
     """As in the shipped workflows: a valid plan that ignores its critique is rejected in the name of this guard."""
     final = {"guard": {"all_of": ["plan_medium", "follows_critique"]}, "requires": ["g_draft", "g_critique"]}
     steps = {"g_draft": {}, "g_critique": {"requires": ["g_draft"]}, "g_final": final}
-    guard = guard_for(pinned(steps).workflow, "g_final", BUILT_IN)
+    guard = make_step_guard(pinned(steps).workflow, "g_final", BUILT_IN)
     accepted = {"g_draft": artifact("g_draft", DRAFT), "g_critique": artifact("g_critique", critique())}
     context = Context("the problem", dependencies=accepted, settings={"roles": ROLES})
     verdict = guard(artifact("g_final", DRAFT), context)

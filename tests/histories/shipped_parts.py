@@ -7,7 +7,7 @@ import json
 
 from actors.config.loader import load_policy
 from actors.config.model_spec import TEMPLATE_NAMES
-from actors.config.step_guards import guard_for
+from actors.config.step_guards import make_step_guard
 from actors.config.workflow import MODEL_GENERATORS
 from actors.config.workflow_check import check_workflow
 from actors.guards.built_in import BUILT_IN
@@ -85,7 +85,7 @@ def json_or_text(text):
 def judged(state, node):
     """Return the verdict of the step's guards on a node's artifact."""
     attempt = state.nodes[node]
-    guard = guard_for(state.config.workflow, attempt.step, BUILT_IN)
+    guard = make_step_guard(state.config.workflow, attempt.step, BUILT_IN)
     return limit_verdict(guard(attempt.artifact, context_of(state, node)))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.workflow import Workflow, entry_for
+from actors.config.workflow import Workflow, find_prompt_entry
 from actors.prompting.prompts_file import load_prompts
 from runtime.core.errors import UsageProblem
 
@@ -141,13 +141,13 @@ def test_an_entry_is_found_by_name_then_step_then_role(tmp_path):
     for known in (names, names[1:], names[2:]):
         book, _ = load_prompts(write(tmp_path, {name: entries[name] for name in known}), SHARED)
         named = workflow(prompt="special") if "special" in known else workflow()
-        assert entry_for(book, named, "g_plan").role == known[0]
+        assert find_prompt_entry(book, named, "g_plan").role == known[0]
 
 
 def test_a_named_entry_has_no_fallback(tmp_path):
     """A misspelt `prompt:` is an error; the role's prompt is not used instead."""
     book, _ = load_prompts(write(tmp_path, {"plan": TEXTS}), SHARED)
     with pytest.raises(UsageProblem, match=r"^action_pairs.g_plan: no prompt entry 'plam' \(did you mean 'plan'\?\)$"):
-        entry_for(book, workflow(prompt="plam"), "g_plan")
+        find_prompt_entry(book, workflow(prompt="plam"), "g_plan")
     with pytest.raises(UsageProblem, match="no prompt entry 'g_plan' or 'critic'"):
-        entry_for(book, workflow(role="critic"), "g_plan")
+        find_prompt_entry(book, workflow(role="critic"), "g_plan")

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from actors.config.loader import load_workflow, shipped_workflows
-from actors.config.workflow import entry_for
+from actors.config.workflow import find_prompt_entry
 from actors.guards.built_in import BUILT_IN
 from actors.guards.fields import (
     ANALYSIS_SCHEMA,
@@ -155,6 +155,6 @@ def test_every_step_of_a_shipped_workflow_has_a_prompt_of_modest_size(name):
     for step in loaded.workflow.order():
         if not loaded.workflow.is_deterministic(step):
             rendered = render(
-                PromptTemplate(entry_for(loaded.prompts, loaded.workflow, step), loaded.prompts), Context("x")
+                PromptTemplate(find_prompt_entry(loaded.prompts, loaded.workflow, step), loaded.prompts), Context("x")
             )
             assert rendered.byte_count < 12_000

@@ -14,7 +14,7 @@ import pytest
 
 from actors.acquisition.prepare import PreparedAcquisition
 from actors.acquisition.profile import Profile
-from actors.config.step_guards import PlugInFailed, guard_for
+from actors.config.step_guards import PlugInFailed, make_step_guard
 from actors.execution.replan_rules import given_facts
 from actors.guards.built_in import BUILT_IN
 from actors.planning.machine import PlanningMachine
@@ -157,7 +157,7 @@ def search(dice, sent, config):
         assert not isinstance(event, Refused), event
         state, _ = settle(machine, state, event)
 
-    guards = {name: guard_for(config.workflow, name, registry().guards) for name in config.workflow.action_pairs}
+    guards = {name: make_step_guard(config.workflow, name, registry().guards) for name in config.workflow.action_pairs}
     send(planning_start(now, config, problem=artifacts.PROBLEM, limits=Limits(calls=30)))
     while state.run.finished is None:
         work = machine.outstanding(state)
@@ -308,7 +308,7 @@ def test_a_guard_of_ours_that_raises_rejects_and_a_plugin_that_raises_is_named(m
     known = dict(registry().guards)
     step_name = next(name for name, role in config.roles.items() if role == "analysis")
     monkeypatch.setitem(BUILT_IN, "analysis_valid", lambda _: broken)
-    ours = guard_for(config.workflow, step_name, {**known, "analysis_valid": BUILT_IN["analysis_valid"]})
+    ours = make_step_guard(config.workflow, step_name, {**known, "analysis_valid": BUILT_IN["analysis_valid"]})
     verdict = ours(Artifact("a", step_name, "{}"), Context(""))
     assert (verdict.passed, verdict.guard, [each.code for each in verdict.findings]) == (
         False,
@@ -317,7 +317,7 @@ def test_a_guard_of_ours_that_raises_rejects_and_a_plugin_that_raises_is_named(m
     )
     assert "secret" not in verdict.findings[0].message
     assert unread == [("the artifact", "OverflowError('secret text of a reply')")]
-    plugin = guard_for(config.workflow, step_name, {**known, "analysis_valid": lambda _: broken})
+    plugin = make_step_guard(config.workflow, step_name, {**known, "analysis_valid": lambda _: broken})
     with pytest.raises(PlugInFailed, match="guard analysis_valid: OverflowError"):
         plugin(Artifact("a", step_name, "{}"), Context(""))
 

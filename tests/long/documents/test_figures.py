@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import replan
-from actors.acquisition.observation import passage_of, stated_quantity
+from actors.acquisition.observation import find_passage, read_stated_quantity
 from actors.acquisition.planner_state import read_output
 from actors.documents.index import open_index
 from actors.documents.passages import search_output
@@ -45,10 +45,10 @@ def judged(made, wanted, path, index):
     hand = hand_quote(made, path, passages)
     assert hand is not None, "the search has not found the passage"
     passage, quote = hand
-    assert passage_of(passages, passage.source, quote) == passage
+    assert find_passage(passages, passage.source, quote) == passage
     units = with_words({"van": ""}, (words,))
     value = str(made.values[path][0]) if isinstance(made.values[path], tuple) else made.shown[path][0]
-    read = stated_quantity(passage, quote, value, unit, wanted=unit, units=units, table=UnitTable(units))
+    read = read_stated_quantity(passage, quote, value, unit, wanted=unit, units=units, table=UnitTable(units))
     if isinstance(read, Refusal):
         assert read.message
         return str(read.code)

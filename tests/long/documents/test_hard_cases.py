@@ -9,7 +9,7 @@ import io
 import pytest
 
 import replan
-from actors.acquisition.observation import passage_of, stated_quantity
+from actors.acquisition.observation import find_passage, read_stated_quantity
 from actors.acquisition.planner_state import read_output
 from actors.documents.index import open_index
 from actors.documents.passages import search_output
@@ -31,9 +31,11 @@ def outcome(folder):
         for line in passage.text.split("\n"):
             if "1,250.50" not in line and "1250.5" not in line:
                 continue
-            assert passage_of(passages, passage.source, line) == passage
+            assert find_passage(passages, passage.source, line) == passage
             value = "1,250.50" if "1,250.50" in line else "1250.5"
-            read = stated_quantity(passage, line, value, "EUR/year", wanted="EUR/year", units={}, table=UnitTable({}))
+            read = read_stated_quantity(
+                passage, line, value, "EUR/year", wanted="EUR/year", units={}, table=UnitTable({})
+            )
             if isinstance(read, Refusal):
                 return f"refused: {read.code}"
             assert read.quantity.low == 1250.5

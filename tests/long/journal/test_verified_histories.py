@@ -3,7 +3,7 @@
 The days go by while a history is written, so that reservations pass from one day to the next.
 """
 
-from actors.acquisition.answers import correction
+from actors.acquisition.answers import make_correction
 from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING
@@ -53,7 +53,7 @@ def reopened():
     """Return the events of an acquisition that a told value reopens twice, after its success."""
     stage = Stage(prepared(given=GIVEN))
     for text in ("market.customers=3000", "segment.win_rate=20 %"):
-        stage.post(**correction(stage.state, text))
+        stage.post(**make_correction(stage.state, text))
         stage.resume()
     assert [event.kind for event in stage.events].count("run_finished") == 3
     return stage.events
