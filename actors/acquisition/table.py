@@ -1,9 +1,8 @@
 """The table of nodes, with their gates, edges and the fields that they own."""
 
-from collections.abc import Mapping
 from functools import lru_cache
 
-from actors.acquisition import gate_policy, gates
+from actors.acquisition import gates
 from actors.acquisition.gates import missing_outcome, require_field, require_node
 from actors.acquisition.graph import END, AcquisitionGraph, GraphNode
 from actors.acquisition.profile import Profile
@@ -64,20 +63,20 @@ def _graph(bootstrap: tuple[str, ...]) -> AcquisitionGraph:
         ),
         GraphNode(
             "normalize_decision",
-            gate_policy.normalize_decision,
+            gates.normalize_decision,
             {"kept": "retry_gate", "rewritten": "retry_gate"},
             DECISION | {"decompositions"},
             "a decomposition by the model",
         ),
         GraphNode(
             "retry_gate",
-            gate_policy.retry_gate,
+            gates.retry_gate,
             {"kept": "maybe_calculate", "rewritten": "maybe_calculate", "aborted": "maybe_calculate"},
             DECISION | {"status"},
         ),
         GraphNode(
             "maybe_calculate",
-            gate_policy.maybe_calculate,
+            gates.maybe_calculate,
             {name: name for name in ("calculate", "search", "ask_user", "reflect", "finish")},
             DECISION,
         ),
@@ -90,31 +89,37 @@ def _graph(bootstrap: tuple[str, ...]) -> AcquisitionGraph:
 def _actions() -> list[GraphNode]:
     """Return the nodes that execute a decision."""
     again = "enter_iteration"
-    outcomes: Mapping[str, Mapping[str, str]] = {
-        "search": {"observed": "observe", "no_hits": again, "backend_failure": again},
-        "observe": {"found": again, "nothing_found": again, "unreadable": again},
-        "ask_user": {"answered": "observe_user", "declined": "observe_user", "expired": "observe_user"},
-        "observe_user": {"taken": again, "unanswered": again},
-        "calculate": {"succeeded": again, "blocked": again},
-        "reflect": {"reviewed": again, "unreadable": again},
-    }
     return [
         GraphNode(
             "search",
             gates.search,
-            outcomes["search"],
+            {"observed": "observe", "no_hits": again, "backend_failure": again},
             frozenset({"searches", "last_observation"}),
             "the search tool",
         ),
         GraphNode(
             "observe",
             gates.observe,
-            outcomes["observe"],
+            {"found": again, "nothing_found": again, "unreadable": again},
             frozenset({"values", "rejections"}),
             "an observation by the model",
         ),
-        GraphNode("ask_user", gates.ask_user, outcomes["ask_user"], frozenset({"asked"}), "the user's answer"),
-        GraphNode("observe_user", gates.observe_user, outcomes["observe_user"], frozenset({"values", "refused"})),
-        GraphNode("calculate", gates.calculate, outcomes["calculate"], frozenset({"calculation"})),
-        GraphNode("reflect", gates.reflect, outcomes["reflect"], frozenset({"reflections"}), "a review by the model"),
+        GraphNode(
+            "ask_user",
+            gates.ask_user,
+            {"answered": "observe_user", "declined": "observe_user", "expired": "observe_user"},
+            frozenset({"asked"}),
+            "the user's answer",
+        ),
+        GraphNode(
+            "observe_user", gates.observe_user, {"taken": again, "unanswered": again}, frozenset({"values", "refused"})
+        ),
+        GraphNode("calculate", gates.calculate, {"succeeded": again, "blocked": again}, frozenset({"calculation"})),
+        GraphNode(
+            "reflect",
+            gates.reflect,
+            {"reviewed": again, "unreadable": again},
+            frozenset({"reflections"}),
+            "a review by the model",
+        ),
     ]

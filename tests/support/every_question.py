@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from actors.acquisition.answers import acquisition_question, field_question
-from actors.acquisition.gate_policy import BLOCKED
+from actors.acquisition.gates import BLOCKED
 from actors.acquisition.planner_state import PlannerDecision, PlannerState
 from actors.acquisition.profile_check import load_profile, shipped_profiles
 from actors.acquisition.schema import Schema
