@@ -40,6 +40,7 @@ from replan.setup.plugins import BUILT_IN_GUARDS, problems
 from replan.setup.settings import HomeBudgetEntry, NoModel, choose_model, read_user_config
 from replan.telemetry.running import how_to_install, is_installed
 from replan.telemetry.settings import telemetry_settings
+from replan.webhooks.sender import SENDER_PLUGINS, by_plugin
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.extras import install_command
@@ -50,7 +51,7 @@ from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_ur
 from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
 
-PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS)
+PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS, SENDER_PLUGINS)
 """The groups of plug-ins beside guards, generators and kinds."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server."""
@@ -342,8 +343,11 @@ async def _hosts(environment: Mapping[str, str]) -> str:
 
 
 def _webhooks(environment: Mapping[str, str]) -> str:
-    """Return the names of the webhooks; their addresses may hold a token."""
-    return ", ".join(read_user_config(locate_home(environment).config).webhooks) or "none"
+    """Return the names of the webhooks and the senders; their settings may hold a token. Raises `UsageProblem`."""
+    config = read_user_config(locate_home(environment).config)
+    for name, entry in config.senders.items():
+        by_plugin(name, entry)
+    return ", ".join((*config.webhooks, *(f"the sender {name}" for name in config.senders))) or "none"
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:

@@ -31,7 +31,7 @@ from replan.runs.status import goes_on, status_at_rest
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
-from replan.setup.notifications import Answering, WebhookEntry
+from replan.setup.notifications import Answering, SenderEntry, WebhookEntry
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
 from runtime.core.events import text_hash
@@ -75,6 +75,8 @@ class Engine(RunPoster):
     """Wakes the hosts of the home."""
     webhooks: Mapping[str, WebhookEntry] = field(default_factory=dict)
     """The addresses that a host posts signed messages to, by name."""
+    senders: Mapping[str, SenderEntry] = field(default_factory=dict)
+    """The senders of installed distributions that a host gives messages to, by name."""
     answering: Answering | None = None
     """Who is sent links that answer questions; None for nobody."""
     reminders: tuple[ReminderRule, ...] = ()

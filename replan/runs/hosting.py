@@ -13,7 +13,7 @@ from replan.runs.engine import Engine
 from replan.runs.models import Shared
 from replan.runs.options import DriveOptions
 from replan.webhooks.messages import Webhook
-from replan.webhooks.sender import Sender
+from replan.webhooks.sender import Sender, by_plugin, by_webhook
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.dispatch.port import Dispatcher
@@ -56,8 +56,15 @@ async def host(
         except UsageProblem as problem:  # The host also polls.
             report(OutsideTrouble("", f"{problem}; nothing wakes this host, so it polls"))
         for name, entry in engine.webhooks.items():
-            sender = Sender(engine.journal, Webhook(name, entry, engine.answering), engine.environment)
-            await nursery.start(sender.run)
+            webhook = Webhook(name, entry, engine.answering)
+            await nursery.start(Sender(engine.journal, webhook, engine.environment, by_webhook(entry)).run)
+        for name, told in engine.senders.items():
+            try:
+                way = by_plugin(name, told)
+            except UsageProblem as problem:
+                report(OutsideTrouble("", f"{problem}; it sends nothing"))
+                continue
+            await nursery.start(Sender(engine.journal, Webhook(name, told), engine.environment, way).run)
         await serving.serve()
         nursery.cancel_scope.cancel()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, JsonValue, SecretStr, model_validator
 
 from actors.files.validation_errors import Config, config_error
 from actors.run.reminder_events import ReminderRule, ReminderScope, ReminderStep
@@ -26,23 +26,39 @@ WebhookEvent = Literal["waiting", "parked", "finished"]
 _HINT = f"{PREFIX} and the base64 of 24 to 64 random bytes"
 
 
-class WebhookEntry(Config):
-    """An address that signed messages are posted to."""
+class ReceiverEntry(Config):
+    """What gets messages, and about which events."""
 
-    url: Annotated[str, Field(max_length=2000)]
-    """The address: `https`, or plain `http` to this machine or to a private address in digits."""
-    secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
-    """Secrets; each signs every message. To replace one, list the new one before it, and remove the old one later."""
     events: Annotated[tuple[WebhookEvent, ...], Field(min_length=1)] = ("waiting", "parked", "finished")
     """The events that messages are about: a run waits for a person, was parked, has finished."""
     page: Annotated[str, Field(max_length=2000)] | None = None
     """The address of `replan serve` for people; with it, messages have a link to the page."""
 
     @model_validator(mode="after")
-    def _is_usable(self) -> Self:
-        check_url(self.url, "url", query=True)
+    def _has_a_page(self) -> Self:
         if self.page is not None:
             check_url(self.page, "page", query=False)
+        return self
+
+
+class SenderEntry(ReceiverEntry):
+    """A sender of an installed distribution."""
+
+    settings: Mapping[str, JsonValue] = Field(default_factory=dict)
+    """What the sender is told with each message, such as where to send it."""
+
+
+class WebhookEntry(ReceiverEntry):
+    """An address that signed messages are posted to."""
+
+    url: Annotated[str, Field(max_length=2000)]
+    """The address: `https`, or plain `http` to this machine or to a private address in digits."""
+    secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
+    """Secrets; each signs every message. To replace one, list the new one before it, and remove the old one later."""
+
+    @model_validator(mode="after")
+    def _is_usable(self) -> Self:
+        check_url(self.url, "url", query=True)
         check_secrets(self.secrets)
         return self
 

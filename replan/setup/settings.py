@@ -29,7 +29,7 @@ from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
 from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
-from replan.setup.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, WebhookEntry
+from replan.setup.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, SenderEntry, WebhookEntry
 from replan.setup.proxy import ProxyEntry
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
@@ -42,7 +42,7 @@ from runtime.models.providers import PROVIDERS, check_base_url
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
 """The limits that a server may bound: what clients may only lower, and `stop_below`, which they may only raise."""
 
-SECRET_SECTIONS = ("answer_links", "search", "webhooks")
+SECRET_SECTIONS = ("answer_links", "search", "senders", "webhooks")
 """The keys of the config file below which a value may be a secret, or an address with a token."""
 
 
@@ -198,6 +198,8 @@ class UserConfig(Config):
     """The search service for acquisitions; without it, only folders of documents are searched."""
     webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
     """Addresses that a host posts signed messages to, by name."""
+    senders: Mapping[WebhookName, SenderEntry] = Field(default_factory=dict)
+    """The senders of installed distributions that a host tells about runs, by the names of their entry points."""
     people: Mapping[PersonName, PersonEntry] = Field(default_factory=dict)
     """Who may answer questions through links in messages, by name."""
     answer_links: AnswerLinks | None = None

@@ -22,7 +22,7 @@ from actors.run.questions import (
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.reminders import describe_reminders, reminders_at_start
 from actors.values.format import stamp
-from replan.setup.notifications import Answering, PersonEntry, WebhookEntry, WebhookEvent
+from replan.setup.notifications import Answering, PersonEntry, ReceiverEntry, WebhookEvent
 from replan.webhooks.answer_links import AnswerLink, sign_link
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
@@ -119,10 +119,10 @@ def message_id(run: str, seq: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A webhook of the settings, with the people who may get links in its messages."""
+    """A webhook or a sender of the settings, with the people who may get links in its messages."""
 
     name: str
-    entry: WebhookEntry
+    entry: ReceiverEntry
     """Its settings."""
     answering: Answering | None = None
     """The people of the settings, and the secrets that sign links; None where nobody gets links."""

@@ -1,25 +1,30 @@
-"""Posts the messages of webhooks, signed as Standard Webhooks says: at least once, in the order of each run's records.
+"""Sends messages about runs: at least once, in the order of each run's records.
+
+Those of webhooks are posted, signed as Standard Webhooks says. Senders of installed distributions get the same ones.
 
 A cursor in the journal has, for each run, the last record whose message needs no more work. A receiver that is down
 delays only its messages. Of the processes that share a journal, one at a time posts to a webhook. If it dies after it
 has posted a message, and before it moves the cursor, the message is posted again, with the same id.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import orjson
 import trio
 
 from actors.run.ids import is_child
 from replan.setup.installation import release
-from replan.setup.notifications import WebhookEntry
+from replan.setup.notifications import SenderEntry, WebhookEntry
 from replan.webhooks.messages import About, OutgoingMessage, Webhook, message_about, without_closed
-from runtime.core.errors import JournalError
+from runtime.core.entry_points import PluginGroup, takes
+from runtime.core.errors import JournalError, UsageProblem
 from runtime.host.held_cursor import UNREADABLE, HeldCursor
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
@@ -110,14 +115,78 @@ async def post(client: "httpx2.AsyncClient", entry: WebhookEntry, message: Outgo
     return PostResult(f"no answer in {POST_SECONDS:g} s")
 
 
-class Sender:
-    """Posts the messages of one webhook of a home."""
+Post = Callable[[OutgoingMessage, float], Awaitable[PostResult]]
+"""A function that makes one try to send a message, at a time in UTC seconds since 1970. It returns its failures."""
 
-    def __init__(self, journal: Journal[Any], webhook: Webhook, environment: Mapping[str, str]) -> None:
-        """Take the journal with the records, the webhook, and the environment, whose secrets no message has."""
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to send messages: by webhook, or by the sender of a distribution."""
+
+    topic: str
+    """Its name in logs and in the name of the cursor."""
+    open: Callable[[], AbstractAsyncContextManager[Post]]
+    """Opens what a receiver is reached by."""
+
+
+def by_webhook(entry: WebhookEntry) -> Way:
+    """Return the way to the receiver of a webhook. Opening it raises the errors of `open_client`."""
+
+    @asynccontextmanager
+    async def open_post() -> AsyncIterator[Post]:
+        async with open_client(entry.url) as client:
+            yield partial(post, client, entry)
+
+    return Way("webhook", open_post)
+
+
+SENDER_PLUGINS = PluginGroup(
+    "replan.senders",
+    "an async function send(message, settings)",
+    lambda value: iscoroutinefunction(value) and takes(value, 2),
+    frozenset({"webhook"}),
+)
+"""The senders of installed distributions.
+
+`async def send(message, settings)` sends a message: a dictionary with the keys of a webhook's body and its `id`. It
+raises any error if the message is to be sent again later. `settings` are those of the config file.
+"""
+
+
+def by_plugin(name: str, entry: SenderEntry) -> Way:
+    """Return the way by the sender of this name. Raises `UsageProblem` where none is installed or it cannot be used."""
+    send = SENDER_PLUGINS.get(name)
+    if send is None:
+        known = ", ".join(sorted(SENDER_PLUGINS.installed)) or "none is"
+        raise UsageProblem(f"no sender {name!r} is installed", place="config.yaml senders", hint=f"installed: {known}")
+
+    async def try_once(message: OutgoingMessage, _: float) -> PostResult:
+        with trio.move_on_after(POST_SECONDS):
+            try:
+                await send({"id": message.id, **orjson.loads(message.body)}, dict(entry.settings))
+            except Exception as error:  # noqa: BLE001 -- the distribution's own code runs here
+                return PostResult(f"{type(error).__name__}: {error}")
+            return PostResult()
+        return PostResult(f"no end in {POST_SECONDS:g} s")
+
+    @asynccontextmanager
+    async def open_post() -> AsyncIterator[Post]:
+        yield try_once
+
+    return Way("sender", open_post)
+
+
+class Sender:
+    """Sends the messages of one webhook of a home, or those of the sender of a distribution."""
+
+    def __init__(self, journal: Journal[Any], webhook: Webhook, environment: Mapping[str, str], way: Way) -> None:
+        """Take the journal with the records, the webhook, the environment, whose secrets no message has, and the way.
+
+        The name of the cursor has the topic of the way and the name of the webhook.
+        """
         self._journal, self._webhook, self._redactor = journal, webhook, Redactor(secrets_in(environment))
-        cursor = f"webhook:{webhook.name}"
-        self._cursor = HeldCursor(journal, cursor, passed=EVERYTHING, topic="webhook", ask_seconds=ASK_SECONDS)
+        self._way, cursor = way, f"{way.topic}:{webhook.name}"
+        self._cursor = HeldCursor(journal, cursor, passed=EVERYTHING, topic=way.topic, ask_seconds=ASK_SECONDS)
         self._limiter = trio.CapacityLimiter(AT_ONCE_MAX)
         self._busy: set[str] = set()
         self._failures: dict[str, int] = {}
@@ -126,10 +195,10 @@ class Sender:
         self._failing, self._gone = False, False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Post until cancelled. Errors are logged, not raised: no run may fail because of a message."""
+        """Send until cancelled. Errors are logged, not raised: no run may fail because of a message."""
         async with AsyncExitStack() as stack:
             try:
-                client = await stack.enter_async_context(open_client(self._webhook.entry.url))
+                post = await stack.enter_async_context(self._way.open())
             except Exception as error:  # noqa: BLE001 -- such as for a proxy variable that is not an address
                 self._fail(type(error).__name__, None)
                 task_status.started()
@@ -139,7 +208,7 @@ class Sender:
                 started = False
                 while not self._gone:
                     try:
-                        await self._look(client, nursery)
+                        await self._look(post, nursery)
                     except Exception as error:  # noqa: BLE001 -- as the docstring says
                         unexpected = None if isinstance(error, JournalError) else error
                         self._version = -1
@@ -149,7 +218,7 @@ class Sender:
                         task_status.started()
                     await trio.sleep(LOOK_SECONDS)
 
-    async def _look(self, client: "httpx2.AsyncClient", nursery: trio.Nursery) -> None:
+    async def _look(self, post: Post, nursery: trio.Nursery) -> None:
         """Start to deliver messages about new records, and those due for another try. Raises `JournalError`."""
         if not await self._cursor.hold():
             self._version = -1
@@ -170,7 +239,7 @@ class Sender:
                 messages, last = await self._read(row)
                 if messages:
                     self._busy.add(row.run)
-                    nursery.start_soon(partial(self._deliver, client, row.run, messages, last))
+                    nursery.start_soon(partial(self._deliver, post, row.run, messages, last))
                 elif last:
                     passed[row.run] = last
         for run in gone:  # These runs were deleted.
@@ -198,14 +267,12 @@ class Sender:
         found = [message_about(record, about, self._webhook, self._redactor) for record in own]
         return [message for message in found if message is not None], records[-1].seq if records else 0
 
-    async def _deliver(
-        self, client: "httpx2.AsyncClient", run: str, messages: Sequence[OutgoingMessage], last: int
-    ) -> None:
-        """Post the messages about a run in order, and move the cursor behind each one that was accepted."""
+    async def _deliver(self, post: Post, run: str, messages: Sequence[OutgoingMessage], last: int) -> None:
+        """Send the messages about a run in order, and move the cursor behind each one that was accepted."""
         try:
             async with self._limiter:
                 for message in messages:
-                    result = await post(client, self._webhook.entry, message, self._journal.now())
+                    result = await post(message, self._journal.now())
                     if result.problem and not self._gives_up(run, message):
                         self._try_again(run, result)
                         return
@@ -227,18 +294,18 @@ class Sender:
             return False
         if self._failing and not self._again:
             self._failing = False
-            self._log().info("webhook.goes_on")
+            self._log().info(f"{self._way.topic}.goes_on")
         return True
 
     def _gives_up(self, run: str, message: OutgoingMessage) -> bool:
         """Tell whether to give up a message that was not accepted: it is old, and this was not its first try."""
         is_old = bool(self._failures.get(run)) and self._journal.now() - message.at >= GIVE_UP_SECONDS
         if is_old:
-            self._log().error("webhook.given_up", run_id=run, message=message.id)
+            self._log().error(f"{self._way.topic}.given_up", run_id=run, message=message.id)
         return is_old
 
     def _log(self) -> Any:
-        return log.get_logger("webhook").bind(webhook=self._webhook.name)
+        return log.get_logger(self._way.topic).bind(**{self._way.topic: self._webhook.name})
 
     def _try_again(self, run: str, result: PostResult, error: Exception | None = None) -> None:
         """Schedule another try for the run's messages; stop for good where the receiver wants no more messages."""
@@ -248,10 +315,10 @@ class Sender:
         self._fail(result.problem, error)
         if result.gone:
             self._gone = True
-            self._log().error("webhook.gone")
+            self._log().error(f"{self._way.topic}.gone")
 
     def _fail(self, problem: str, error: Exception | None) -> None:
         """Log a failure, unless the one before it was a failure too."""
         if not self._failing:
             self._failing = True
-            self._log().warning("webhook.failed", problem=problem, exc_info=error)
+            self._log().warning(f"{self._way.topic}.failed", problem=problem, exc_info=error)
