@@ -156,8 +156,10 @@ benchmarks/.venv/.ready: benchmarks/requirements-peers.txt
 	@benchmarks/.venv/bin/python -m compileall -q benchmarks/.venv/lib || true
 	@touch $@
 
-docs: $(READY) ## regenerate the generated pages
+docs: $(READY) ## regenerate the generated pages, and the schemas of files
 	@$(BIN)/python docs/generate.py
+	@$(BIN)/python -m replan.setup.config_schemas configs/schemas
+	@$(BIN)/python docs/experiment_schemas.py
 
 pictures: $(READY) ## make the pictures of the web page's how-to anew (needs Chromium)
 	@$(BIN)/python docs/pictures.py

@@ -40,7 +40,7 @@ def prepared(path):
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_committed_schema_is_current(name):
-    """After a change to a model: `python docs/experiment_schemas.py`."""
+    """After a change to a model: `make docs`."""
     assert (SCHEMA.parent / f"{name}.schema.json").read_text() == schema_text(SCHEMAS[name])
 
 
