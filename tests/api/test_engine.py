@@ -10,7 +10,6 @@ from actors.handlers.generators import FunctionGenerator
 from actors.handlers.registry import Registry
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunRequest
-from actors.planning.result_lines import outcome_lines
 from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
 from replan.runs.session import Follower
@@ -145,44 +144,6 @@ async def test_a_result_with_a_question_has_the_usage(autojump_clock, tmp_path):
             run_request({"a": {}}, write_script(tmp_path, {"a": [delayed_reply("{}", tokens=5)]})), run="first"
         )
         assert (result.status, result.calls, result.tokens) == ("waiting", 1, 5)
-
-
-async def test_waiting_for_people_does_not_count_as_active_time(autojump_clock, tmp_path):
-    """The guard asks a question; the answer takes a day, and the remaining work exceeds the limit."""
-    script = {"a": [delayed_reply({"n": number}, seconds=3) for number in range(9)]}
-
-    def asks_once(artifact, context):
-        return rejected("toy.wrong") if context.clarifications else rejected("requirements.ambiguous")
-
-    async with engine(Registry(guards={"toy": lambda _: asks_once})) as planner:
-        work = run_request({"a": {"rmax": 9, "r_patience": 9}}, write_script(tmp_path, script), active_seconds=8.0)
-        waiting = await planner.begin(work, run="first")
-        await trio.sleep(86_400)
-        await planner.answer(waiting.question["id"], "the first", via="cli")
-        result = await planner.resume("first")
-        assert (result.outcome, result.why) == ("budget_exhausted", "no active time left")
-        assert 2 <= result.calls <= 4, "calls of three seconds, in eight"
-        assert "--active-time" in "".join(row.plain for row in outcome_lines(result))
-
-
-@pytest.mark.parametrize(
-    ("limit", "flag"),
-    [
-        ({"calls": 1}, "--max-calls"),
-        ({"tokens": 5000}, "--max-tokens"),
-        ({"micro_usd": 5000}, "--max-cost"),
-        ({"active_seconds": 3.0}, "--active-time"),
-        ({"deadline": 1_700_000_003.0}, "--deadline"),
-    ],
-    ids=lambda given: given if isinstance(given, str) else "",
-)
-async def test_an_exhausted_limit_is_named_with_its_flag(autojump_clock, tmp_path, limit, flag):
-    script = {"a": [delayed_reply({"n": number}, seconds=2, tokens=4000) for number in range(9)]}
-    work = run_request({"a": {"rmax": 9, "r_patience": 9}}, write_script(tmp_path, script), **limit)
-    async with engine(toys(rejected("toy.wrong"))) as planner:
-        result = await planner.begin(work, run="first")
-    assert result.outcome == "budget_exhausted"
-    assert f"`replan resume first {flag} " in outcome_lines(result)[-1].plain
 
 
 @pytest.mark.parametrize("faults", [0, 1, 2])

@@ -126,16 +126,6 @@ def test_a_strict_run_tells_each_missing_demand_to_the_author_of_the_facts(repla
         assert quote in prompt.partition("Escalation history")[2]
 
 
-def test_a_text_in_another_language_is_never_called_proved(replan, scripted, tmp_path):
-    path = tmp_path / "german.md"
-    path.write_text(
-        "Der Export muss alle Zeilen enthalten. Er darf nie die letzte Zeile verlieren.\n", encoding="utf-8"
-    )
-    result = replan("run", path, "-m", scripted(script([])), "--no-input")
-    assert "Consistent, but a part of the text was not read (level medium).\n" in result.stdout
-    assert "not English" in result.stdout
-
-
 def test_the_built_in_author_never_calls_its_plan_proved(replan, tmp_path):
     """It fills templates, and has not thought about the text."""
     path = tmp_path / "bug.md"

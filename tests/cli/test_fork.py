@@ -21,10 +21,20 @@ def records(replan, run):
     return [json.loads(line) for line in replan("show", run, "--events", "--json").stdout.splitlines()]
 
 
-def forked(replan, *arguments):
+def forked(replan, *arguments, code=0):
     done = replan("fork", *arguments, "--no-input", "--json", "-q")
-    assert done.exit_code == 0, done.stderr
+    assert done.exit_code == code, done.output
     return json.loads(done.stdout)
+
+
+def refused(replan, *arguments, code=2):
+    """Return the one line of a fork that is refused and starts nothing."""
+    before = replan("runs", "--json").stdout
+    done = replan("fork", *arguments)
+    assert (done.exit_code, done.stdout) == (code, ""), done.output
+    [line] = done.stderr.splitlines()
+    assert replan("runs", "--json").stdout == before
+    return line
 
 
 def test_a_fork_begins_with_the_records_of_the_run_and_goes_on_under_other_rules(replan, ended):
@@ -79,17 +89,13 @@ def test_a_run_without_calls_goes_on_in_a_fork_with_the_whole_budget(replan, pro
     ],
 )
 def test_a_fork_that_cannot_be_made_is_one_line_and_writes_nothing(replan, ended, arguments, error):
-    refused = replan("fork", ended, *arguments)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert error in refused.stderr
-    assert len(refused.stderr.splitlines()) == 1
-    assert len(json.loads(replan("runs", "--json").stdout)) == 1
+    assert error in refused(replan, ended, *arguments)
 
 
 def test_the_place_of_the_end_is_refused_with_the_last_place_before_it(replan, ended):
     last = len(replan("log", ended).stdout.splitlines())
-    refused = replan("fork", ended, "--at", last)
-    assert f"the run had ended at record {last} (the last place is {last - 1})" in refused.stderr
+    told = f"the run had ended at record {last} (the last place is {last - 1})"
+    assert told in refused(replan, ended, "--at", last)
     assert forked(replan, ended, "--at", last - 1)["outcome"] == "success"
 
 

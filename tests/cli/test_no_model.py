@@ -1,7 +1,6 @@
 """What `replan` does where nobody names a model: it offers what it finds here, or prints the commands that name one."""
 
 import json
-import socket
 import time
 from contextlib import contextmanager
 
@@ -13,6 +12,7 @@ from replan.setup.model_discovery import PROBE_SECONDS, FoundModel, find_models
 from replan.setup.settings import read_user_config
 from runtime.core.errors import UsageProblem
 from tests.support.openai_server import Answer, serve
+from tests.support.receiver import free_port
 
 TEMPLATES = """\
 replan: replan run {problem} -m template:bug # a template, not a plan for your problem
@@ -49,12 +49,6 @@ def ollama(monkeypatch):
     with listing(models("nomic-embed-text:latest", "qwen3:8b")) as served:
         monkeypatch.setattr(model_discovery, "PORTS", {"ollama": served[0]})
         yield served
-
-
-def closed_port():
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        return door.getsockname()[1]
 
 
 def test_piped_in_an_empty_environment_it_prints_the_commands_of_the_templates(replan, problem):
@@ -194,7 +188,7 @@ def test_a_plan_is_executed_without_a_model(replan, tmp_path):
 def test_servers_are_asked_at_once_and_not_waited_for():
     with listing(models("slow"), pause=2 * PROBE_SECONDS) as (slow, _), listing(models("quick")) as (quick, _):
         before = time.monotonic()
-        found = find_models({}, {"ollama": slow, "lmstudio": slow, "llamacpp": closed_port(), "vllm": quick})
+        found = find_models({}, {"ollama": slow, "lmstudio": slow, "llamacpp": free_port(), "vllm": quick})
         assert time.monotonic() - before < 10 * PROBE_SECONDS
     assert found == (FoundModel("vllm:quick", "vLLM on this machine"),)
 
@@ -219,7 +213,7 @@ def test_only_the_first_models_of_a_server_are_shown():
 
 
 def test_no_proxy_is_asked(monkeypatch):
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{closed_port()}")
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
     with listing(models("m")) as (port, _):
         assert [each.text for each in find_models({}, {"vllm": port})] == ["m at vLLM on this machine"]
 

@@ -135,13 +135,3 @@ def test_an_author_who_states_each_demand_and_plans_each_goal_is_proved(name, tm
         DemandStanding.DECLARED,
         DemandStanding.CHECKED,
     }
-
-
-def test_a_strict_run_of_a_lazy_author_ends_without_a_plan(tmp_path):
-    """The feedback quotes each missing demand, and where nothing helps, nobody gets a plan."""
-    text = TEXTS[ISSUES[0]]
-    result = run(tmp_path, text, {**RECON, "requirements": []}, plan_of([]), strict=True, again=8)
-    assert (result.plan, result.outcome == "success") == (None, False)
-    told_to_author = " ".join(finding.message for finding in result.findings)
-    for demand in read_demands(text).demands:
-        assert demand.quote[:300] in told_to_author

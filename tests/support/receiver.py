@@ -5,6 +5,7 @@ handler that answers by itself.
 """
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,13 @@ from typing import Any
 from standardwebhooks import Webhook
 
 Behaviour = Callable[[int], "int | Callable[[BaseHTTPRequestHandler], None]"]
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on now."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return int(held.getsockname()[1])
 
 
 @dataclass

@@ -10,10 +10,10 @@ from actors.run.questions import ClarificationAnswered
 from replan.setup.settings import UserConfig
 from replan.webhooks.answer_links import AnswerLink, sign_link
 from tests.cli.samples import PLAN, PROBLEM
-from tests.support.receiver import receiving
+from tests.support.receiver import free_port, receiving
 from tests.web.test_hostile_texts import REVIEWED
 from tests.web.test_inbox import field
-from tests.web.world import free_port, served
+from tests.web.world import served
 from tests.webhooks.conftest import secret
 
 CROSS = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}

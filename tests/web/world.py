@@ -20,6 +20,7 @@ from replan.setup.settings import UserConfig
 from replan.web.serving import serve_home
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, RECON, STRATEGY, write_script
+from tests.support.receiver import free_port
 
 PLANS = {"g_analysis": [ANALYSIS] * 2, "g_recon": [RECON] * 2, "g_strategy": [STRATEGY] * 2, "g_plan": [PLAN] * 2}
 """A script that plans without a question. It is short, since each run reads it."""
@@ -144,12 +145,6 @@ def lasting_port():
         with socket.socket() as found, suppress(OSError):
             found.bind(("127.0.0.1", number))
             return number
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def use_home(folder, monkeypatch):

@@ -17,8 +17,8 @@ from replan.webhooks.messages import message_id
 from runtime.drive.options import Stop
 from tests.cli.samples import PROBLEM
 from tests.journal.behind import change
-from tests.support.receiver import receiving
-from tests.web.world import free_port, served
+from tests.support.receiver import free_port, receiving
+from tests.web.world import served
 from tests.webhooks.conftest import secret
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,6 +1,5 @@
 """A provider that is down for a time, and a clock that nobody has to wait for."""
 
-import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -34,6 +33,7 @@ from runtime.models.probe import Askable, Probes
 from tests.support.answers import Answer
 from tests.support.artifacts import PROBLEM
 from tests.support.openai_server import OpenAIServer
+from tests.support.receiver import free_port
 
 SETTLED_SECONDS = 0.002
 """How long all other tasks have to be blocked before the clock moves; less than any task here sleeps between polls."""
@@ -225,13 +225,6 @@ def little_work(seconds: float) -> Iterator[None]:
     yield
     used = time.process_time() - before
     assert used < seconds, f"{used:.2f} s of the processor: somebody does not wait, but asks again and again"
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return int(held.getsockname()[1])
 
 
 HOUR = 3600.0

@@ -8,22 +8,7 @@ from tests.cli.conftest import run_id
 from tests.cli.samples import PLAN
 from tests.cli.test_acquire import GOAL, KNOWN, MARKET
 from tests.cli.test_delete import BELOW, PARENT
-
-
-def forked(replan, *arguments, code=0):
-    done = replan("fork", *arguments, "--no-input", "--json", "-q")
-    assert done.exit_code == code, done.output
-    return json.loads(done.stdout)
-
-
-def refused(replan, *arguments, code):
-    """Return the one line of a fork that is refused and starts nothing."""
-    before = replan("runs", "--json").stdout
-    done = replan("fork", *arguments)
-    assert (done.exit_code, done.stdout) == (code, ""), done.output
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert replan("runs", "--json").stdout == before
-    return done.stderr
+from tests.cli.test_fork import forked, refused
 
 
 def shown(replan, run):

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from tests.cli.conftest import run_id
+from tests.cli.test_fork import forked, refused
 
 TOOLS = """
 tools:
@@ -143,22 +144,6 @@ def test_a_fork_works_in_a_folder_of_its_own_and_asks_before_it_sends_again(repl
         assert files(work) == before, "the other run's folder is as it was"
         assert "other" in git(work, "worktree", "list")
         assert git(work, "symbolic-ref", "--short", "HEAD") == "main"
-
-
-def forked(replan, *arguments, code=0):
-    done = replan("fork", *arguments, "--no-input", "--json", "-q")
-    assert done.exit_code == code, done.output
-    return json.loads(done.stdout)
-
-
-def refused(replan, *arguments):
-    """Return the one line of a fork that is refused and starts nothing."""
-    before = replan("runs", "--json").stdout
-    done = replan("fork", *arguments)
-    assert done.exit_code == 2, done.output
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert replan("runs", "--json").stdout == before
-    return done.stderr
 
 
 def test_without_a_place_the_last_one_is_taken_that_a_snapshot_shows(replan, executed, tmp_path):

@@ -8,25 +8,9 @@ import pytest
 
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, RECON, STRATEGY, delayed_reply
+from tests.cli.test_fork import forked, refused
 
 SCRIPT = {"g_analysis": [ANALYSIS, ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [PLAN]}
-
-
-def forked(replan, *arguments):
-    done = replan("fork", *arguments, "-m", "template:bug", "--no-input", "--json", "-q")
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
-
-
-def refused(replan, run, *arguments, code=2):
-    """Return the one line of a fork that is refused and starts nothing."""
-    before = replan("runs", "--json").stdout
-    done = replan("fork", run, *arguments)
-    assert (done.exit_code, done.stdout) == (code, ""), done.output
-    [line] = done.stderr.splitlines()
-    assert "Traceback" not in line
-    assert replan("runs", "--json").stdout == before
-    return line
 
 
 def test_a_run_that_another_process_drives_is_forked_and_goes_on(replan, shell, problem, scripted, tmp_path):
@@ -36,7 +20,7 @@ def test_a_run_that_another_process_drives_is_forked_and_goes_on(replan, shell, 
         assert driver.poll() is None, err.read_text()
     run = run_id(replan)
     assert json.loads(replan("show", run, "--json").stdout)["status"] == "running"
-    done = forked(replan, run)
+    done = forked(replan, run, "-m", "template:bug")
     assert (done["outcome"], done["forked_from"]["run_id"], done["calls"]) == ("success", run, 1)
     assert driver.wait() == 0
     theirs = json.loads(out.read_text())
@@ -64,7 +48,7 @@ def test_a_run_that_is_parked_is_forked_and_stays_parked(replan, planned, script
     run = run_id(replan)
     status = json.loads(replan("show", run, "--json").stdout)["status"]
     assert status == "parked"
-    done = forked(replan, run)
+    done = forked(replan, run, "-m", "template:bug")
     assert done["outcome"] == "success"
     assert json.loads(replan("show", run, "--json").stdout)["status"] == "parked"
 
@@ -103,7 +87,7 @@ def test_a_place_inside_a_transaction_decides_the_rest_of_it_anew(replan, planne
     run = planned()
     records = json.loads(replan("show", run, "--events", "--json").stdout)["events"]
     for seq in range(1, len(records)):
-        done = forked(replan, run, "--at", seq)
+        done = forked(replan, run, "--at", seq, "-m", "template:bug")
         assert done["outcome"] == "success", f"at record {seq}"
         assert done["calls"] <= 4, f"at record {seq}"
     assert done["calls"] == 0, "only the end is decided"

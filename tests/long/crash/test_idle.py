@@ -25,7 +25,8 @@ from tests.support.answers import Answer, request_parts
 from tests.support.artifacts import GOOD, PROBLEM
 from tests.support.commands import Command
 from tests.support.openai_server import serve
-from tests.wire.outages import free_port, write
+from tests.support.receiver import free_port
+from tests.wire.outages import write
 
 PATIENCE = 300.0
 MEASURED_SECONDS = 3.0

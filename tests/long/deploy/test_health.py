@@ -14,7 +14,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import JournalUnreachable
 from runtime.journal.memory import open_memory
 from tests.contracts.toy_events import CODEC
-from tests.support.postgres import free_port
+from tests.support.receiver import free_port
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ import pytest
 
 from tests.deploy.test_files import COMPOSE, SERVICES
 from tests.long.deploy.test_health import until
-from tests.support.postgres import free_port, required, running_server
+from tests.support.postgres import required, running_server
+from tests.support.receiver import free_port
 
 ENVIRONMENT = {f"REPLAN_{name}_PASSWORD": f"{name.lower()}7secret" for name in ("ADMIN", "OWNER", "APP", "ARCHIVE")}
 PROBLEM = "# Export loses the last row\n\n`export_csv()` in `shop/export.py` leaves out the last order.\n"

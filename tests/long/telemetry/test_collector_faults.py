@@ -1,6 +1,5 @@
 """A collector that is away, busy, slow or wrong: nothing is lost, and no run waits or fails for it."""
 
-import socket
 import threading
 import time
 from contextlib import suppress
@@ -9,16 +8,11 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from tests.support.collector import answer, attributes, collecting
+from tests.support.receiver import free_port
 from tests.telemetry.test_export import TREE
 from tests.telemetry.trees import check_whole, shape, unique
 
 PAGE = b"<!doctype html><title>Sign in</title>"
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def redirected(handler):
