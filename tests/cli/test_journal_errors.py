@@ -87,12 +87,6 @@ def test_a_home_that_cannot_be_created_is_exit_2(replan, problem, monkeypatch, w
     assert_refused(result, where, "REPLAN_HOME")
 
 
-def test_a_home_that_others_can_write_is_refused(replan, home, problem):
-    home.mkdir()
-    home.chmod(0o777)
-    assert_refused(replan("run", problem, "-m", "template:bug"), "chmod go-w")
-
-
 def test_a_log_that_is_a_link_is_refused(replan, home, problem, tmp_path):
     home.mkdir(mode=0o700)
     (home / "log.jsonl").symlink_to(tmp_path / "elsewhere")

@@ -60,13 +60,6 @@ async def test_an_unsafe_folder_is_refused_before_anything_is_made(open_journal,
     assert list(path.parent.iterdir()) == []
 
 
-async def test_a_home_that_is_a_file_is_refused(open_journal, path):
-    path.parent.write_text("not a folder")
-    with pytest.raises(UsageProblem, match="not a folder"):
-        async with open_journal():
-            pass
-
-
 async def test_a_read_only_home_is_refused_in_one_clear_line(open_journal, monkeypatch):
     monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
     with pytest.raises(UsageProblem, match="cannot be written") as caught:

@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,3 +61,11 @@ def server_process(folder: Path, script: Mapping[str, Any]) -> Iterator[ServerPr
             process.terminate()
             process.wait()
             port_file.unlink(missing_ok=True)
+
+
+def wait_until(condition: Callable[[], object], missing: str, seconds: float = START_SECONDS_MAX) -> None:
+    """Wait for something that another process does."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, missing
+        time.sleep(0.02)

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import trio
@@ -12,7 +11,7 @@ from runtime.models.openai import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import request
 from tests.support.openai_server import Answer, as_answer, by_step, request_parts, serve
-from tests.support.server_process import ROOT, server_process
+from tests.support.server_process import ROOT, server_process, wait_until
 
 
 async def ask(url, *request_ids, seconds=5.0):
@@ -122,12 +121,12 @@ trio.run(main)
         with subprocess.Popen(
             [sys.executable, "-c", program.replace("URL", server.base_url)], cwd=ROOT
         ) as program_process:
-            until(lambda: "run-1/g_slow/v1.a1" in server.requested())
+            wait_until(lambda: "run-1/g_slow/v1.a1" in server.requested(), "no request")
             program_process.send_signal(signal.SIGKILL)
         [reply] = trio.run(ask, server.base_url, "g_slow/v1.a1")
         assert isinstance(reply, Reply)
         assert reply.text == "second"
-        until(lambda: len(server.events()) == 6)
+        wait_until(lambda: len(server.events()) == 6, "no end of the log")
     assert server.requested() == ["run-1/g_plan/v1.a1", "run-1/g_slow/v1.a1", "run-1/g_slow/v1.a1"]
     assert server.finished() == ["run-1/g_plan/v1.a1", "run-1/g_slow/v1.a1"]
     assert [event["outcome"] for event in server.events() if event["event"] == "answer"] == [
@@ -135,10 +134,3 @@ trio.run(main)
         "gone",
         "finished",
     ]
-
-
-def until(condition):
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -8,7 +8,8 @@ from actors.run.words import in_words
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, PLAN, RECON, delayed_reply
 from tests.cli.test_bad_input import assert_refused
-from tests.long.cli.test_processes import PATIENCE, wait_until
+from tests.long.cli.test_processes import PATIENCE
+from tests.support.server_process import wait_until
 
 STRATEGY = {
     "strategy_id": "S1_locate_and_fix",

@@ -11,13 +11,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import ROOT, run_id
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, delayed_reply, distinct
+from tests.support.server_process import wait_until
 
 PATIENCE = 300.0
 
@@ -204,13 +204,6 @@ def driven_run(replan):
     """Return the run that a process drives now, if any."""
     rows = json.loads(replan("runs", "--json").stdout)["runs"]
     return next((row["run_id"] for row in rows if row["driven_by"]), None)
-
-
-def wait_until(condition, what):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"timeout: {what}"
-        time.sleep(0.05)
 
 
 PRINTED = "from replan.cli.terminal.console import notice; print('a result'); notice('a remark')"

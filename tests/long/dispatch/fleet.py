@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -188,10 +187,3 @@ class Fleet:
 def finished(rows):
     """Tell whether all runs have ended and nobody holds one."""
     return all(row.summary.status == "finished" and row.owner is None for row in rows)
-
-
-def wait_until(condition, seconds, what):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, what
-        time.sleep(0.02)

@@ -10,9 +10,10 @@ from runtime.dispatch.procrastinate import open_dispatcher
 from runtime.journal.port import nobody
 from runtime.journal.postgres.address import parse_address
 from tests.long.dispatch import audit
-from tests.long.dispatch.fleet import DATABASE, Fleet, finished, make_database, provider, wait_until
+from tests.long.dispatch.fleet import DATABASE, Fleet, finished, make_database, provider
 from tests.long.postgres.checker import check_database
 from tests.support.openai_server import serve
+from tests.support.server_process import wait_until
 
 SECONDS_MAX = 120.0
 
@@ -89,9 +90,9 @@ def test_a_worker_that_is_asked_to_stop_hands_over_what_has_been_paid_for(fleet_
         leaving = fleet.start(0)
 
         async def leave():
-            await trio.to_thread.run_sync(wait_until, lambda: len(model.seen) >= 8, 60.0, "no call")
+            await trio.to_thread.run_sync(wait_until, lambda: len(model.seen) >= 8, "no call", 60.0)
             fleet.start(3)
-            await trio.to_thread.run_sync(wait_until, fleet.workers[-1].is_ready, 60.0, "not ready")
+            await trio.to_thread.run_sync(wait_until, fleet.workers[-1].is_ready, "not ready", 60.0)
             assert fleet.end(leaving, signal.SIGTERM) == 0
 
         run_to_the_end(fleet, 12, leave)

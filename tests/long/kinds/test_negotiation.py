@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import replan
 from replan.cli.app import app
 from runtime.process.identity import end_of_group
 from tests.cli.samples import ASKING, PROBLEM, write_script
+from tests.support.server_process import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 300.0
@@ -82,13 +82,6 @@ def shown(call, run):
 
 def events(call, run):
     return json.loads(call("show", run, "--events", "--json").stdout)["events"]
-
-
-def until(condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "this took too long"
-        time.sleep(0.02)
 
 
 def test_a_run_of_the_kind_goes_through_every_command(call, run, home):
@@ -160,7 +153,7 @@ def test_a_host_drives_runs_of_the_kind_and_their_log_is_followed(call, run, pro
     output, _ = process("log", run, "--follow").communicate(timeout=PATIENCE)
     assert "question q1 (approval): Buy a lamp for 80?" in output.splitlines()[-1]
     assert call("answer", f"{run}/q1", "yes").exit_code == 0
-    until(lambda: shown(call, run)["status"] == "finished")
+    wait_until(lambda: shown(call, run)["status"] == "finished", "the run does not end")
     output, _ = process("log", run, "--follow").communicate(timeout=PATIENCE)
     assert "success" in output
     host.send_signal(signal.SIGTERM)
@@ -173,7 +166,7 @@ def test_a_kill_while_the_tool_works_is_a_question_and_the_tool_is_never_called_
 ):
     """The program of the killed driver is ended first; then a person says what became of it."""
     driver = process("resume", run, "--no-input", SELLER_SECONDS="60")
-    until(lambda: books(home) == ["50"])
+    wait_until(lambda: books(home) == ["50"], "the books are not written")
     commands.kill(driver.pid)
     driver.wait()
     done = call("resume", run, "--no-input")
@@ -189,7 +182,7 @@ def test_a_kill_while_the_tool_works_is_a_question_and_the_tool_is_never_called_
 def test_a_cancel_after_a_kill_ends_the_program_that_still_works(call, run, process, home, commands):
     """And nobody is asked what became of it: the run is over."""
     driver = process("resume", run, "--no-input", SELLER_SECONDS="60")
-    until(lambda: books(home) == ["50"])
+    wait_until(lambda: books(home) == ["50"], "the books are not written")
     commands.kill(driver.pid)
     driver.wait()
     [name] = [event["process"] for event in events(call, run) if event["kind"] == "tool_started"]
@@ -209,7 +202,7 @@ def test_a_cancel_after_a_kill_ends_the_program_that_still_works(call, run, proc
 def test_a_cancel_while_a_tool_works_waits_for_its_end(call, run, process, home):
     """Its result is recorded after the run's end: it has changed the world."""
     driver = process("resume", run, "--no-input", "--json", SELLER_SECONDS="1.5")
-    until(lambda: books(home) == ["50"])
+    wait_until(lambda: books(home) == ["50"], "the books are not written")
     assert call("cancel", run).exit_code == 0
     output, _ = driver.communicate(timeout=PATIENCE)
     assert (driver.returncode, json.loads(output)["outcome"]) == (7, "cancelled")

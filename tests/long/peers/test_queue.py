@@ -3,12 +3,12 @@
 import json
 import signal
 import threading
-import time
 
 from replan.cli.exits import Exit
 from tests.long.crash.test_children import wait_for
 from tests.support.answers import by_step
 from tests.support.artifacts import GOOD, plan
+from tests.support.server_process import wait_until
 
 RUNS = 4
 TTL = 2.0
@@ -26,13 +26,6 @@ class Gate:
     def __call__(self, body, headers, n):
         assert self.opened.wait(PATIENCE)
         return self.answer(body, headers, n)
-
-
-def until(condition, missing):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, missing
-        time.sleep(0.02)
 
 
 def admitted(case, number_of_hosts):
@@ -55,7 +48,7 @@ def finished(case, host):
 
 def check_all(case, runs, host):
     """Wait until a host has ended all runs, stop it, and check what came of them."""
-    until(lambda: finished(case, 2) == {*runs}, "the host does not end all runs")
+    wait_until(lambda: finished(case, 2) == {*runs}, "the host does not end all runs")
     host.send_signal(signal.SIGTERM)
     assert host.rest() == Exit.OK
     ended = case.runs()
@@ -73,7 +66,7 @@ def test_queued_runs_and_messages_outlive_the_host_that_was_to_take_them(open_ca
     """
     case = open_case(gate := Gate())
     [first], runs = admitted(case, 1)
-    until(lambda: len(case.requested()) >= 2, "the host drives no run")
+    wait_until(lambda: len(case.requested()) >= 2, "the host drives no run")
     first.kill()
     assert first.rest() == -signal.SIGKILL
     assert case.replan("tell", runs[-1], "The store is Redis.")[0] == Exit.OK
@@ -90,7 +83,7 @@ def test_the_runs_of_a_killed_host_go_on_under_another_one_that_is_alive(open_ca
     """
     case = open_case(gate := Gate())
     [first, second], runs = admitted(case, 2)
-    until(lambda: len({name.partition("/")[0] for name in case.requested()}) == RUNS, "some run is not driven")
+    wait_until(lambda: len({name.partition("/")[0] for name in case.requested()}) == RUNS, "some run is not driven")
     first.kill()
     assert first.rest() == -signal.SIGKILL
     gate.opened.set()
