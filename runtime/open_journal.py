@@ -1,27 +1,69 @@
-"""Opens a journal by its URL, `sqlite:PATH`, `postgresql://…` or `memory:`, and what belongs to one in a database."""
+"""Opens a journal by its URL, `sqlite:PATH`, `memory:` or `SCHEME://…`, and what belongs to one in a database."""
 
-from contextlib import AbstractAsyncContextManager
-from importlib.util import find_spec
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from runtime.core.clock import Clock
 from runtime.core.daily_budget import HomeBudget
+from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
-from runtime.core.extras import install_command
 from runtime.dispatch.port import Dispatcher
 from runtime.host.wakeup import WakeUp
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.kinds import Codecs
 from runtime.journal.memory import open_memory
 from runtime.journal.port import Journal
+from runtime.journal.raw import Inspection, RawStore
 from runtime.journal.sqlite.journal import open_sqlite
 
 FORMS = "sqlite:PATH or memory: or postgresql://…"
 
-POSTGRES = ("postgresql", "postgres")
-"""The schemes of the URLs of databases."""
+
+@dataclass(frozen=True, slots=True)
+class JournalScheme:
+    """What serves the journals whose URLs have one scheme. What is None cannot be done with them.
+
+    All raise `UsageProblem` for a URL that cannot be used. A `place` is the setting with the URL, for messages.
+    """
+
+    open: Callable[[str, Codec[Any] | Codecs, Clock, HomeBudget | None], AbstractAsyncContextManager[Journal[Any]]]
+    """Open the journal with a URL: `open(url, codecs, clock, budget)`. The other arguments are as in `open_journal`."""
+    shown_url: Callable[[str, str], str]
+    """Return the part of a URL that may be shown, without a password: `shown_url(url, place)`."""
+    open_wakeup: Callable[[str, str], WakeUp] | None = None
+    """Return what wakes hosts: `open_wakeup(url, place)`."""
+    open_dispatcher: Callable[[str, str], AbstractAsyncContextManager[Dispatcher]] | None = None
+    """Return the engine that places runs on workers: `open_dispatcher(url, place)`."""
+    open_inspection: Callable[[str], AbstractContextManager[Inspection | None]] | None = None
+    """Open the journal with a URL to check it, in one snapshot; None where there is none."""
+    open_raw: Callable[[str], AbstractContextManager[RawStore]] | None = None
+    """Open the journal with a URL to copy runs from or to it."""
+    upgrade: Callable[[str, Mapping[str, str]], int] | None = None
+    """Bring a journal to this release's version, and return it: `upgrade(url, roles)`."""
+
+
+_POSTGRES = "runtime.open_postgres:POSTGRES"
+JOURNALS = PluginGroup(
+    "replan.journals",
+    "a JournalScheme",
+    lambda value: isinstance(value, JournalScheme),
+    {"sqlite": "", "memory": "", "postgresql": _POSTGRES, "postgres": _POSTGRES},
+)
+"""The journals by the schemes of their URLs; those of installed distributions, too."""
+
+
+def scheme_of(url: str) -> JournalScheme | None:
+    """Return what serves a URL `SCHEME://…`; None for another form and for an unknown scheme.
+
+    Raises `UsageProblem` for an installed scheme that cannot be used.
+    """
+    scheme, _, rest = url.partition(":")
+    found: JournalScheme | None = JOURNALS.get(scheme) if rest.startswith("//") else None
+    return found
 
 
 def open_journal(
@@ -43,12 +85,12 @@ def open_journal(
     match scheme:
         case "sqlite" if rest:
             return open_sqlite(Path(rest), codecs, clock, budget=budget, use_another=use_another)
-        case _ if scheme in POSTGRES and rest.startswith("//"):
-            return _postgres(url, codecs, budget)
         case "memory" if colon and not rest:
             return open_memory(codecs, clock, budget=budget)
         case "sqlite" | "memory":
             raise UsageProblem(f"a journal's URL is {FORMS}", place=url)
+        case _ if found := scheme_of(url):
+            return found.open(url, codecs, clock, budget)
         case _ if colon:  # The rest is not shown: it may hold a password.
             raise UsageProblem(f"there is no journal of the form {scheme}:", hint=FORMS)
         case _:
@@ -60,51 +102,30 @@ def open_wakeup(url: str, place: str) -> WakeUp:
 
     Raises `UsageProblem`.
     """
-    check_extra()
-    from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
-    from runtime.journal.postgres.transaction import Listening  # noqa: PLC0415
-
-    return Listening(parse_address(url, place))
+    found = _database(url, place).open_wakeup
+    if found is None:
+        raise UsageProblem("a journal of this form wakes no hosts", place=place, hint=f"unset {place}")
+    return found(url, place)
 
 
 def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatcher]:
     """Return the engine that places runs on workers, in the database with this URL, for messages named `place`.
 
-    Raises `UsageProblem`; entering raises the errors of `runtime.dispatch.procrastinate.open_dispatcher`.
+    Raises `UsageProblem`; entering raises the errors of the database.
     """
-    if find_spec("procrastinate") is None:
-        raise UsageProblem("workers need the extra worker", hint=install_command("worker"))
-    from runtime.dispatch import procrastinate  # noqa: PLC0415 -- an optional extra, and slow to load
-    from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
-
-    return procrastinate.open_dispatcher(parse_address(url, place))
+    found = _database(url, place).open_dispatcher
+    if found is None:
+        raise UsageProblem("a journal of this form has no queue for workers", place=place, hint="use replan host")
+    return found(url, place)
 
 
 def shown_url(url: str, place: str) -> str:
-    """Return the part of a database's URL that may be shown: its servers and its name.
-
-    Raises the errors of `open_wakeup`.
-    """
-    check_extra()
-    from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
-
-    return parse_address(url, place).place
+    """Return the part of a database's URL that may be shown: its servers and its name. Raises `UsageProblem`."""
+    return _database(url, place).shown_url(url, place)
 
 
-def _postgres(
-    url: str, codecs: Codec[Any] | Codecs, budget: HomeBudget | None
-) -> AbstractAsyncContextManager[Journal[Any]]:
-    check_extra()
-    from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
-    from runtime.journal.postgres.journal import open_postgres  # noqa: PLC0415
-
-    return open_postgres(parse_address(url, "the journal's URL"), codecs, budget=budget)
-
-
-def check_extra() -> None:
-    """Raise `UsageProblem` if the extra that a database needs is missing."""
-    try:
-        import psycopg  # noqa: F401, PLC0415 -- an optional extra, and slow to load
-    except ImportError:
-        hint = install_command("postgres")
-        raise UsageProblem("a journal in Postgres needs the extra postgres", hint=hint) from None
+def _database(url: str, place: str) -> JournalScheme:
+    found = scheme_of(url)
+    if found is None:
+        raise UsageProblem("this is not the URL of a database", place=place, hint="such as postgresql://…")
+    return found

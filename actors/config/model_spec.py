@@ -117,7 +117,7 @@ _FREQUENT = ("anthropic", "template", "planner", "simulated", "scripted", "repla
 """The prefixes that may be meant by a misspelt one; the others resemble names of models such as `llama3:8b`."""
 _PREFIXES = frozenset((*_FREQUENT, *PROVIDERS)) - {"openai"}
 MODEL_PLUGINS = PluginGroup(
-    "replan.models", "a function make(text, environment)", function_of(2), _PREFIXES | {"openai"}
+    "replan.models", "a function make(text, environment)", function_of(2), dict.fromkeys((*_PREFIXES, "openai"), "")
 )
 """The models of installed distributions, by prefix.
 
@@ -139,7 +139,7 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
         UsageProblem: the text is not of that grammar; its place is `place`.
     """
     prefix, colon, rest = text.strip().partition(":")
-    if colon and prefix not in MODEL_PLUGINS.reserved and prefix in MODEL_PLUGINS.installed:
+    if colon and prefix not in MODEL_PLUGINS.built_in and prefix in MODEL_PLUGINS.installed:
         if len(rest) > NAME_MAX or not rest.isprintable():
             cause = f"the text after `{prefix}:` is longer than {NAME_MAX} characters, or cannot be printed"
             raise UsageProblem(cause, place=place)

@@ -1,9 +1,9 @@
 """The table of all commands, the click groups made from it, and the hints for a wrong command line."""
 
-import importlib
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NamedTuple
 
 import click
@@ -83,7 +83,10 @@ def rows_below(noun: str = "") -> dict[str, CommandRow]:
 
 
 COMMAND_PLUGINS = PluginGroup(
-    "replan.commands", "a click command", lambda value: isinstance(value, click.Command), frozenset(rows_below())
+    "replan.commands",
+    "a click command",
+    lambda value: isinstance(value, click.Command),
+    {name: row.function for name, row in rows_below().items()},
 )
 """The commands of installed distributions: `replan NAME` runs the click command that the entry point names."""
 
@@ -112,8 +115,7 @@ class CommandGroup(click.Group):
         row = rows_below(self.noun).get(cmd_name)
         if row is None:
             return None
-        module, _, function = row.function.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), function)
+        command: click.Command = resolve_name(row.function)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

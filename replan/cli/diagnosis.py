@@ -48,10 +48,10 @@ from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.journal.kinds import VERSION
 from runtime.journal.port import HostRow, Journal, RunFilter
 from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_url
-from runtime.open_journal import open_journal
+from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
-PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS, SENDER_PLUGINS)
+PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS)
 """The groups of plug-ins beside guards, generators and kinds."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server."""

@@ -60,11 +60,11 @@ async def host(
             await nursery.start(Sender(engine.journal, webhook, engine.environment, by_webhook(entry)).run)
         for name, told in engine.senders.items():
             try:
-                way = by_plugin(name, told)
+                channel = by_plugin(name, told)
             except UsageProblem as problem:
                 report(OutsideTrouble("", f"{problem}; it sends nothing"))
                 continue
-            await nursery.start(Sender(engine.journal, Webhook(name, told), engine.environment, way).run)
+            await nursery.start(Sender(engine.journal, Webhook(name, told), engine.environment, channel).run)
         await serving.serve()
         nursery.cancel_scope.cancel()
 

@@ -28,10 +28,16 @@ recognised at once.
 def database_url(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the URL of the database; None where the journal is the home's file. Raises `UsageProblem`."""
     url = environment.get(JOURNAL) or None
-    if url is not None and not url.startswith(("postgresql://", "postgres://")):
+    if url is not None and not url.startswith(("postgresql://", "postgres://")) and not _is_plugged_in(url):
         hint = "postgresql://…, or unset it: REPLAN_HOME names the folder of the journal in SQLite"
         raise UsageProblem("this is not the URL of a Postgres database", place=JOURNAL, hint=hint)
     return url
+
+
+def _is_plugged_in(url: str) -> bool:
+    from runtime.open_journal import scheme_of  # noqa: PLC0415 -- as below
+
+    return scheme_of(url) is not None
 
 
 def journal_url(environment: Mapping[str, str] = os.environ) -> str:

@@ -120,8 +120,8 @@ Post = Callable[[OutgoingMessage, float], Awaitable[PostResult]]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A way to send messages: by webhook, or by the sender of a distribution."""
+class Channel:
+    """What messages are sent through: a webhook, or the sender of a distribution."""
 
     topic: str
     """Its name in logs and in the name of the cursor."""
@@ -129,22 +129,22 @@ class Way:
     """Opens what a receiver is reached by."""
 
 
-def by_webhook(entry: WebhookEntry) -> Way:
-    """Return the way to the receiver of a webhook. Opening it raises the errors of `open_client`."""
+def by_webhook(entry: WebhookEntry) -> Channel:
+    """Return the channel to the receiver of a webhook. Opening it raises the errors of `open_client`."""
 
     @asynccontextmanager
     async def open_post() -> AsyncIterator[Post]:
         async with open_client(entry.url) as client:
             yield partial(post, client, entry)
 
-    return Way("webhook", open_post)
+    return Channel("webhook", open_post)
 
 
 SENDER_PLUGINS = PluginGroup(
     "replan.senders",
     "an async function send(message, settings)",
     lambda value: iscoroutinefunction(value) and takes(value, 2),
-    frozenset({"webhook"}),
+    {"webhook": ""},
 )
 """The senders of installed distributions.
 
@@ -153,8 +153,8 @@ raises any error if the message is to be sent again later. `settings` are those 
 """
 
 
-def by_plugin(name: str, entry: SenderEntry) -> Way:
-    """Return the way by the sender of this name. Raises `UsageProblem` where none is installed or it cannot be used."""
+def by_plugin(name: str, entry: SenderEntry) -> Channel:
+    """Return the channel of a sender. Raises `UsageProblem` where it is not installed or cannot be used."""
     send = SENDER_PLUGINS.get(name)
     if send is None:
         known = ", ".join(sorted(SENDER_PLUGINS.installed)) or "none is"
@@ -173,20 +173,22 @@ def by_plugin(name: str, entry: SenderEntry) -> Way:
     async def open_post() -> AsyncIterator[Post]:
         yield try_once
 
-    return Way("sender", open_post)
+    return Channel("sender", open_post)
 
 
 class Sender:
     """Sends the messages of one webhook of a home, or those of the sender of a distribution."""
 
-    def __init__(self, journal: Journal[Any], webhook: Webhook, environment: Mapping[str, str], way: Way) -> None:
-        """Take the journal with the records, the webhook, the environment, whose secrets no message has, and the way.
+    def __init__(
+        self, journal: Journal[Any], webhook: Webhook, environment: Mapping[str, str], channel: Channel
+    ) -> None:
+        """Take the journal with the records, the webhook, and what its messages are sent through.
 
-        The name of the cursor has the topic of the way and the name of the webhook.
+        No message has a secret of the environment.
         """
         self._journal, self._webhook, self._redactor = journal, webhook, Redactor(secrets_in(environment))
-        self._way, cursor = way, f"{way.topic}:{webhook.name}"
-        self._cursor = HeldCursor(journal, cursor, passed=EVERYTHING, topic=way.topic, ask_seconds=ASK_SECONDS)
+        self._channel, cursor = channel, f"{channel.topic}:{webhook.name}"
+        self._cursor = HeldCursor(journal, cursor, passed=EVERYTHING, topic=channel.topic, ask_seconds=ASK_SECONDS)
         self._limiter = trio.CapacityLimiter(AT_ONCE_MAX)
         self._busy: set[str] = set()
         self._failures: dict[str, int] = {}
@@ -198,7 +200,7 @@ class Sender:
         """Send until cancelled. Errors are logged, not raised: no run may fail because of a message."""
         async with AsyncExitStack() as stack:
             try:
-                post = await stack.enter_async_context(self._way.open())
+                post = await stack.enter_async_context(self._channel.open())
             except Exception as error:  # noqa: BLE001 -- such as for a proxy variable that is not an address
                 self._fail(type(error).__name__, None)
                 task_status.started()
@@ -294,18 +296,18 @@ class Sender:
             return False
         if self._failing and not self._again:
             self._failing = False
-            self._log().info(f"{self._way.topic}.goes_on")
+            self._log().info(f"{self._channel.topic}.goes_on")
         return True
 
     def _gives_up(self, run: str, message: OutgoingMessage) -> bool:
         """Tell whether to give up a message that was not accepted: it is old, and this was not its first try."""
         is_old = bool(self._failures.get(run)) and self._journal.now() - message.at >= GIVE_UP_SECONDS
         if is_old:
-            self._log().error(f"{self._way.topic}.given_up", run_id=run, message=message.id)
+            self._log().error(f"{self._channel.topic}.given_up", run_id=run, message=message.id)
         return is_old
 
     def _log(self) -> Any:
-        return log.get_logger(self._way.topic).bind(**{self._way.topic: self._webhook.name})
+        return log.get_logger(self._channel.topic).bind(**{self._channel.topic: self._webhook.name})
 
     def _try_again(self, run: str, result: PostResult, error: Exception | None = None) -> None:
         """Schedule another try for the run's messages; stop for good where the receiver wants no more messages."""
@@ -315,10 +317,10 @@ class Sender:
         self._fail(result.problem, error)
         if result.gone:
             self._gone = True
-            self._log().error(f"{self._way.topic}.gone")
+            self._log().error(f"{self._channel.topic}.gone")
 
     def _fail(self, problem: str, error: Exception | None) -> None:
         """Log a failure, unless the one before it was a failure too."""
         if not self._failing:
             self._failing = True
-            self._log().warning(f"{self._way.topic}.failed", problem=problem, exc_info=error)
+            self._log().warning(f"{self._channel.topic}.failed", problem=problem, exc_info=error)

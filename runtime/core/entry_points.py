@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from runtime.core.errors import UsageProblem
@@ -95,21 +96,22 @@ class PluginGroup:
     """What a plug-in is, for messages, such as `open(url)`."""
     fits: Callable[[Any], bool]
     """A test of a loaded plug-in."""
-    reserved: Collection[str] = field(default=())
-    """The names that are built in. No plug-in may have one."""
+    built_in: Mapping[str, str] = field(default_factory=dict)
+    """The names that no plug-in may have, each with `MODULE:OBJECT`, or empty where `get` does not serve it."""
 
     @property
     def installed(self) -> Mapping[str, Installed]:
         """The installed plug-ins by name, none of them loaded."""
-        return find_installed(self.name, self.reserved)
+        return find_installed(self.name, self.built_in)
 
     def get(self, name: str) -> Any | None:
-        """Load a plug-in by its name; None for a built-in name and for an unknown one.
+        """Load what has a name, built in or plugged in; None for an unknown name.
 
         Raises `UsageProblem`, which names the distribution of a plug-in that cannot be used.
         """
-        if name in self.reserved:
-            return None
+        if name in self.built_in:
+            value = self.built_in[name]
+            return resolve_name(value) if value else None
         found = self.installed.get(name)
         return None if found is None else self.load(found)
 

@@ -40,7 +40,7 @@ EXTRAS = {
     "runtime/dispatch/": "worker",
     "runtime/journal/postgres/": "postgres",
     "runtime/models/anthropic_client.py": "anthropic",
-    "runtime/open_journal.py": "postgres",
+    "runtime/open_postgres.py": "postgres",
 }
 """The extra of the modules whose names begin so; all others need none."""
 LOCAL = {*PACKAGES, "tests", "benchmarks", "page_parts", *sys.stdlib_module_names}

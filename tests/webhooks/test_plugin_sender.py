@@ -1,5 +1,7 @@
 """Senders of installed distributions get the messages of a webhook, at least once, in the order of the records."""
 
+import importlib
+
 import pytest
 from pydantic import ValidationError
 
@@ -33,9 +35,8 @@ SENDERS = {"desktop": "desktops:send", "slow": "desktops:slow", "lost": "nowhere
 def desktop(tmp_path, monkeypatch):
     """Install a distribution with a sender, and return its module."""
     install(monkeypatch, tmp_path / "site", "desk-tops", {"replan.senders": SENDERS}, desktops=MODULE)
-    import desktops
 
-    return desktops
+    return importlib.import_module("desktops")
 
 
 async def test_a_sender_gets_the_messages_in_order_and_one_that_failed_again(tmp_path, quick, desktop, monkeypatch):
