@@ -22,7 +22,7 @@ from common import provenance_of, table, verdict, write
 
 from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.values.artifacts import Artifact, Context
-from replan.setup.gc_tuning import tune
+from replan.setup.installation import tune
 from runtime.models.replies import Parsed
 
 GUARDS = {"minimal": plan_minimal, "medium": plan_medium, "expansive": plan_expansive}

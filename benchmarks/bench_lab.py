@@ -25,8 +25,7 @@ from actors.simulated.profile import load_profile
 from replan.experiments.preparation import Installation, prepare
 from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.prepare import prepare_run
-from replan.setup.gc_tuning import tune
-from replan.setup.installation import data_root
+from replan.setup.installation import data_root, tune
 from replan.setup.plugins import registry
 from replan.setup.settings import ModelChoice, UserConfig
 

@@ -22,8 +22,7 @@ from actors.run.kind import Resources, Setup
 from actors.tools.specs import PythonSpec
 from actors.tools.uses import ToolSet, ToolUse
 from benchmarks.worker import serve
-from replan.setup.gc_tuning import tune
-from replan.setup.installation import data_root
+from replan.setup.installation import data_root, tune
 from replan.setup.plugins import registry
 from runtime.core.clock import SystemClock
 from runtime.drive.options import Admission, Ending, LeaseTerms

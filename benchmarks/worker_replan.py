@@ -26,8 +26,7 @@ from actors.planning.machine import PlanningMachine
 from actors.run.kind import Resources
 from actors.values.findings import Finding, Verdict
 from benchmarks.worker import serve
-from replan.setup.gc_tuning import tune
-from replan.setup.installation import data_root
+from replan.setup.installation import data_root, tune
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Limits, Usage
 from runtime.drive.options import Admission, Ending, LeaseTerms, Polling, WakeSignal

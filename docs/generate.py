@@ -53,7 +53,7 @@ from actors.search.graph import happy_calls, linear_calls, worst_case_calls  # n
 from actors.values.findings import Code, ReasonTag  # noqa: E402
 from actors.values.model_settings import ModelSettings  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
-from runtime.core.crash_points import LABELS  # noqa: E402
+from runtime.core.hooks import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402
 from tests.long.shell.planted_bugs import FAST  # noqa: E402

@@ -25,15 +25,48 @@ if TYPE_CHECKING:
     from actors.values.artifacts import Artifact, Context
     from actors.values.findings import Finding, Verdict
     from actors.values.plugin_marks import generator, guard
-    from replan.api.acquire import AcquisitionResult, aacquire, acquire
     from replan.api.check import check
     from replan.api.executing import Done, ado, aexecute, do, execute, start_execution
     from replan.api.handle import Run
-    from replan.api.inbox import aanswer, adecline, alimits, answer, atell, decline, limits, tell
     from replan.api.options import MEMORY
-    from replan.api.recorded_runs import awhatif, whatif
-    from replan.api.runs import afork, aresume, asolve, aundo, drive, fork, resume, solve, start, undo
-    from replan.api.stored import RunSummary, aadmit, acancel, adelete, admit, aruns, ashow, cancel, delete, runs, show
+    from replan.api.runs import (
+        AcquisitionResult,
+        aacquire,
+        acquire,
+        afork,
+        aresume,
+        asolve,
+        aundo,
+        drive,
+        fork,
+        resume,
+        solve,
+        start,
+        undo,
+    )
+    from replan.api.stored import (
+        RunSummary,
+        aadmit,
+        aanswer,
+        acancel,
+        adecline,
+        adelete,
+        admit,
+        alimits,
+        answer,
+        aruns,
+        ashow,
+        atell,
+        awhatif,
+        cancel,
+        decline,
+        delete,
+        limits,
+        runs,
+        show,
+        tell,
+        whatif,
+    )
     from replan.runs.inbox import AnswerReceipt
     from replan.whatif.differences import FoldOutcome, RunComparison
     from runtime.core.errors import Held, ReplanError, RunNotFound, UsageProblem
@@ -112,7 +145,7 @@ __all__ = [
 
 _HOMES = {
     "MEMORY": "replan.api.options",
-    "AcquisitionResult": "replan.api.acquire",
+    "AcquisitionResult": "replan.api.runs",
     "AnswerReceipt": "replan.runs.inbox",
     "Artifact": "actors.values.artifacts",
     "AttemptTree": "actors.planning.story",
@@ -138,29 +171,29 @@ _HOMES = {
     "TreeAttempt": "actors.planning.story",
     "UsageProblem": "runtime.core.errors",
     "Verdict": "actors.values.findings",
-    "aacquire": "replan.api.acquire",
+    "aacquire": "replan.api.runs",
     "aadmit": "replan.api.stored",
-    "aanswer": "replan.api.inbox",
+    "aanswer": "replan.api.stored",
     "acancel": "replan.api.stored",
-    "acquire": "replan.api.acquire",
-    "adecline": "replan.api.inbox",
+    "acquire": "replan.api.runs",
+    "adecline": "replan.api.stored",
     "adelete": "replan.api.stored",
     "admit": "replan.api.stored",
     "ado": "replan.api.executing",
     "aexecute": "replan.api.executing",
     "afork": "replan.api.runs",
-    "alimits": "replan.api.inbox",
-    "answer": "replan.api.inbox",
+    "alimits": "replan.api.stored",
+    "answer": "replan.api.stored",
     "aresume": "replan.api.runs",
     "aruns": "replan.api.stored",
     "ashow": "replan.api.stored",
     "asolve": "replan.api.runs",
-    "atell": "replan.api.inbox",
+    "atell": "replan.api.stored",
     "aundo": "replan.api.runs",
-    "awhatif": "replan.api.recorded_runs",
+    "awhatif": "replan.api.stored",
     "cancel": "replan.api.stored",
     "check": "replan.api.check",
-    "decline": "replan.api.inbox",
+    "decline": "replan.api.stored",
     "delete": "replan.api.stored",
     "do": "replan.api.executing",
     "drive": "replan.api.runs",
@@ -168,16 +201,16 @@ _HOMES = {
     "fork": "replan.api.runs",
     "generator": "actors.values.plugin_marks",
     "guard": "actors.values.plugin_marks",
-    "limits": "replan.api.inbox",
+    "limits": "replan.api.stored",
     "resume": "replan.api.runs",
     "runs": "replan.api.stored",
     "show": "replan.api.stored",
     "solve": "replan.api.runs",
     "start": "replan.api.runs",
     "start_execution": "replan.api.executing",
-    "tell": "replan.api.inbox",
+    "tell": "replan.api.stored",
     "undo": "replan.api.runs",
-    "whatif": "replan.api.recorded_runs",
+    "whatif": "replan.api.stored",
 }
 """The module that each public name lives in."""
 
@@ -198,16 +231,16 @@ def __dir__() -> list[str]:
 
 
 class _Called(ModuleType):
-    """The package `replan.runs` or `replan.whatif`, which is also the function of that name of the API."""
+    """The package `replan.runs` or `replan.whatif`. It can be called as the API's function of that name."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the function: `replan.api.stored.runs` or `replan.api.recorded_runs.whatif`."""
+        """Call the function: `replan.api.stored.runs` or `replan.api.stored.whatif`."""
         name = self.__name__.rpartition(".")[2]
         return getattr(import_module(_HOMES[name]), name)(*arguments, **options)
 
 
 class _Replan(ModuleType):
-    """This package; a subpackage is bound to its name in it when it is first imported."""
+    """The type of this package, which makes the subpackages `runs` and `whatif` callable."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("runs", "whatif") and isinstance(value, ModuleType):

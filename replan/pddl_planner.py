@@ -22,11 +22,11 @@ COMPILED = (
     ("NEGATIVE_CONDITIONS", CompilationKind.NEGATIVE_CONDITIONS_REMOVING),
     ("DISJUNCTIVE_CONDITIONS", CompilationKind.DISJUNCTIVE_CONDITIONS_REMOVING),
 )
-"""What many planners do not take, and what the library turns into something that they do."""
+"""Features that many planners lack, with the library's compilers that remove them."""
 
 
 def find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
-    """Return the actions that a planner finds, or why there are none."""
+    """Return the actions that a planner finds, or the reason for none."""
     get_environment().credits_stream = None
     try:
         read = PDDLReader().parse_problem_string(domain, problem)

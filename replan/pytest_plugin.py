@@ -83,7 +83,7 @@ def _replan_recorded(
 
 
 def _divergence(home: Path) -> str:
-    """Return what the first run of a home that asked for something else says of it; empty where none did."""
+    """Return the difference that the first diverging run of a home reports; empty for none."""
     import anyio
 
     from actors.run.calls import CallFailed
@@ -111,7 +111,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """State the marker."""
+    """Register the marker."""
     text = f"{MARKER}(file, mode='strict'): plan with the replies in a file beside the test"
     config.addinivalue_line("markers", text)
 

@@ -59,7 +59,7 @@ class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the 
 
     @staticmethod
     def supported_kind() -> ProblemKind:
-        """Return what a problem may have."""
+        """Return the supported features of a problem."""
         kind = ProblemKind(version=LATEST_PROBLEM_KIND_VERSION)
         kind.set_problem_class("ACTION_BASED")
         kind.set_typing("FLAT_TYPING")

@@ -14,9 +14,8 @@ from runtime.core.events import Codec
 from runtime.dispatch.port import Dispatcher
 from runtime.host.wakeup import WakeUp
 from runtime.journal.folder import USE_ANOTHER
-from runtime.journal.kinds import Codecs
 from runtime.journal.memory import open_memory
-from runtime.journal.port import Journal
+from runtime.journal.port import Codecs, Journal
 from runtime.journal.raw import Inspection, RawStore
 from runtime.journal.sqlite.journal import open_sqlite
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.core.clock import Clock
 from runtime.core.daily_budget import HomeBudget
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import UsageProblem, install_command
 from runtime.core.events import Codec
-from runtime.core.extras import install_command
 from runtime.dispatch.port import Dispatcher
 from runtime.host.wakeup import WakeUp
-from runtime.journal.kinds import Codecs
-from runtime.journal.port import Journal
+from runtime.journal.port import Codecs, Journal
 from runtime.journal.raw import Inspection, RawStore
 from runtime.open_journal import JournalScheme
 

@@ -28,7 +28,7 @@ from actors.run.inbox import MailRefused
 from actors.values.answers import QUANTITY, answer_form, choice, options_of, read_quantity
 from actors.values.question_form import AskedForm, Inquiry, add_consequences, inquiry, one_line, quote_question
 from runtime.core.errors import UsageProblem
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 
 if TYPE_CHECKING:
     from runtime.core.messages import Mailed
@@ -328,5 +328,5 @@ def accept_correction(state: State, message: "Mailed") -> ValueTold | MailRefuse
     try:
         value = read_told_value(state, path, text)
     except UsageProblem as problem:
-        return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=problem.cause)
+        return MailRefused(at=message.at, mono=message.mono, key=make_storable(message.key), reason=problem.cause)
     return ValueTold(at=message.at, mono=message.mono, path=path, value=value)

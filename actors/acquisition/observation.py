@@ -17,7 +17,7 @@ from actors.quantities.quantity import Refusal, RefusalCode
 from actors.quantities.quoted import Found, Source, find_quoted_value
 from actors.quantities.unit_forms import with_words
 from actors.quantities.units import CODES, UnitTable
-from runtime.core.total_readers import total
+from runtime.core.hooks import make_total
 
 QUOTE_MAX = 600
 """The most characters of a quote in a reply; a value with a longer one is rejected."""
@@ -198,7 +198,7 @@ class Observation:
     """The other values, with the reasons."""
 
 
-@total("the values", Unusable)
+@make_total("the values", Unusable)
 def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
     """Return the values in a reply, or why the whole reply cannot be used."""
     value = read_object(reply)
@@ -244,7 +244,7 @@ def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tupl
     value = _value_text(given.get("value"))
     confidence = _confidence(given.get("confidence"))
     numeric = spec.type == "number"
-    taken = total(f"the value of {path}", lambda said: Rejection(path=path, code="unreadable", message=said))
+    taken = make_total(f"the value of {path}", lambda said: Rejection(path=path, code="unreadable", message=said))
     read = taken(_numbers)(schema, path, passage, given) if numeric else taken(_text)(spec, value, quote, passage)
     if isinstance(read, Rejection):
         return rejected(read.code, read.message)

@@ -17,8 +17,8 @@ from actors.quantities.calculator import check_formulas
 from actors.quantities.formula import parse_formula
 from actors.quantities.units import UnitTable
 from actors.run.ids import step_of
+from runtime.core.hooks import make_total
 from runtime.core.pydantic_messages import describe
-from runtime.core.total_readers import total
 from runtime.models.replies import Unreadable, read_reply
 
 ATTEMPTS = 2
@@ -60,7 +60,7 @@ def read_object(reply: ReplyText) -> Mapping[str, Any] | Unusable:
     return found.value
 
 
-@total("the decision", Unusable)
+@make_total("the decision", Unusable)
 def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusable:
     """Return the decision in a reply. A decision about an unknown field cannot be used."""
     value = read_object(reply)
@@ -86,7 +86,7 @@ def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusabl
     )
 
 
-@total("the review", Unusable)
+@make_total("the review", Unusable)
 def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection | Unusable:
     """Return the review in a reply. A proposal of an unknown field is left out."""
     value = read_object(reply)
@@ -223,7 +223,7 @@ def _candidates(state: State) -> Iterator[str]:
             yield decision.target_field
 
 
-@total("the components and their formula", Unusable)
+@make_total("the components and their formula", Unusable)
 def read_decomposition(reply: ReplyText, profile: Profile, path: str) -> Decomposition | Unusable:
     """Return the decomposition in a reply, or its first error."""
     value = read_object(reply)

@@ -47,7 +47,7 @@ from actors.run.questions import ClarificationRequested, new_id
 from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.tools import ToolRequested
 from actors.values.artifacts import Artifact, Context, Feedback, format_json
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 
 ROLES: Mapping[str, str] = {
     PLAN: "acquisition_plan",
@@ -256,7 +256,7 @@ def make_search(state: State) -> ToolRequested | None:
     return ToolRequested(
         node=f"{SEARCH}/v{state.visit}",
         tool=SEARCH,
-        arguments=storable(json.dumps(arguments, ensure_ascii=False)),
+        arguments=make_storable(json.dumps(arguments, ensure_ascii=False)),
         repeatable=True,
         timeout_seconds=state.config.search_seconds,
     )
@@ -271,7 +271,7 @@ def make_question(state: State) -> ClarificationRequested | None:
         question_id=new_id(state.run.questions),
         node=f"ask_user/v{state.visit}",
         **acquisition_question(schema_of(state), decision).form,
-        why=f"{decision.target_field}: {storable(decision.reasoning) or 'a value is needed'}",
+        why=f"{decision.target_field}: {make_storable(decision.reasoning) or 'a value is needed'}",
         blocks=(decision.target_field,),
     )
 
@@ -310,7 +310,7 @@ def leave(table: Table, state: State) -> Routed | None:
         node=node.name,
         outcome=hop.outcome,
         to=graph.next(node.name, hop.outcome),
-        reason=storable(hop.reason),
+        reason=make_storable(hop.reason),
         decision_origin=after.decision_origin,
         writes=hop.writes,
     )
@@ -324,7 +324,7 @@ def end(state: State) -> RunFinished | None:
     if not lacking:
         return RunFinished(outcome=Outcome.SUCCESS, why="every required value is there")
     last = state.path[-1].reason
-    return RunFinished(outcome=INCOMPLETE, why=storable(f"{lacking}; {last}" if last not in lacking else lacking))
+    return RunFinished(outcome=INCOMPLETE, why=make_storable(f"{lacking}; {last}" if last not in lacking else lacking))
 
 
 def describe_missing(state: State) -> str:

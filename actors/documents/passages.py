@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from actors.documents.text_document import Document
 from actors.quantities.numerals import DecimalMark
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 
 PASSAGES_MAX = 10
 """Passages of one search."""
@@ -68,7 +68,7 @@ def search_output(passages: Sequence[Passage], notices: Sequence[str], searched:
 
 def clean_text(text: str) -> str:
     """Return a text without zero bytes and lone surrogates, which JSON and the journal cannot hold."""
-    return storable(text.replace("\x00", "\ufffd"))
+    return make_storable(text.replace("\x00", "\ufffd"))
 
 
 PASSAGE_CHARACTERS = 900

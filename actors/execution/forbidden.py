@@ -17,7 +17,7 @@ from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict, limit_findings
 from actors.values.format import printable
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
-from runtime.core.total_readers import total
+from runtime.core.hooks import make_total
 
 PATHS_SHOWN = 5
 """The changed paths that a finding names."""
@@ -32,7 +32,7 @@ def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
     Without tools only the names in the plan are compared; the same is done if one of these names is not bound.
     """
 
-    @total("the plan", partial(unread_verdict, "plan"))
+    @make_total("the plan", partial(unread_verdict, "plan"))
     def guard(artifact: Artifact, context: Context) -> Verdict:
         verdict = proves(artifact, context)
         plan = read_draft(artifact.parsed)[0] if verdict.passed else None

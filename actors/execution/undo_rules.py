@@ -18,7 +18,7 @@ from actors.run.waits import WaitRequested
 from actors.tools.uses import PersonUse, use_text
 from actors.values.format import shorten
 from actors.values.question_form import AskedForm, make_form, one_line
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 from runtime.core.messages import Mailed
 
 CALL = "undo it"
@@ -96,7 +96,7 @@ def accept_undo_message(state: State, body: Mapping[str, Any], message: Mailed) 
         return None
     cause = problem(state)
     if cause:
-        return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=cause)
+        return MailRefused(at=message.at, mono=message.mono, key=make_storable(message.key), reason=cause)
     return UndoDecided(by="person", why=BY_PERSON, at=message.at)
 
 

@@ -17,7 +17,7 @@ from pydantic import Discriminator, StringConstraints, Tag, model_validator
 from actors.files.validation_errors import Config, config_error
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding, Verdict
-from runtime.core.total_readers import total
+from runtime.core.hooks import make_total
 from runtime.models.replies import ReplyCode
 
 
@@ -46,7 +46,7 @@ G = TypeVar("G", bound=AnyGuard)
 
 def total_guard(name: str, guard: AnyGuard) -> AnyGuard:
     """Return a guard of ours that rejects an artifact on which it raises: the bug is ours, and the text a model's."""
-    return total("the artifact", partial(unread_verdict, name))(guard)
+    return make_total("the artifact", partial(unread_verdict, name))(guard)
 
 
 def unread_verdict(name: str, said: str) -> Verdict:

@@ -15,11 +15,11 @@ from actors.run.kind import Probe
 from actors.run.waits import PROVIDER, WaitRequested
 from actors.values.findings import Verdict, limit_verdict
 from runtime.core.clock import Clock
-from runtime.core.crash_points import mark_point
+from runtime.core.hooks import mark_point
 from runtime.core.messages import Woken
-from runtime.drive.envelope import Envelope
-from runtime.models.limiter import CallSlot
+from runtime.drive.actor import Envelope
 from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
+from runtime.models.sharing import CallSlot
 
 INLINE_BYTES_MAX = 64 * 1024
 """The largest artifact that a guard judges in the event loop; with a larger one it runs in a thread."""

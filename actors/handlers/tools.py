@@ -20,9 +20,8 @@ import anyio.to_thread
 import trio
 
 from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolCost, ToolOutcome, ToolRequested
-from runtime.core.crash_points import mark_point
-from runtime.drive.actor import Actor
-from runtime.drive.envelope import Envelope
+from runtime.core.hooks import mark_point
+from runtime.drive.actor import Actor, Envelope
 from runtime.process.group import CommandExit, CommandNotStarted, GatedProcess, end_group, start_gated
 
 OUTPUT_CHARACTERS_MAX = 1024 * 1024

@@ -30,8 +30,7 @@ from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.format import title_of
 from runtime.core.clock import Clock
-from runtime.drive.actor import Actor
-from runtime.drive.envelope import Envelope, Handler
+from runtime.drive.actor import Actor, Envelope, Handler
 from runtime.models.port import Reply
 from runtime.models.replies import Parsed
 

@@ -21,7 +21,7 @@ from actors.values.artifacts import format_json, lacks_end
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.given import Given
 from actors.values.question_form import block
-from runtime.core.total_readers import total
+from runtime.core.hooks import make_total
 from runtime.models.replies import Parsed, ReplyCode, read_reply
 
 PLAN = "plan"
@@ -53,14 +53,14 @@ def make_content(state: State, step: str, content: str, finish_reason: str) -> M
     return _make_with_given(pair[0], state.given, pair[1]) or pair[1]
 
 
-@total("what the plan says about the given facts", lambda _: None)  # `add_remarks` compares it with them again.
+@make_total("what the plan says about the given facts", lambda _: None)  # `add_remarks` compares it with them again.
 def _make_with_given(plan: Any, facts: Given, made: Made) -> Made:
     changed, replaced = set_given_facts(plan, facts)
     return made if changed is plan else Made(format_json(changed), replaced, made.notes)
 
 
 @lru_cache(maxsize=64)  # A reply is read when it comes and when it is stored.
-@total("the plan", lambda _: None)  # The guard rejects what cannot be read.
+@make_total("the plan", lambda _: None)  # The guard rejects what cannot be read.
 def _mend_plan(content: str) -> tuple[Any, Made] | None:
     """Return the mended plan in a reply, as a value and as a text; None if the reply has no JSON."""
     value = read_reply(content)
@@ -70,7 +70,7 @@ def _mend_plan(content: str) -> tuple[Any, Made] | None:
     return plan, Made(content if plan is value.value else format_json(plan), notes=notes)
 
 
-@total("the plan's facts", lambda said: (Finding(code=ReplyCode.UNREAD, message=said),))
+@make_total("the plan's facts", lambda said: (Finding(code=ReplyCode.UNREAD, message=said),))
 def _unbound(plan: Any, facts: Given) -> tuple[Finding, ...]:
     return (*unbound_findings(plan, facts), *unread_findings(plan, facts))
 

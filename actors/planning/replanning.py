@@ -17,8 +17,8 @@ from actors.planning.config import read_config
 from actors.planning.events import NeededAnswer, PlanningOutcome
 from actors.run.ids import child_run
 from actors.values.given import Given
+from runtime.core.hooks import make_total
 from runtime.core.ledger import Limits
-from runtime.core.total_readers import total
 from runtime.models.replies import Parsed, read_reply
 
 UNSUCCESSFUL = "unsuccessful_run"
@@ -83,7 +83,7 @@ class NoPlan:
     """The reason, in one line for people."""
 
 
-@total("the new plan", lambda said: NoPlan(PlanningOutcome.ALL_PRUNED, said))
+@make_total("the new plan", lambda said: NoPlan(PlanningOutcome.ALL_PRUNED, said))
 def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
     """Return the result in the reply of a planning run. Total: a text that is no JSON object is no plan."""
     value = read_reply(text)

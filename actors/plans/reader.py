@@ -14,7 +14,7 @@ from actors.values.findings import Code, Finding
 from actors.values.format import describe_value, printable
 from actors.values.open_questions import QUESTIONS_SCHEMA
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, own_ids, requirements_in
-from runtime.core.total_readers import total
+from runtime.core.hooks import make_total
 from runtime.models.replies import ReplyCode
 
 STEPS_MAX = 20_000
@@ -38,7 +38,7 @@ def too_large(value: Mapping[str, Any]) -> Finding | None:
         items = value.get(name)
         if isinstance(items, list) and len(items) > limit:
             return _error(name, f"has {len(items):,} items", limit)
-    total = 0
+    make_total = 0
     for path, fields in _objects(value):
         if len(fields) > KEYS_MAX:
             return _error(path or "the plan", f"has {len(fields):,} keys", KEYS_MAX)
@@ -50,11 +50,11 @@ def too_large(value: Mapping[str, Any]) -> Finding | None:
                 continue
             if len(field) > LIST_MAX:
                 return _error(where, f"has {len(field):,} items", LIST_MAX)
-            total += len(field)
+            make_total += len(field)
             for item in field:
                 if isinstance(item, str) and len(item) > NAME_MAX:
                     return _error(where, f"has an item of {len(item):,} characters", NAME_MAX)
-    return _error("the plan", f"has {total:,} items in its lists", ITEMS_MAX) if total > ITEMS_MAX else None
+    return _error("the plan", f"has {make_total:,} items in its lists", ITEMS_MAX) if make_total > ITEMS_MAX else None
 
 
 def _objects(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -127,7 +127,7 @@ def _unread(said: str) -> tuple[None, tuple[Finding, ...]]:
     return None, (Finding(code=ReplyCode.UNREAD, message=said),)
 
 
-@total("the plan", _unread)
+@make_total("the plan", _unread)
 def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     """Return a plan with defaults for invalid fields, and all findings; no plan if the value has no list of steps.
 

@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints, model_validator
 from actors.files.suggestions import closest, nearest
 from actors.files.validation_errors import Config, config_error
 from actors.values.findings import Code, Finding, ReasonTag
-from runtime.core.total_readers import total
+from runtime.core.hooks import make_total
 from runtime.models.replies import Parsed, ReplyCode, read_reply
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -66,9 +66,11 @@ class Agreement(Config):
 
     @model_validator(mode="after")
     def _check(self) -> "Agreement":
-        total = sum(kind.share for kind in self.kinds)
-        if abs(total - 1) > SUM_TOLERANCE:
-            raise config_error(f"the shares add up to {total:g}, not to 1", ("kinds",), "they are shares of all runs")
+        make_total = sum(kind.share for kind in self.kinds)
+        if abs(make_total - 1) > SUM_TOLERANCE:
+            raise config_error(
+                f"the shares add up to {make_total:g}, not to 1", ("kinds",), "they are shares of all runs"
+            )
         return self
 
 
@@ -309,7 +311,7 @@ CAUSE_SCHEMA: Mapping[str, Any] = {
 """The JSON Schema of a classifier's reply."""
 
 
-@total("the cause", lambda _: None)
+@make_total("the cause", lambda _: None)
 def read_cause(text: str) -> Cause | None:
     """Return the cause in a reply that is an object with `cause` as its only key; None for any other text."""
     reply = read_reply(text)

@@ -31,7 +31,7 @@ from actors.values.question_form import (
     quote_question,
     waiting_text,
 )
-from runtime.core.events import Event, StorableText, Value, storable
+from runtime.core.events import Event, StorableText, Value, make_storable
 from runtime.core.ledger import Price
 
 
@@ -133,14 +133,14 @@ class Ask:
     @property
     def form(self) -> AskedForm:
         """The question in the form that people see; the program's words stand where the agent gives none."""
-        inquiry = _agent_question(self.step, storable(self.text), self.schema, self.does)
+        inquiry = _agent_question(self.step, make_storable(self.text), self.schema, self.does)
         if self.shown:
-            below = "\n\n".join(filter(None, (inquiry.shown, storable(self.shown))))
+            below = "\n\n".join(filter(None, (inquiry.shown, make_storable(self.shown))))
             inquiry = inquiry.model_copy(update={"shown": block(below)})
-        rest = one_line(storable(self.otherwise)).removeprefix(WITHOUT).rstrip(".")
+        rest = one_line(make_storable(self.otherwise)).removeprefix(WITHOUT).rstrip(".")
         return add_consequences(
             inquiry,
-            about=f"{one_line(storable(self.about)).rstrip('.')}." if self.about else waiting_text(self.step, ()),
+            about=f"{one_line(make_storable(self.about)).rstrip('.')}." if self.about else waiting_text(self.step, ()),
             otherwise=f"{rest or 'the agent is told that there is none, and decides what follows'}.",
             priority=self.priority,
         )

@@ -34,7 +34,7 @@ from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, TAKE_OV
 from actors.run.state import RunState
 from actors.run.tools import ToolFinished, ToolRequested
 from runtime.core.copies import changed
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 
 
 class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
@@ -106,7 +106,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         for wish in self.agent.decide(state):
             match wish:
                 case End() if not state.run.tools:  # A tool that is at work runs to its end.
-                    return RunFinished(outcome=wish.outcome, why=storable(wish.why))
+                    return RunFinished(outcome=wish.outcome, why=make_storable(wish.why))
                 case Ask() if not _is_under_way(state.run, wish):
                     return ClarificationRequested(
                         question_id=questions.new_id(state.run.questions),
@@ -138,7 +138,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
                 return ToolRequested(
                     node=node,
                     tool=wish.tool,
-                    arguments=storable(wish.arguments),
+                    arguments=make_storable(wish.arguments),
                     repeatable=wish.repeatable,
                     timeout_seconds=wish.timeout_seconds,
                 )

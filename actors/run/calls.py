@@ -16,7 +16,7 @@ from actors.run.waits import Started, TimedEvent
 from actors.values.artifacts import LENGTH, Artifact, lacks_end
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.copies import changed, without
-from runtime.core.events import Event, Seconds, storable
+from runtime.core.events import Event, Seconds, make_storable
 from runtime.core.ledger import ZERO, Amount, Ledger, Price, Usage, cost_of_call
 from runtime.core.messages import Control, Message
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, Reply
@@ -368,14 +368,14 @@ def accept_reply(
         "at": message.at,
         "mono": message.mono,
         "elapsed": message.elapsed,
-        "content": storable(reply.text),
+        "content": make_storable(reply.text),
         "usage": reply.usage,
         "calls": cost.calls,
         "tokens": None if reported else cost.tokens,
         "micro_usd": cost.micro_usd,
-        "model": storable(reply.model),
+        "model": make_storable(reply.model),
         "mode": reply.mode,
-        "finish_reason": storable(reply.finish_reason),
+        "finish_reason": make_storable(reply.finish_reason),
     }
     return Received(open_call.request, fields)
 
@@ -394,7 +394,7 @@ def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFai
         at=message.at,
         mono=message.mono,
         elapsed=message.elapsed,
-        fault=message.fault.model_copy(update={"message": storable(message.fault.message)}),
+        fault=message.fault.model_copy(update={"message": make_storable(message.fault.message)}),
         used=message.cost,
         unpaid=refunded and not message.fault.kind.refunded,
     )

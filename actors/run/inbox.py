@@ -23,7 +23,7 @@ from actors.run.settings import SettingsChanged, change_of
 from actors.run.waits import TimedEvent
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 from runtime.core.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -145,13 +145,13 @@ def accept_mail(
 
 
 def _refuse_message(message: "Mailed", reason: str) -> MailRefused:
-    return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=reason)
+    return MailRefused(at=message.at, mono=message.mono, key=make_storable(message.key), reason=reason)
 
 
 def _accept_message(questions: Questions, messages: Messages, body: dict[str, Any], message: "Mailed") -> InboxEvent:
     at, mono = message.at, message.mono
     question, via = str(body.get("question", "")), str(body.get("via") or "")
-    person = storable(str(body.get("person") or ""))[:PERSON_MAX] if via in NAMED else ""
+    person = make_storable(str(body.get("person") or ""))[:PERSON_MAX] if via in NAMED else ""
     match body.get("kind"):
         case "cancel":
             return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
@@ -196,7 +196,7 @@ def check_message(messages: Messages, text: object) -> str:
         raise UsageProblem(f"a message has at most {MESSAGE_MAX} characters, this one has {len(text)}")
     if len(messages) >= MESSAGES_MAX:
         raise UsageProblem(f"a run takes at most {MESSAGES_MAX} messages")
-    return storable(text).strip()
+    return make_storable(text).strip()
 
 
 def _check_open(questions: Questions, name: str, kind: str, via: str, person: str) -> None:

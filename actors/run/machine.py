@@ -42,7 +42,7 @@ from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
 from actors.run.waits import Started, WaitEnded, WaitRequested
 from runtime.core.copies import changed
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 from runtime.core.ledger import Amount, Limit, Price
 from runtime.core.machine import Refused, Summary, Work
 from runtime.core.messages import Control, Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
@@ -74,7 +74,7 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
         case Parking():
             return parking.accept_parking(run, message)
         case Crashed():
-            why = storable(message.error[:ERROR_MAX])
+            why = make_storable(message.error[:ERROR_MAX])
             if message.halted:
                 parked = RunParked(at=message.at, mono=message.mono, why=why, cause=message.halted)
                 return None if run.parked else parked

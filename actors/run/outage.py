@@ -14,7 +14,7 @@ from actors.run.ids import backoff_id
 from actors.run.parking import RunParked
 from actors.run.state import RunState
 from actors.run.waits import PROVIDER, WaitRequested
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
 
 def continue_outage(run: RunState[C], message: "Faulted") -> WaitRequested | None:
     """Return the next wait after the provider of the run, or of a child run, was asked and is still down."""
-    fault = message.fault.model_copy(update={"message": storable(message.fault.message)})
+    fault = message.fault.model_copy(update={"message": make_storable(message.fault.message)})
     if message.until is not None:
         name = f"{PROVIDER}:{message.request_id}"
         if message.request_id not in run.calls.open or name in run.waits:

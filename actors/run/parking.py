@@ -10,7 +10,7 @@ from actors.run.ending import Outcome, RunFinished
 from actors.run.state import RunState
 from actors.run.waits import HOME_BUDGET, PROVIDER, TimedEvent, WaitRequested
 from runtime.core.copies import changed
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 from runtime.core.messages import Halt
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def park_run(run: RunState[C], event: RunParked) -> RunState[C]:
 
 def accept_parking(run: RunState[C], message: "Parking") -> RunParked | None:
     """Park the run once. If drivers come by themselves and none can go on, record each further reason once."""
-    why = storable(message.why)
+    why = make_storable(message.why)
     news = why not in ("", *run.parked_reasons) and len(run.parked_reasons) < REASONS_MAX
     if run.parked and not (news and run.handover):
         return None

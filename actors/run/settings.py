@@ -15,7 +15,7 @@ from actors.run.waits import StoredLimits, TimedEvent
 from actors.values.model_settings import KEY as MODEL_SETTINGS
 from actors.values.model_settings import ModelSettings, check_settings
 from runtime.core.errors import UsageProblem
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 from runtime.core.ledger import Ledger, Limits, Price
 from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 
@@ -106,7 +106,7 @@ def change_of(
         at=at,
         mono=mono,
         limits=limits,
-        model=None if model is None else storable(model),
+        model=None if model is None else make_storable(model),
         price=price,
         call_seconds=None if model is None else usual,
         timeout_seconds=timeout,

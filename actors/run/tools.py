@@ -25,7 +25,7 @@ from actors.run.ids import step_of, try_id
 from actors.run.questions import NOT_RUN, SUCCEEDED, ClarificationRequested, Questions, Status, new_id, outcome_question
 from actors.run.waits import TimedEvent
 from runtime.core.copies import without
-from runtime.core.events import Event, Seconds, Value, storable
+from runtime.core.events import Event, Seconds, Value, make_storable
 from runtime.core.ledger import Amount, Ledger
 from runtime.core.machine import Work
 from runtime.core.messages import Message
@@ -303,8 +303,8 @@ def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
                 mono=message.mono,
                 elapsed=message.elapsed,
                 outcome=message.outcome,
-                output=storable(message.output),
-                reason=storable(message.reason),
+                output=make_storable(message.output),
+                reason=make_storable(message.reason),
                 cost=message.cost,
                 not_made=message.not_made,
             )

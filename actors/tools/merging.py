@@ -24,7 +24,7 @@ from actors.tools.confined import (
 from actors.tools.repository import FILE_BYTES_MAX, GitFailed, Repository, TimeLimit, decode_path, find_noted_repository
 from actors.tools.workspace import Workspace
 from actors.tools.worktrees import RAW, contents, refuse_git_errors
-from runtime.core.crash_points import mark_point
+from runtime.core.hooks import mark_point
 
 
 def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:

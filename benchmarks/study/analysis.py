@@ -27,9 +27,9 @@ from common import write
 from replay import recorded, replay
 from tasks import read_choice, read_pair
 
+from replan.experiments.definition import ExperimentProblem
 from replan.experiments.equal_calls import curves_of, interpolate
 from replan.experiments.preparation import Installation, PreparedExperiment, prepare
-from replan.experiments.problems import ExperimentProblem
 from replan.experiments.results import trial_from
 from replan.experiments.runner import run_all
 from replan.setup.plugins import registry

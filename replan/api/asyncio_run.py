@@ -1,4 +1,4 @@
-"""A run of an asyncio program, driven in the trio thread: its records, end and callbacks reach the caller's loop."""
+"""Drives a run of an asyncio program in the trio thread. Its records, end and callbacks reach the caller's loop."""
 
 import asyncio
 import inspect
@@ -7,12 +7,10 @@ from contextlib import asynccontextmanager, suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import trio
 
-from actors.guards.port import AnyGuard
-from actors.handlers.generators import TextMaker
 from actors.run.open_question import OpenQuestion
 from actors.run.result import RunResult
 from replan.api.handle import Begin, RecordStream, Run, TrioRun, drive_in_trio
@@ -20,11 +18,15 @@ from replan.api.options import Ask, Driving
 from replan.api.trio_thread import ThreadCall, TrioThread, trio_thread
 from runtime.core.events import Record
 
+if TYPE_CHECKING:
+    from actors.guards.port import AnyGuard
+    from actors.handlers.generators import TextMaker
+
 CANCEL_SECONDS = 1.0
-"""How long the trio thread waits for a cancelled function of the caller to end, where its event loop is blocked."""
+"""The seconds that the trio thread waits for a cancelled function of a blocked event loop."""
 
 LOOK_SECONDS = 1.0
-"""How often the trio thread looks whether the caller's event loop has closed."""
+"""The seconds between two checks whether the caller's event loop has closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Caller:
     """An asyncio program that has started a run."""
 
     on_cancelled: Callable[[], object]
-    """Called in the trio thread when the program cancels a function that the run waits for, as it does at its end."""
+    """Called in the trio thread when the program cancels a function that the run waits for."""
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     context: Context = field(default_factory=copy_context)
     """The context variables at the start of the run, which its functions see."""
@@ -179,7 +181,7 @@ class AsyncioRun(Run[R]):
             self._soon(self._stream.end, None, None)
 
     async def _await_end(self, run: TrioRun[R]) -> None:
-        """Hand over the result, or the error, as soon as there is one: the block may still go on."""
+        """Pass on the result or the error as soon as there is one; the block may still continue."""
         try:
             result = await run.result()
         except Exception as error:  # noqa: BLE001 - raised by `result`, where it is awaited

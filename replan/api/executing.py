@@ -16,15 +16,15 @@ from actors.plans.plan import Plan, plan_to_json
 from actors.plans.plan_text import ProvedPlan
 from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
-from replan.api.driving import beside_the_loop, drive_run
 from replan.api.handle import Run
-from replan.api.loops import blocking, in_any_loop, name_keywords, same_parameters
-from replan.api.options import MEMORY, Driving, Home, Memory, StartKeywords, check_types, driving
-from replan.api.runs import goal_given, prepare_goal, prepare_planning, read_attachments
+from replan.api.loops import blocking_form, in_any_loop, name_keywords, same_parameters
+from replan.api.options import MEMORY, Driving, Home, Memory, StartKeywords, check_types, read_keywords
+from replan.api.runs import drive_run, goal_given, prepare_goal, prepare_planning, read_attachments, run_beside_loop
 from replan.runs.executing import (
     Approval,
     ExecutionOptions,
     PlanToExecute,
+    ensure_unused,
     plan_of_run,
     prepare_to_execute,
     read_plan_file,
@@ -35,7 +35,6 @@ from replan.runs.home import open_home
 from replan.runs.run_ids import new_run_id, resolve_run
 from replan.runs.session import RunSession
 from replan.runs.token_goals import TokenGoal
-from replan.runs.workspaces import ensure_unused
 from replan.setup.home_folder import locate_home
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
@@ -46,10 +45,9 @@ AnyPlan = str | Path | Mapping[str, Any] | Plan | Result
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What planning a problem and executing the plan came to."""
+    """The results of planning a problem and of executing the plan."""
 
     planning: Result
-    """The result of the planning run."""
     execution: ExecutionResult | None = None
     """The result of the execution; None where there was no plan to execute."""
 
@@ -86,7 +84,7 @@ def start_execution(
     check_types(tools=tools, workspace=workspace)
     if workflow is not None:
         check_types(workflow=workflow)
-    how, limits = driving(home, options)
+    how, limits = read_keywords(home, options)
     execution = ExecutionOptions(
         tools=None if tools is None else os.fspath(tools),
         workspace=os.fspath(workspace),
@@ -110,10 +108,7 @@ async def aexecute(plan: AnyPlan, **options: Any) -> ExecutionResult:
         return await run.result()
 
 
-@same_parameters(start_execution)
-def execute(plan: AnyPlan, **options: Any) -> ExecutionResult:
-    """Execute a plan and return the result, without an event loop. Parameters and errors are those of `aexecute`."""
-    return blocking("execute", partial(aexecute, plan, **options))
+execute = blocking_form(aexecute)
 
 
 @name_keywords
@@ -140,7 +135,7 @@ async def ado(
     do.
     """
     check_types(workflow=workflow, tools=tools, workspace=workspace)
-    how, limits = driving(home, options)
+    how, limits = read_keywords(home, options)
     named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict})
     planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     path = None if tools is None else os.fspath(tools)
@@ -149,7 +144,7 @@ async def ado(
     prepared = partial(prepare_planning, problem, planning, attachments, how)
     if named is not None:
         prepared = partial(prepare_goal, named, planning, how)
-    request = await beside_the_loop(partial(_prepare_planning, prepared, executing, how, named))
+    request = await run_beside_loop(partial(_prepare_planning, prepared, executing, how, named))
     await _ensure_unused(executing, how)
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
@@ -163,16 +158,13 @@ async def ado(
         return Done(result, await execution.result())
 
 
-@same_parameters(ado)
-def do(problem: str = "", **options: Any) -> Done:
-    """Plan a problem and execute the plan, without an event loop. Parameters and errors are those of `ado`."""
-    return blocking("do", partial(ado, problem, **options))
+do = blocking_form(ado)
 
 
 @asynccontextmanager
 async def _start(plan: AnyPlan, options: ExecutionOptions, how: Driving) -> AsyncIterator[Run[ExecutionResult]]:
     source = await _source(plan, how)
-    prepared = await beside_the_loop(partial(how.prepare, prepare_to_execute, source, options))
+    prepared = await run_beside_loop(partial(how.prepare, prepare_to_execute, source, options))
     await _ensure_unused(options, how)
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
@@ -187,7 +179,7 @@ async def _source(plan: AnyPlan, how: Driving) -> PlanToExecute:
     given: object = plan  # whatever a caller passes
     match given:
         case Path():
-            return await beside_the_loop(partial(read_plan_file, os.fspath(given)))
+            return await run_beside_loop(partial(read_plan_file, os.fspath(given)))
         case str() if how.home is MEMORY:
             raise UsageProblem("a home in memory has no planning run", place="plan", hint="pass the result, or a plan")
         case str():

@@ -83,16 +83,16 @@ class RecordStream(Generic[T]):
 GRACE_SECONDS = 10.0
 """How long `park` waits for replies in flight."""
 LEAVE_SECONDS = 1.5
-"""How long leaving a block waits for replies in flight; parking takes at most half a second more."""
+"""The seconds that leaving a block waits for replies in flight; parking takes at most half a second more."""
 
 LOOK_SECONDS = 0.25
-"""How often a run that waits for `ask` looks whether somebody else has answered."""
+"""The seconds between two checks whether somebody else has answered, while `ask` is awaited."""
 
 R = TypeVar("R", bound=RunResult)
 R_co = TypeVar("R_co", bound=RunResult, covariant=True)
 
 Begin = Callable[[RunSession, Stop], Awaitable[RunResult]]
-"""Starts a run, or goes on with one, and returns what it came to."""
+"""A function that starts or resumes a run and returns its result."""
 OnRecord = Callable[[Record[Any]], None]
 """Gets a record as it is written."""
 
@@ -104,13 +104,12 @@ class Run(ABC, Generic[R_co]):
     """
 
     run_id: str
-    """The run's id."""
 
     @abstractmethod
     async def result(self) -> R_co:
-        """Wait until the run has finished, waits for a person, or was parked; return what it came to.
+        """Wait until the run has finished, waits for a person, or was parked. Return its result.
 
-        Raises what driving it raised, such as `UsageProblem`.
+        Raises the error that ended the driving, such as `UsageProblem`.
         """
 
     @abstractmethod
@@ -164,7 +163,7 @@ class TrioRun(Run[R]):
         self.entered.set()
 
     async def drive(self, engine: Engine, begin: Begin, ask: Ask | None) -> None:
-        """Drive the run until it comes to rest, and keep what it came to."""
+        """Drive the run until it comes to rest, and keep its result or error."""
         session = RunSession(engine, self.run_id, self.append)
         result: RunResult | None = None
         error: Exception | None = None

@@ -2,8 +2,8 @@
 
 import inspect
 import sys
-from collections.abc import Awaitable, Callable
-from functools import wraps
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial, wraps
 from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
 import trio
@@ -34,7 +34,7 @@ def _in_asyncio() -> bool:
 
 
 async def in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
-    """Do work that is written for trio: here, or, in an asyncio program, in the trio thread."""
+    """Do work that is written for trio. An asyncio program does it in the trio thread."""
     if running_loop() != "asyncio":
         return await work()
     from replan.api.trio_thread import in_trio_thread  # noqa: PLC0415 - a trio program needs no thread
@@ -42,20 +42,29 @@ async def in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
     return await in_trio_thread(work)
 
 
-def blocking(name: str, work: Callable[[], Awaitable[T]]) -> T:
-    """Do work that is written for trio, and block until it is done.
+def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Return the form of an API function that blocks until its work is done, for programs without an event loop.
 
-    `name` is that of the function that the user called. Raises `UsageProblem`, which names the function to await, where
-    an event loop runs in this thread.
+    Its name is that of `function` without the first letter, `a`. It raises `UsageProblem`, which names the function to
+    await, if an event loop runs in this thread.
     """
-    loop = running_loop()
-    if loop is not None:
-        raise UsageProblem(f"{name}() would block this {loop} program", place=name, hint=f"await replan.a{name}(...)")
-    return trio.run(work)
+    name = function.__name__[1:]
+
+    @wraps(function)
+    def run_in_trio(*arguments: P.args, **keywords: P.kwargs) -> T:
+        loop = running_loop()
+        if loop is not None:
+            hint = f"await replan.a{name}(...)"
+            raise UsageProblem(f"{name}() would block this {loop} program", place=name, hint=hint)
+        return trio.run(partial(function, *arguments, **keywords))
+
+    run_in_trio.__name__ = run_in_trio.__qualname__ = name
+    run_in_trio.__doc__ = (function.__doc__ or "").replace("in trio or in asyncio", "without an event loop")
+    return run_in_trio
 
 
 def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """Give a function whose last parameter is `**options: Unpack[T]` a signature that names each key of `T`.
+    """Give a function a signature that names each key of `T`; its last parameter is `**options: Unpack[T]`.
 
     Limits stand last. The default of a switch, a number or a text is its empty value, of anything else None. The
     function refuses any other keyword.
@@ -86,7 +95,7 @@ def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def same_parameters(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
-    """Give a function that passes on what it gets the parameters of another, for type checkers and for `help`."""
+    """Return a decorator that gives a function the parameters of another, for type checkers and for `help`."""
 
     def decorate(function: Callable[..., T]) -> Callable[P, T]:
         signature = inspect.signature(other)

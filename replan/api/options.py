@@ -61,7 +61,7 @@ class Memory(Enum):
 
 
 MEMORY = Memory.MEMORY
-"""A home that is gone when the call returns: nothing is written, and nothing can be resumed."""
+"""A home in memory. It is gone when the call returns: nothing is written, and nothing can be resumed."""
 
 Generate = TextMaker
 """A plug-in generator: a function from a context to text, async or not."""
@@ -104,9 +104,9 @@ class StartKeywords(DriveKeywords, total=False):
     """The keywords of every function that starts a run and drives it."""
 
     tenant: str
-    """Whom the run is accounted to."""
+    """The tenant that pays for the run."""
     priority: int
-    """How urgent it is, from -100 to 100."""
+    """The priority of the run, from -100 to 100."""
 
 
 _KEYWORDS = {f"--{name}": name for name in ("model", "attach", "repo", "given", "workspace", "tools")} | {
@@ -129,15 +129,13 @@ class Driving:
     model: str | None = None
     """The model in the form of `--model`; None for the one that is configured."""
     guards: Mapping[str, AnyGuard] = field(default_factory=dict)
-    """Guards that are passed in, by name."""
     generators: Mapping[str, Generate] = field(default_factory=dict)
-    """Generators that are passed in, by name."""
     home: Path | str | Memory | None = None
     """A folder, or `MEMORY`; None for `$REPLAN_HOME`, else the platform's data folder."""
     ask: Ask | None = None
     """Answers the run's questions; None leaves them open, so that the run ends with the status `waiting`."""
     placement: Placement = ORDINARY
-    """Whom new runs are accounted to, and their priority."""
+    """The tenant and the priority of new runs."""
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -180,7 +178,9 @@ class Driving:
             yield replace(engine, placement=self.placement, by="python")
 
 
-def driving(home: Path | str | Memory | None, keywords: StartKeywords | DriveKeywords) -> tuple[Driving, RunLimits]:
+def read_keywords(
+    home: Path | str | Memory | None, keywords: StartKeywords | DriveKeywords
+) -> tuple[Driving, RunLimits]:
     """Return the keywords, checked, and the limits among them. Raises `UsageProblem` that names the keyword."""
     given: Mapping[str, Any] = keywords
     model, guards, generators = given.get("model"), given.get("guards"), given.get("generators")

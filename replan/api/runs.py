@@ -1,4 +1,4 @@
-"""Solving a problem, and going on with a run, from Python: in one call, or in a block that follows the run."""
+"""Planning and acquisition runs from Python: started or resumed in one call, or in a block that follows the run."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -8,14 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
+from actors.acquisition.prepare import AcquisitionInput
+from actors.acquisition.result import AcquisitionResult
 from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.given import Attachment, PddlTexts
-from replan.api.driving import beside_the_loop, drive_run
-from replan.api.handle import Run
-from replan.api.loops import blocking, in_any_loop, name_keywords, same_parameters
+from replan.api.handle import Begin, Run, TrioRun, drive_in_trio
+from replan.api.loops import blocking_form, in_any_loop, name_keywords, running_loop, same_parameters
 from replan.api.options import (
     DriveKeywords,
     Driving,
@@ -25,22 +26,52 @@ from replan.api.options import (
     StartKeywords,
     at_home,
     check_types,
-    driving,
+    read_keywords,
 )
+from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
 from replan.runs.executing import request_with_tools
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.home import open_home
-from replan.runs.planner_model import pddl_task, workflow_for_pddl
 from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id, resolve_run
 from replan.runs.session import RunSession
-from replan.runs.token_goals import MODEL, TokenGoal, goal_in, tools_to_plan_with, workflow_for_goal
+from replan.runs.token_goals import (
+    MODEL,
+    TokenGoal,
+    goal_in,
+    pddl_task,
+    tools_to_plan_with,
+    workflow_for_goal,
+    workflow_for_pddl,
+)
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
 T = TypeVar("T")
+
+
+@asynccontextmanager
+async def drive_run(run: str, begin: Begin, how: Driving, *, is_new: bool = False) -> AsyncIterator[Run[Any]]:
+    """Drive a run for the length of a block, in the caller's kind of event loop."""
+    if running_loop() == "asyncio":
+        from replan.api.asyncio_run import drive_in_asyncio  # noqa: PLC0415 - a trio program needs no thread
+
+        opened: AbstractAsyncContextManager[Run[Any]] = drive_in_asyncio(run, begin, how, is_new=is_new)
+    else:
+        opened = drive_in_trio(TrioRun(run, is_new=is_new), begin, how)
+    async with opened as handle:
+        yield handle
+
+
+async def run_beside_loop(work: Callable[[], T]) -> T:
+    """Do work that reads files. An asyncio program does it in a thread, since its event loop also serves others."""
+    if running_loop() != "asyncio":
+        return work()
+    import asyncio  # noqa: PLC0415 - a trio program does not need it
+
+    return await asyncio.to_thread(work)
 
 
 @name_keywords
@@ -87,7 +118,7 @@ def start(
     Raises `UsageProblem`, whose place is the keyword, on entering the block and before anything is written.
     """
     check_types(workflow=workflow, tools=tools)
-    how, limits = driving(home, options)
+    how, limits = read_keywords(home, options)
     named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict, "pddl": pddl})
     planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     attachments = partial(read_attachments, attach, repo, problem)
@@ -108,14 +139,7 @@ async def asolve(problem: str = "", **options: Any) -> Result:
         return await run.result()
 
 
-@same_parameters(start)
-def solve(problem: str = "", **options: Any) -> Result:
-    """Plan a problem and return the result; the keywords are those of `start`.
-
-    Whether there is a plan is a value (`result.succeeded`), not an error. Raises `UsageProblem` for bad input, and when
-    called inside a trio or asyncio program, where `await asolve(...)` is meant.
-    """
-    return blocking("solve", partial(asolve, problem, **options))
+solve = blocking_form(asolve)
 
 
 @name_keywords
@@ -136,7 +160,7 @@ def drive(
     Entering the block raises `RunNotFound`, and `UsageProblem` for a keyword. `result()` raises `Held` where another
     process drives the run, `JournalDamaged`, and `UsageProblem` for a run that lacks a plug-in or is a step of another.
     """
-    how, limits = driving(home, options)
+    how, limits = read_keywords(home, options)
     return _drive(run, Changes(limits, how.model, strict), how)
 
 
@@ -151,15 +175,12 @@ async def aresume(run: str, **options: Any) -> RunResult:
         return await driven_run.result()
 
 
-@same_parameters(drive)
-def resume(run: str, **options: Any) -> RunResult:
-    """Resume a run, without an event loop. Parameters and errors are those of `aresume`."""
-    return blocking("resume", partial(aresume, run, **options))
+resume = blocking_form(aresume)
 
 
 @name_keywords
 async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeywords]) -> RunResult:
-    """Undo what an execution did, the last call first, also after its end, and return its result.
+    """Undo the calls of an execution, the last one first, and return its result. The execution may have ended.
 
     Its outcome is `undone` once nothing is left; where an undo fails, or nobody knows what a call did, `ask` is asked.
     The keywords are those of `drive`. Raises `UsageProblem` for a run of another kind, with nothing to undo, or that is
@@ -173,10 +194,7 @@ async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeyw
     return await aresume(run, home=home, **functions)
 
 
-@same_parameters(aundo)
-def undo(run: str, **options: Any) -> RunResult:
-    """Undo what an execution did, without an event loop. Parameters and errors are those of `aundo`."""
-    return blocking("undo", partial(aundo, run, **options))
+undo = blocking_form(aundo)
 
 
 @name_keywords
@@ -213,15 +231,12 @@ async def afork(
     return await at_home(home, record)
 
 
-@same_parameters(afork)
-def fork(run: str, **options: Any) -> str:
-    """Record a fork of a run, without an event loop. Parameters and errors are those of `afork`."""
-    return blocking("fork", partial(afork, run, **options))
+fork = blocking_form(afork)
 
 
 @asynccontextmanager
 async def _start(prepared: Callable[[Driving], RunRequest], how: Driving) -> AsyncIterator[Run[Result]]:
-    request = await beside_the_loop(partial(prepared, how))
+    request = await run_beside_loop(partial(prepared, how))
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)  # Here: a host lacks the passed functions.
@@ -337,3 +352,43 @@ def prepare_planning(
         return prepare(*task, attachments=attachments(), pddl=pddl, **resources)
 
     return how.prepare(read_and_prepare, problem, options).request
+
+
+__all__ = ["AcquisitionResult", "aacquire", "acquire"]
+
+
+@name_keywords
+async def aacquire(
+    profile: str | Path,
+    goal: str,
+    *,
+    docs: Path | str | None = None,
+    given: Mapping[str, str] | None = None,
+    home: Path | str | Memory | None = None,
+    **options: Unpack[StartKeywords],
+) -> AcquisitionResult:
+    """Fill the schema of a profile and return the result, in trio or in asyncio.
+
+    `profile` is a shipped name or a file; `docs` is a folder of documents, without which the search service of the
+    home's config is asked, if there is one; `given` are values that you know, as texts by the path of the field. The
+    limits, `tenant` and `priority` are those of `start`; `ask` answers questions, and without it a run that needs an
+    answer ends with the status `waiting`. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`.
+
+    Whether all values were found is a value (`result.succeeded`), not an error. Cancelling it parks the run, which can
+    be resumed where it has a home. Raises `UsageProblem`, whose place is the keyword, before anything is written.
+    """
+    how, limits = read_keywords(home, options)
+    wish = AcquisitionInput(os.fspath(profile), goal, given=given or {}, limits=limits)
+    folder = None if docs is None else os.fspath(docs)
+    prepared = await run_beside_loop(partial(how.prepare, prepare_to_acquire, wish, folder))
+
+    async def begin(session: RunSession, stop: Stop) -> RunResult:
+        return await session.begin(prepared.request, stop)  # Here: a host lacks the passed function.
+
+    async with drive_run(new_run_id(), begin, how, is_new=True) as run:
+        result = await run.result()
+        assert isinstance(result, AcquisitionResult)
+        return result
+
+
+acquire = blocking_form(aacquire)

@@ -1,23 +1,28 @@
-"""The runs of a home, from Python: admitted, listed, shown, cancelled and deleted, whichever process drives them.
+"""The runs of a home from Python: admits, lists, shows, tells, answers, cancels, deletes and folds them.
 
 Each function has a form for trio and asyncio programs, whose name begins with `a`. A run is named by its id, or by at
 least six characters of it.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, Unpack
 
+import trio
+
+from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.format import moment
-from replan.api.loops import blocking, in_any_loop, same_parameters
+from replan.api.loops import blocking_form, in_any_loop, name_keywords
 from replan.api.options import Home, at_home, environment_of, placement_of
-from replan.runs.changes import cancel_run
+from replan.runs.changes import Changes, cancel_run, post_changes
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
+from replan.runs.inbox import AnswerReceipt
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
 from replan.runs.retention import delete_run
@@ -29,6 +34,8 @@ from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
 from replan.setup.settings import choose_model, read_user_config
 from replan.views.rows import row_to_json
+from replan.whatif import LIMIT_SECONDS
+from replan.whatif.differences import FoldOutcome, RunComparison
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter, RunRow
@@ -43,7 +50,7 @@ class RunSummary:
     kind: str
     """The name of its kind, such as `planning`."""
     title: str
-    """What it is called in lists, made from its task."""
+    """Its title in lists, made from its task."""
     status: str
     """`running`, `waiting`, `parked`, `finished` or `moved`."""
     outcome: str
@@ -51,13 +58,12 @@ class RunSummary:
     question: str | None
     """The id of the first question that it waits for, as `answer` takes it."""
     created: datetime
-    """When it was started (UTC)."""
     updated: datetime
     """When it last changed (UTC)."""
     waiting_since: datetime | None
-    """Since when it waits for a person (UTC)."""
+    """The time since which it waits for a person (UTC)."""
     next_wake: datetime | None
-    """When a host goes on with it by itself (UTC)."""
+    """The time at which a host resumes it (UTC)."""
     records: int
     """How many records its journal has so far; 0 for a run that was only admitted."""
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -102,7 +108,7 @@ async def ashow(run: str, *, home: Home = None) -> RunResult:
 
 
 async def acancel(run: str, *, home: Home = None) -> RunResult:
-    """Cancel a run for good, and return what it came to.
+    """Cancel a run for good, and return its result.
 
     Where another process drives the run and has not taken the message within five seconds, the result still says
     `running`; that process cancels it later. What it has found is kept; parking is the way to go on later. Raises
@@ -132,26 +138,10 @@ async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False
     await at_home(home, work)
 
 
-@same_parameters(aruns)
-def runs(**options: Any) -> tuple[RunSummary, ...]:
-    """Return the runs of a home, without an event loop. Parameters and errors are those of `aruns`."""
-    return blocking("runs", partial(aruns, **options))
-
-
-def show(run: str, *, home: Home = None) -> RunResult:
-    """Return the result of a run, without an event loop. Parameters and errors are those of `ashow`."""
-    return blocking("show", partial(ashow, run, home=home))
-
-
-def cancel(run: str, *, home: Home = None) -> RunResult:
-    """Cancel a run for good, without an event loop. Parameters and errors are those of `acancel`."""
-    return blocking("cancel", partial(acancel, run, home=home))
-
-
-@same_parameters(adelete)
-def delete(run: str, **options: Any) -> None:
-    """Delete a run for good, without an event loop. Parameters and errors are those of `adelete`."""
-    blocking("delete", partial(adelete, run, **options))
+runs = blocking_form(aruns)
+show = blocking_form(ashow)
+cancel = blocking_form(acancel)
+delete = blocking_form(adelete)
 
 
 def _summary(row: RunRow, status: str) -> RunSummary:
@@ -202,7 +192,108 @@ async def aadmit(
     return await in_any_loop(work)
 
 
-@same_parameters(aadmit)
-def admit(kind: str, task: Any, **options: Any) -> str:
-    """Record the start of a run of a kind, without an event loop. Parameters and errors are those of `aadmit`."""
-    return blocking("admit", partial(aadmit, kind, task, **options))
+admit = blocking_form(aadmit)
+
+
+Kind = Literal["note", "requirement"]
+
+
+async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
+    """Post a message to a run: later prompts show a note; a requirement changes what is asked for, and acts at once.
+
+    In an acquisition, a note `FIELD=VALUE` corrects a value, also after a success: the run goes on with it when it is
+    resumed. `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a text that is empty
+    or too long, a correction that cannot be taken, and a run that has finished.
+    """
+    await at_home(home, lambda engine: engine.tell(run, text, kind))
+
+
+async def aanswer(question: str, text: str, *, home: Home = None) -> AnswerReceipt:
+    """Answer the question `RUN/ID`.
+
+    The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`, and
+    `UsageProblem` for an unknown or closed question or an answer that does not fit its schema.
+    """
+    return await at_home(home, lambda engine: engine.answer(question, text, via="python"))
+
+
+async def adecline(question: str, *, home: Home = None) -> AnswerReceipt:
+    """Decline a question; `AnswerReceipt.otherwise` says what happens without an answer.
+
+    Raises the errors of `aanswer`.
+    """
+    return await at_home(home, lambda engine: engine.decline(question, via="python"))
+
+
+tell = blocking_form(atell)
+answer = blocking_form(aanswer)
+decline = blocking_form(adecline)
+
+
+@name_keywords
+async def alimits(
+    run: str, *, model: str | None = None, strict: bool = False, home: Home = None, **limits: Unpack[RunLimits]
+) -> RunResult:
+    """Change the limits of a run, of its calls and replies, or its model, and return its result.
+
+    What is None stays as it is. Limits count from the start of the run, `deadline` from now. With
+    `strict`, plans that leave a demand of the text in no step are rejected from now on. The run may be driven, wait, be
+    parked, or have ended for want of a budget; it is not driven here: `resume` goes on with it, or its host does.
+    Raises `RunNotFound`. Raises `UsageProblem` for a change that is not valid, for no change, and for a run whose end
+    is final; its place is the keyword.
+    """
+    changes = Changes(limits, model, strict)
+
+    async def change(engine: Engine) -> RunResult:
+        name = await resolve_run(engine.journal, run)
+        await post_changes(engine, name, changes, engine.environment)
+        return await engine.result(name)
+
+    return await at_home(home, change)
+
+
+limits = blocking_form(alimits)
+
+
+__all__ = ["FoldOutcome", "RunComparison", "awhatif", "whatif"]
+
+
+async def awhatif(
+    *runs: str,
+    workflow: Path | str | None = None,
+    guards: Sequence[str] = (),
+    policy: Path | str | None = None,
+    release: Path | str | None = None,
+    plugins: Sequence[Path | str] = (),
+    time_limit: float = LIMIT_SECONDS,
+    home: Home = None,
+) -> tuple[RunComparison, ...]:
+    """Fold recorded runs under an edited workflow, guard, policy or program; return a comparison for each run.
+
+    Waiting runs come first.
+
+    `runs` are ids, none for all; `workflow` and `policy` are shipped names or files. `guards` have the form `NAME` or
+    `STEP=NAME`. `release` is the folder of another checkout. `plugins` are files beside those of the home's settings.
+    `time_limit` is in seconds for one run. A guard that raises or does not end is the outcome `failed` of its run.
+    Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
+    """
+    from replan.whatif.query import WhatIfQuery, findings_of  # noqa: PLC0415 -- only where runs are folded
+
+    if isinstance(guards, str) or isinstance(plugins, str):
+        raise UsageProblem("should be a list, not a text", place="guards" if isinstance(guards, str) else "plugins")
+    if not 0.1 <= time_limit < float("inf"):
+        raise UsageProblem("should be at least 0.1 seconds, and finite", place="time_limit")
+    environment = environment_of(home)
+    place = locate_home(environment)
+    config = read_user_config(place.config)
+    files = (*(str(place.config.parent / name) for name in config.plugins), *map(str, plugins))
+    asked = WhatIfQuery(runs, _text(workflow), tuple(guards), _text(policy), _text(release), files, time_limit)
+    work = partial(trio.to_thread.run_sync, partial(findings_of, asked, config, environment))
+    return tuple(await in_any_loop(work))
+
+
+whatif = blocking_form(awhatif)
+
+
+def _text(value: Path | str | None) -> str | None:
+    return None if value is None else str(value)

@@ -22,7 +22,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 T = TypeVar("T")
 
 EXIT_SECONDS = 2.0
-"""How long the end of the process waits for the thread to stop its work."""
+"""The seconds that the end of the process waits for the thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class _Slot:
             thread.stop()
 
     def forget(self) -> None:
-        """Start anew in a forked child, which has none of its parent's threads."""
+        """Forget the parent's thread in a forked child, so that the next call starts one."""
         self.lock, self.thread = threading.Lock(), None
 
 

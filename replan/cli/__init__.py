@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # An exception in the middle of an import may be lost, or be shown as a traceback. Nothing is to be saved yet.
         signal.signal(signal.SIGINT, _leave)
         leave_on_lost_interrupts()
-    from replan.setup.gc_tuning import start_quickly
+    from replan.setup.installation import start_quickly
 
     start_quickly()
     # Imported here, so that importing the package for one of its parts costs nothing.

@@ -1,13 +1,14 @@
-"""The command group: its help, hints for a wrong command line, and the place where errors become an exit code."""
+"""The command group: its help, hints for a wrong command line, and the exit codes of errors."""
 
 import contextlib
 import errno
 import io
 import json
 import os
+import re
 import select
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn, cast
 
@@ -26,16 +27,67 @@ from replan.cli.command_table import (
 )
 from replan.cli.exits import Exit, exit_of_error
 from replan.cli.options import Invocation, common
-from replan.cli.usage import HelpFormatter, explain_misuse
+from replan.cli.terminal.width import width_of
 from replan.setup.installation import NAME, program, release
 from replan.views.errors import error_object, line_of_crash, line_of_error, shorten
 from runtime.core.errors import ReplanError, UsageProblem, root_cause
+
+HELP_WIDTH_MIN = 52
+"""The least width, in columns, at which click's own layout fits the terminal."""
+TERM_WIDTH_MIN = 8
+"""The least width of the first column of a list, in columns of the terminal."""
+
+
+class HelpFormatter(click.HelpFormatter):
+    """Click's layout; on a narrow terminal the first column of a list has at most a quarter of the width."""
+
+    def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
+        columns = width_of(sys.stdout)
+        self._narrow = columns is not None and columns < HELP_WIDTH_MIN
+        super().__init__(indent_increment, columns if self._narrow else width, max_width)
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write a list of terms with explanations. A term that is longer than the first column has its own line."""
+        super().write_dl(list(rows), max(self.width // 4, TERM_WIDTH_MIN) if self._narrow else col_max, col_spacing)
+
+
+WORDS = (
+    (re.compile(r"is not a valid integer(?: range)?"), "is not a whole number"),
+    (re.compile(r"is not a valid float(?: range)?"), "is not a number"),
+    (re.compile(r"(?<!\S)(\S+) is not in the range x>=(\S+)"), r"should be at least \2, not \1"),
+    (re.compile(r"(?<!\S)(\S+) is not in the range (\S+?)<=x<=(\S+)"), r"should be from \2 to \3, not \1"),
+    (re.compile(r"is not ('[^']*')$"), r"is not one of \1"),
+    (re.compile(r"^Got unexpected extra arguments? \((.*)\)"), r"there are too many arguments: \1"),
+)
+"""Patterns for click's messages, and our words for each. Matching takes linear time."""
+
+
+def explain_misuse(error: click.UsageError) -> str:
+    """Return the argument or option that is wrong, and the cause, in one line."""
+    place = _place(error)
+    text = error.message if place else error.format_message()
+    if isinstance(error, click.MissingParameter):
+        choices = error.param.type.choices if error.param and isinstance(error.param.type, click.Choice) else ()
+        what = "argument is missing" if isinstance(error.param, click.Argument) else "option is required"
+        text = f"this {what}" + (f"; one of {', '.join(choices)}" if choices else "")
+    text = " ".join(text.split()).rstrip(".")
+    for pattern, words in WORDS:
+        text = pattern.sub(words, text)
+    return f"{place}: {text}" if place else text
+
+
+def _place(error: click.UsageError) -> str:
+    param = error.param if isinstance(error, click.BadParameter) else None
+    if isinstance(param, click.Argument):
+        return (param.metavar or param.name or "").upper()
+    return param.opts[-1] if param is not None else ""
+
 
 click.Context.formatter_class = HelpFormatter  # For the commands of groups within this group, too.
 
 
 class BrokenPipe(Exception):
-    """Wraps a `BrokenPipeError`, on which click itself would exit with another code."""
+    """Wraps a `BrokenPipeError`: click itself would exit with another code."""
 
     def __init__(self, error: BrokenPipeError) -> None:
         super().__init__(error)
@@ -176,7 +228,7 @@ def _reader_is_gone() -> bool:
 
 
 def _stdout_fails() -> bool:
-    """Tell whether it was stdout that failed: then writing what is still buffered fails again."""
+    """Tell whether stdout fails when its buffer is written."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -215,7 +267,7 @@ def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
 
 
 def _retired_notice(error: click.UsageError, path: str) -> str:
-    """Return what is said about a retired command or option after the names of a command; empty for other errors."""
+    """Return the notice about a retired command or option below the command `path`; empty for other errors."""
     from actors.files.suggestions import describe_retired
 
     match error:
@@ -244,7 +296,7 @@ def _report_crash(error: BaseException, invocation: Invocation) -> int:
 
 
 def _print_error(error: Mapping[str, object]) -> None:
-    """Print an error's object on stdout; where stdout is closed, the line on stderr is all there is."""
+    """Print an error's object on stdout. Do nothing if stdout is closed: stderr has the line."""
     from replan.cli.terminal.console import Lossy
 
     click.echo(json.dumps(error), file=cast("IO[str]", Lossy(sys.stdout)))

@@ -22,7 +22,6 @@ class CommandRow(NamedTuple):
     section: str
     """The heading above it in the help; empty for a command of a group, which only the group's help lists."""
     help: str
-    """What it does, in one line."""
     function: str
     """`MODULE:FUNCTION` of the click command. The module is imported when the command is used."""
 
@@ -154,7 +153,7 @@ def write_sections(formatter: click.HelpFormatter, rows: Iterable[CommandRow]) -
 _TEXT_SUFFIXES = (".md", ".txt", ".rst", ".markdown")
 """The endings of file names that are taken for problems, also where the file is missing."""
 _COMMAND_OPTIONS = frozenset({"--json", "--jsonl", "--no-input", "-m", "--model", "-w", "--workflow", "--last"})
-"""Options of commands that users often write before the command."""
+"""Options of commands that users often write before the command's name."""
 OTHER_WORDS = {
     "plan": "run",
     "solve": "run",
@@ -174,7 +173,7 @@ OTHER_WORDS = {
     "web": "serve",
     "ui": "serve",
 }
-"""The command that does the same, for each word of other tools whose spelling is not near it."""
+"""The command for each word of other tools whose spelling is too different to be suggested."""
 ELSEWHERE = {
     ("execute", "--last"): "name the run, as `{program} runs` lists them",
     ("do", "--last"): "it plans anew; `{program} execute RUN` executes the plan of a run",
@@ -210,7 +209,7 @@ def command_for(word: str, program: str) -> str:
 
 
 def misplaced_option(option: str, command: str) -> str:
-    """Return where an option belongs that stands before the command; empty for one that no command has."""
+    """Return the right place of an option that stands before the command; empty if no command has it."""
     if option not in _COMMAND_OPTIONS:
         return ""
     value = {"-m": " NAME", "--model": " NAME", "-w": " search", "--workflow": " search"}.get(option, "")

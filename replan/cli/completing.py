@@ -1,4 +1,4 @@
-"""What the shell completes: ids of runs and questions, workflows, searches and policies. Reads the home at most."""
+"""Completions for the shell: ids of runs and questions, workflows, searches and policies. They only read the home."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 RUNS_MAX = 100
 """Runs that are offered, the newest."""
 READ_MAX = 20
-"""Runs that are read for their questions before one is named."""
+"""The most runs that are read for their questions while no run is named."""
 SEARCHES = (
     "depth_first",
     "beam:3",
@@ -22,7 +22,7 @@ SEARCHES = (
     "best_of:3",
     "linear",
 )
-"""The searches by name, those with a number with a usual one."""
+"""The names of searches; those that take a number have a usual one."""
 
 
 def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -1,6 +1,6 @@
 """The checks of `doctor`: versions, the home with its settings and journal, webhooks, the terminal.
 
-Those about the model are in `replan.cli.diagnosis`.
+Also the checks of the model, its key and its server.
 """
 
 import os
@@ -31,8 +31,7 @@ from replan.cli.options import Invocation
 from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.models import check_model, open_named
 from replan.runs.token_goals import TOOLS_FILE
-from replan.setup.database import database_place, database_url
-from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
+from replan.setup.home_folder import USE_ANOTHER_HOME, database_place, database_url, locate_home, prepare_home
 from replan.setup.installation import data_root, program, release
 from replan.setup.kinds import Kinds
 from replan.setup.model_discovery import choices_text, find_models
@@ -42,11 +41,9 @@ from replan.telemetry.running import how_to_install, is_installed
 from replan.telemetry.settings import telemetry_settings
 from replan.webhooks.sender import SENDER_PLUGINS, by_plugin
 from runtime.core.clock import SystemClock
-from runtime.core.errors import ReplanError, UsageProblem
-from runtime.core.extras import install_command
+from runtime.core.errors import ReplanError, UsageProblem, install_command
 from runtime.core.ledger import MICRO, ZERO, Amount
-from runtime.journal.kinds import VERSION
-from runtime.journal.port import HostRow, Journal, RunFilter
+from runtime.journal.port import VERSION, HostRow, Journal, RunFilter
 from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_url
 from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
@@ -99,7 +96,7 @@ def describe_server(environment: Mapping[str, str], model: str | None, *, online
 
 
 def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
-    """Return the model that the server must have; its name is empty where the chosen model needs no server."""
+    """Return the model that the server must have. Its name is empty if the chosen model needs no server."""
     try:
         spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
     except ReplanError:  # `describe_model` raises it too, so it is shown there.
@@ -175,7 +172,6 @@ class DoctorCheck:
     result: str
     """The value that was found, or the problem with it."""
     ok: bool = True
-    """Whether it is right."""
 
 
 def examine(*, online: bool, model: str | None, as_json: bool) -> int:
@@ -264,7 +260,7 @@ def _tools(environment: Mapping[str, str]) -> str:
 
 
 def _isolation(environment: Mapping[str, str]) -> str:
-    """Return what `wrap: [isolated]` does here."""
+    """Describe the effect of `wrap: [isolated]` on this machine."""
     from actors.tools.programs import NoIsolation, sandbox_words
 
     try:
@@ -314,7 +310,7 @@ async def _budget(environment: Mapping[str, str]) -> str:
 
 
 async def _tenants(environment: Mapping[str, str]) -> str:
-    """Return what the runs of the tenants of the config have committed today."""
+    """Describe the amounts that the tenants of the config have committed today."""
     tenants = read_user_config(locate_home(environment).config).tenants
     async with _open(environment) as journal:
         spent = {name: ZERO if journal is None else await journal.spent_today(name) for name in tenants}
@@ -322,7 +318,7 @@ async def _tenants(environment: Mapping[str, str]) -> str:
 
 
 def _budget_text(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
-    """Return what was committed today of a budget, and what is left of it; `unlimited` where it has no limit."""
+    """Describe the committed part of a day's budget and the rest of it; `unlimited` is the text without a limit."""
     calls = format_count(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
     remaining = [] if budget.calls is None else [f"{format_count(max(0, budget.calls - spent.calls), 'call')} left"]
@@ -351,7 +347,7 @@ def _webhooks(environment: Mapping[str, str]) -> str:
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:
-    """Return what is exported to OpenTelemetry. Raises `UsageProblem` if the settings ask for what is not possible."""
+    """Describe the export to OpenTelemetry. Raises `UsageProblem` for impossible settings."""
     settings = telemetry_settings(environment)
     if settings.problems:
         raise UsageProblem("; ".join(settings.problems))

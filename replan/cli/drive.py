@@ -14,7 +14,7 @@ from actors.values.format import stamp
 from replan.cli.exits import Exit, exit_of_result
 from replan.cli.hints import OutageNotes, say_how_to_answer, say_how_to_follow, say_how_to_resume
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_json, show
+from replan.cli.terminal.console import ignore_closed_stdout, notice, print_json, show
 from replan.cli.terminal.progress import Progress, progress
 from replan.cli.terminal.prompt import ask_on_terminal, drop_typed, may_ask
 from replan.runs.engine import Engine
@@ -28,7 +28,7 @@ from runtime.drive.options import TERMINATED_SECONDS, Stop
 
 @dataclass
 class Signals:
-    """The signals that have come, and what follows from them."""
+    """The received signals, and the stop that they request."""
 
     stop: Stop = field(default_factory=Stop)
     """The stop that the run is driven with."""
@@ -53,16 +53,15 @@ class Signals:
                     if number == signal.SIGTERM:
                         self.stop.grace = min(TERMINATED_SECONDS, self.stop.grace or TERMINATED_SECONDS)
                     if not (self.asking or driven_elsewhere()):
-                        note(
-                            f"parking: {_how_long(self.stop.grace)}; Ctrl-C again leaves at once, nothing is cancelled"
-                        )
+                        wait = _grace_text(self.stop.grace)
+                        note(f"parking: {wait}; Ctrl-C again leaves at once, nothing is cancelled")
                     self.interrupted.set()
                     self.stop.requested.set()
                 else:
                     self.stop.forced.set()
 
 
-def _how_long(grace: float | None) -> str:
+def _grace_text(grace: float | None) -> str:
     if grace is None:
         return "waiting for the replies in flight, as long as their time limits allow"
     return f"waiting at most {grace:g} s for the replies in flight"
@@ -75,7 +74,7 @@ ANSWER_SHOWN_MAX = 200
 async def converse(
     engine: Engine, session: RunSession, result: RunResult, signals: Signals, progress: Progress
 ) -> RunResult:
-    """Ask the user what the run waits for, and go on, until it waits no more or the user does not answer."""
+    """Ask the user the run's questions and resume it, until it waits no more or the user does not answer."""
     has_asked = False
     while result.status == "waiting" and result.question is not None and signals.code is None:
         progress.pause()
@@ -93,7 +92,7 @@ async def converse(
 
 
 async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: Progress) -> bool:
-    """Post an answer, or say which one counts. Return False while the question is still open, to be asked again."""
+    """Post an answer, or say which one counts. Return False if the question is still open and must be asked again."""
     full = str(question["id"])
     run, _, name = full.rpartition("/")
     common = await engine.common_with_inbox(run)
@@ -135,10 +134,10 @@ async def _ask(question: OpenQuestion, signals: Signals) -> str | None:
 
 
 Start = Callable[[RunSession, Stop], Awaitable[RunResult]]
-"""Starts a run, or goes on with it, and returns what it came to."""
+"""A function that starts or resumes a run and returns its result."""
 
 TICK_SECONDS = 1.0
-"""How often the progress shows that time has passed."""
+"""The seconds between two updates of the elapsed time."""
 
 
 async def drive_to_rest(
@@ -179,6 +178,21 @@ async def show_result(
     return _exit_code(result, signals, invocation.plugins, hosted=await engine.has_host(row.kind, row.format))
 
 
+async def drive_further(
+    engine: Engine, run: str, invocation: Invocation, *, kind: AnyKind, title: str, compare: bool = True
+) -> int:
+    """Drive a run that has begun, print its result, and return the exit code.
+
+    `compare` notes where the files that the run was started with have changed since.
+    """
+
+    async def start(session: RunSession, stop: Stop) -> RunResult:
+        return await session.drive(stop, compare=compare)
+
+    result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=title)
+    return await show_result(engine, kind, result, signals, invocation)
+
+
 async def _tick(display: Progress) -> None:
     while True:
         await trio.sleep(TICK_SECONDS)
@@ -186,8 +200,8 @@ async def _tick(display: Progress) -> None:
 
 
 def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool = False) -> None:
-    """Print what a run came to. Where stdout is closed, the exit code still says how the run ended."""
-    with ignoring_closed_stdout():
+    """Print the result of a run. If stdout is closed, the exit code still says how the run ended."""
+    with ignore_closed_stdout():
         if as_json:
             print_json(result.to_json())
         else:
@@ -195,7 +209,7 @@ def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool 
 
 
 def _exit_code(result: RunResult, signals: Signals, plugins: Sequence[str], *, hosted: bool) -> int:
-    """Return the exit code, after notices on stderr about what is left out and how to go on."""
+    """Print notices about omitted output and the next step on stderr, and return the exit code."""
     for remark in result.remarks():
         notice(remark)
     say_how_to_answer(result)

@@ -33,7 +33,7 @@ def say_more_questions(run: str, count: int) -> None:
 
 
 def say_how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = False) -> None:
-    """Say which command goes on with a run, with the files of plug-ins that this one was given."""
+    """Say which command resumes a run. It names the plug-in files of this command."""
     files = "".join(f" --plugins {shlex.quote(file)}" for file in plugins)
     notice(f"{'then go' if then else 'go'} on with: {program()} resume {run}{files}")
 
@@ -45,7 +45,7 @@ def say_how_to_follow(run: str) -> None:
 
 
 class OutageNotes:
-    """The notes of one run."""
+    """Makes the notes about outages of the provider of one run."""
 
     def __init__(self) -> None:
         self._waiting = False

@@ -6,16 +6,15 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 
 from actors.handlers.registry import Registry
-from replan.cli.logfile import logging_to
+from replan.cli.logfile import open_log
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice
 from replan.runs.engine import Engine
 from replan.runs.home import is_writable, open_home
-from replan.setup.database import database_url
-from replan.setup.home_folder import locate_home
+from replan.setup.home_folder import database_url, locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, read_user_config
-from replan.telemetry.running import exporting
+from replan.telemetry.running import run_exporter
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
@@ -37,7 +36,7 @@ async def open_engine(
     inspect: bool = False,
     drives: bool = False,
 ) -> AsyncIterator[Engine]:
-    """Open the home and its log, and yield the engine; `config` and `make` as `open_home` takes them.
+    """Open the home and its log, and yield the engine; `config` and `make` are those of `open_home`.
 
     With `inspect`, a home that cannot be written is read as it is. Only a command that `drives` runs loads plug-ins of
     files.
@@ -49,14 +48,14 @@ async def open_engine(
     async with open_home(registry=plugins, config=config, make=make, inspect=inspect) as engine:
         home = locate_home()
         kept = home.journal.exists() or (database_url() is not None and home.folder.exists())
-        with logging_to(invocation) if kept and is_writable(home) else nullcontext():
-            async with exporting(engine, os.environ, notice) if drives else nullcontext():
+        with open_log(invocation) if kept and is_writable(home) else nullcontext():
+            async with run_exporter(engine, os.environ, notice) if drives else nullcontext():
                 yield replace(engine, placement=placement, by="cli")
 
 
 @asynccontextmanager
 async def open_for_reading(invocation: Invocation) -> AsyncIterator[Engine]:
-    """Do the same for a command that only reads: it needs no settings, so that wrong ones are only a warning."""
+    """Open the home for a command that only reads. Wrong settings are only a warning."""
     path = locate_home().config
     try:
         config = read_user_config(path)

@@ -14,8 +14,7 @@ import trio
 
 from actors.values.format import clock, stamp
 from replan.cli.terminal.console import Lossy, has_room
-from replan.setup.database import database_place
-from replan.setup.home_folder import locate_home
+from replan.setup.home_folder import database_place, locate_home
 from replan.setup.installation import program
 from runtime.drive.options import TERMINATED_SECONDS, Stop
 from runtime.host.notices import (
@@ -40,7 +39,7 @@ from runtime.logs.terminal_text import clean
 
 ELSEWHERE = "another process drives it"
 TEXT_MAX = 300
-"""Characters that are kept of a text whose line a pipe might not take at once. As JSON they are at most 3,600 bytes."""
+"""The characters that are kept of a text that is too long for one write to a pipe: at most 3,600 bytes as JSON."""
 
 
 def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
@@ -55,7 +54,7 @@ def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
     def report(notice: Notice) -> None:
         nonlocal left_out
         if left_out and has_room(stdout):
-            click.echo(_gap(left_out, as_json=as_json), file=stdout)
+            click.echo(_gap_line(left_out, as_json=as_json), file=stdout)
             left_out = 0
         if left_out or not has_room(stdout):
             left_out += 1
@@ -69,7 +68,7 @@ def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
     return report
 
 
-def _gap(count: int, *, as_json: bool) -> str:
+def _gap_line(count: int, *, as_json: bool) -> str:
     """Return the line that says how many notices were left out."""
     text = f"{count} {'notice was' if count == 1 else 'notices were'} left out: nobody read the output"
     if as_json:

@@ -34,7 +34,7 @@ def read_problem(argument: str) -> str:
 
 
 def file_named(argument: str, place: str) -> Path:
-    """Return the path that an argument names. Raises `UsageProblem` for an empty one, which would be the folder."""
+    """Return the path that an argument names. Raises `UsageProblem` for an empty argument."""
     if not argument:
         raise UsageProblem("no file is named", place=place, hint="name a file, or - for standard input")
     return Path(argument)

@@ -21,12 +21,12 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.logs.terminal_text import clean
 
 _LOGGER = "replan.actor"
-"""The logger that is told of every exception in a guard, a generator or another actor."""
+"""The logger of exceptions in guards, generators and other actors."""
 
 
 @contextmanager
 def show_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[None]:
-    """Print the tracebacks of the block's actors on stderr where `--debug` asks for it, each once."""
+    """With `--debug`, print the tracebacks of actors within the block on stderr, each once."""
     if not invocation.debug or invocation.verbose or invocation.log_json:  # The log on stderr has them.
         yield
         return
@@ -57,7 +57,7 @@ class _Printer(logging.Handler):
 
 
 LOG_BYTES_MAX = 5 * 1024 * 1024
-"""A larger log is renamed to `log.jsonl.1` by the process that writes to it, which replaces the one before it."""
+"""The size from which a process renames the log to `log.jsonl.1`, which replaces the earlier one."""
 
 
 def log_path() -> Path:
@@ -66,8 +66,8 @@ def log_path() -> Path:
 
 
 @contextmanager
-def logging_to(invocation: Invocation) -> Iterator[None]:
-    """Log as the user wants, for the length of a block. The home must exist."""
+def open_log(invocation: Invocation) -> Iterator[None]:
+    """Set up the log that the options ask for, for the length of a block. The home must exist."""
     redactor, traced = Redactor(secrets_in(os.environ)), telemetry_settings(os.environ).traces
     if invocation.verbose or invocation.log_json:
         level = logging.DEBUG if invocation.verbose > 1 else logging.INFO
@@ -88,7 +88,7 @@ def logging_to(invocation: Invocation) -> Iterator[None]:
 
 
 class LogFile(io.TextIOBase):
-    """The log, open to append to. Each line goes to the file that is at the path by then, and never to a full one."""
+    """The open log. Each line is appended to the file that is at the path now, never to a full one."""
 
     def __init__(self, path: Path) -> None:
         """Open the log. Raises `UsageProblem`."""
@@ -139,7 +139,7 @@ def write_traceback(error: BaseException) -> str:
         path = log_path()
         if not path.parent.is_dir():
             return ""
-        with logging_to(Invocation()):
+        with open_log(Invocation()):
             log.get_logger("cli").error("command.failed", exc_info=error)
     except Exception:  # noqa: BLE001 -- whatever failed may fail here again; the line on stderr is left
         return ""

@@ -23,7 +23,7 @@ class Invocation:
     command: str = ""
     """The command, as far as it could be found without parsing the line; empty for none."""
     json: bool = False
-    """Whether a program reads stdout, so that an error is printed there too, as JSON."""
+    """Whether a program reads stdout, so that errors are also printed there as JSON."""
     run: str = ""
     """The run whose result the command is about to print; empty for none. Named in the error if stdout fails."""
     full: bool = False
@@ -31,7 +31,7 @@ class Invocation:
     quiet: bool = False
     """Whether `--quiet` was given: the progress of a run is not shown."""
     done_at_once: bool = False
-    """Whether the command has only read the home, without an event loop: nothing is left to be ended."""
+    """Whether the command has only read the home without an event loop, so that the process may end at once."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins that `--plugins` names."""
     no_input: bool = False
@@ -39,7 +39,7 @@ class Invocation:
     grace: float | None = None
     """The seconds that parking waits for replies in flight; None is as long as their own time limits allow."""
     tenant: str = ""
-    """Whom a new run is accounted to, as `--tenant` names it; empty for nobody."""
+    """The tenant of a new run, as `--tenant` names it; empty for none."""
     priority: int = 0
     """The priority of a new run."""
 
@@ -192,7 +192,7 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def __init__(self, *, plain: bool = False) -> None:
-        """Take whether a plain number of seconds is a length of time, too."""
+        """With `plain`, a number without a unit is accepted as seconds."""
         self._plain = plain
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

@@ -1,4 +1,4 @@
-"""The beginning of a command that only reads: it reads the home directly where that is possible.
+"""Opens the home for commands that only read, without an event loop where possible.
 
 Then neither the event loop nor the journal's threads are loaded, and the command starts twice as fast. With `-v`, or
 where the journal is missing or must be upgraded or repaired, the home is opened like for every other command.
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from actors.run.ids import is_child
 from replan.cli.options import Invocation
 from replan.runs import run_ids
-from replan.setup.database import database_url
-from replan.setup.home_folder import Home, locate_home, prepare_home
+from replan.setup.home_folder import Home, database_url, locate_home, prepare_home
 from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.journal.port import RunFilter, RunRow
@@ -30,11 +29,11 @@ FIRST_ROWS = 100
 """Status rows that are read first where the newest run is asked for."""
 
 Work = Callable[["RunReader"], Coroutine[Any, Any, T]]
-"""What a command does with the runs of the home."""
+"""A function of a command that reads the runs of the home."""
 
 
-def reading(invocation: Invocation, work: Work[T]) -> T:
-    """Return what a command reads from the home; wrong settings are only a warning.
+def read_home(invocation: Invocation, work: Work[T]) -> T:
+    """Do a command's reading work on the home and return its result; wrong settings are only a warning.
 
     Raises the errors of `open_home`.
     """
@@ -51,7 +50,7 @@ def reading(invocation: Invocation, work: Work[T]) -> T:
 
 
 def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:
-    """Return what is read; None where the journal cannot be read without opening it as a whole.
+    """Do the work on the journal's file; return None if the journal must be opened as a whole.
 
     With `warn`, wrong settings are reported on stderr.
     """

@@ -26,8 +26,8 @@ _OPTION_OF_KEYWORD = {
 
 
 @contextmanager
-def naming_options(**others: str) -> Iterator[None]:
-    """Name the option, in place of the keyword, in a `UsageProblem` of a block; `others` are more names."""
+def name_options(**others: str) -> Iterator[None]:
+    """In a `UsageProblem` of the block, replace the keyword by the option's name; `others` adds names."""
     try:
         yield
     except UsageProblem as wrong:
@@ -41,7 +41,7 @@ def is_given(name: str) -> bool:
 
 
 def driving_options(function: F) -> F:
-    """Add what every command has that drives a run in the foreground, and the options of all commands."""
+    """Add the options of commands that drive a run in the foreground, and those of all commands."""
     options: tuple[tuple[tuple[str, ...], str, dict[str, Any]], ...] = (
         (
             ("--grace",),
@@ -67,7 +67,7 @@ def model_option(function: F) -> F:
 
 
 def planning_options(function: F) -> F:
-    """Add what a command takes that plans a problem: its files, the workflow and its search."""
+    """Add the options of commands that plan a problem: its files, the workflow and its search."""
     for option in (
         click.option(
             "--repo",
@@ -98,7 +98,7 @@ def planning_options(function: F) -> F:
 
 
 def tools_options(function: F) -> F:
-    """Add what a command takes that executes a plan: the tools file, the workspace, and what is approved."""
+    """Add the options of commands that execute a plan: the tools file, the workspace and the approval."""
     for option in (
         click.option(
             "--approve",

@@ -18,19 +18,17 @@ from replan.cli.exits import Exit
 from replan.cli.hints import say_how_to_follow
 from replan.cli.home import open_engine
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_json, print_text, show
+from replan.cli.terminal.console import ignore_closed_stdout, notice, print_json, print_text, show
 from replan.runs.engine import Engine
-from replan.runs.options import ignore
+from replan.runs.executing import admit_alone, ensure_unused
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
 from replan.runs.shipped_examples import ShippedExample, example_named
-from replan.runs.workspaces import admit_alone, ensure_unused
 from replan.runs.worst_case import cost_of, cost_of_run, cost_texts
-from replan.setup.gc_tuning import tune
 from replan.setup.home_folder import locate_home
-from replan.setup.installation import program
+from replan.setup.installation import program, tune
 from runtime.core.errors import UsageProblem
-from runtime.drive.options import Stop
+from runtime.drive.options import Stop, ignore
 from runtime.process.identity import is_dead
 
 
@@ -109,7 +107,7 @@ async def _detach(invocation: Invocation, request: PreparedRun, make: bool) -> i
         if invocation.json:
             print_result(await engine.kind_of(run), await engine.result(run), as_json=True)
         else:
-            with ignoring_closed_stdout():
+            with ignore_closed_stdout():
                 print_text(f"{run}\n")
     say_how_to_follow(run)
     return Exit.OK

@@ -38,12 +38,12 @@ PRICES = (0.01, 0.02, 0.035)
 """The prices of a call, in successes."""
 _A, _R, _S, _P = 1, 2, 4, 8
 REDOS = (_P, _S | _P, _R | _S | _P, _A | _S | _P, _A | _R | _S | _P)
-"""What may be redone, as bits of levels from the topmost on."""
+"""The possible redos, as bits of levels from the topmost on."""
 _PATTERNS = 16
 _TOLD = TOLD_MAX + 1
 _TOPMOST: "Array" = np.array([next((level for level in range(4) if bits >> level & 1), 4) for bits in range(_PATTERNS)])
 _NOT_COMPARED, _KEPT, _OTHER, _SAME = range(4)
-"""What is seen of a level: not comparable, not made anew, something else than before, the same."""
+"""The views of a level after a redo: not comparable, not made again, different, the same."""
 Array = Any
 """A numpy array of floats."""
 
@@ -92,7 +92,7 @@ class WorldLevels:
         return chances
 
     def after(self, values: Array, cause: int, redo: int) -> Array:
-        """Return the mean of values (pattern × told × difficulty) over the outcomes of a redo, for each state.
+        """Return the mean of values (pattern × told × difficulty) after a redo, for each state.
 
         A rejection that names the cause is told to the cause's step if that step is redone.
         """
@@ -230,7 +230,7 @@ class InformedPlanner:
         return solved, used
 
     def _compare(self, views: Array, level: int, right: Array, made: Array, again: Array) -> Array:
-        """Draw the views of a level that was made, and return what the comparison with the ones before has shown.
+        """Draw the views of a level that was made, and return their comparison with the earlier ones.
 
         The plan is not compared, nor a level with other artifacts above it than before.
         """
@@ -270,7 +270,7 @@ class InformedPlanner:
         return drawn
 
     def _redrawn(self, part: Array, level: int, again: Array) -> Array:
-        """Return beliefs after a level was made anew, and this was seen of it; they do not add up to 1."""
+        """Return the beliefs after a level was made again with this view; they do not add up to 1."""
         bits, right = np.arange(_PATTERNS), self._right(level)[None, :, None]
         was_right, was_wrong = part[:, :, bits & ~(1 << level)], part[:, :, bits | 1 << level]
         agree = float((self.wrong_views[level] ** 2).sum())
@@ -306,7 +306,7 @@ class InformedPlanner:
         return np.where(live[:, None, None, None, None], after, belief)
 
     def _choice(self, belief: Array, left: Array, live: Array) -> Array:
-        """Return the redo of each problem; 0 where no redo is possible or worth its price."""
+        """Return the redo for each problem; 0 if none is possible or worth its price."""
         scores = np.full((len(REDOS), len(left)), -np.inf)
         for position, (redo, gain) in enumerate(zip(REDOS, self.gains, strict=True)):
             rows = np.flatnonzero(live & (left >= redo.bit_count()))
@@ -343,7 +343,7 @@ def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float
         yield InformedPlanner(pipeline, cap, price).run()
 
 
-def at_calls(points: list[Bound], calls: float) -> float:
+def success_at(points: list[Bound], calls: float) -> float:
     """Return the success of a bound at mean calls, linear between its points; that of its last point beyond them.
 
     A point below one with fewer calls is left out: nobody need make the calls that bring nothing.
@@ -358,7 +358,7 @@ def at_calls(points: list[Bound], calls: float) -> float:
     return frontier[-1][1] if calls > frontier[-1][0] else frontier[0][1]
 
 
-def with_bounds(prepared: PreparedExperiment, means: Table) -> dict[str, Table]:
+def add_bounds(prepared: PreparedExperiment, means: Table) -> dict[str, Table]:
     """Return the table `bounds`, and `equal_mean` with a row for each bound of each model that has them."""
     bounds, extended = list[Row](), list(means)
     experiment = prepared.experiment
@@ -380,7 +380,7 @@ def with_bounds(prepared: PreparedExperiment, means: Table) -> dict[str, Table]:
         ]
         for name in dict.fromkeys(point.name for point in points):
             calls = float(base["baseline_calls_mean"] or 0.0)
-            success = at_calls([point for point in points if point.name == name], calls)
+            success = success_at([point for point in points if point.name == name], calls)
             extended.append(
                 {
                     **dict.fromkeys(base),

@@ -19,22 +19,21 @@ from actors.files.yaml_document import read_document
 from actors.simulated.profile import AuthorOdds, Critic
 from actors.simulated.seeded import DIFFICULTIES, difficulties, draw
 from replan.experiments.tables import Interval, Row, Table, mean_interval, round_value
-from runtime.core.errors import UsageProblem
-from runtime.core.extras import install_command
+from runtime.core.errors import UsageProblem, install_command
 
 if TYPE_CHECKING:
     from replan.experiments.likelihood import InstanceResult
 
 COUNTS_TOLERANCE = 0.005
-"""Of best-of-k computed from published counts, against the published table; covers rounding."""
+"""The tolerance of best-of-k from published counts against the published table; it covers rounding."""
 GENERATOR_TOLERANCE = 0.02
-"""Of the simulated best-of-k, against that of the published counts."""
+"""The tolerance of the simulated best-of-k against the published counts."""
 REJECTED_BELOW = 0.01
 """The p value of the held-out half below which a curve rejects the model."""
 EXCLUDED_BELOW = 0.05
 """The p value of a hypothesis below which a curve excludes it."""
 MODE_TOLERANCE = 0.05
-"""Of the logarithm of a parameter in the file, against the most probable one."""
+"""The tolerance of a parameter's logarithm in the file against the most probable one."""
 DRAWS = 60
 """Posterior draws with which the held-out half is judged."""
 
@@ -210,7 +209,7 @@ def _compare_best_of(row: BestOfRow, puzzles: Sequence[Mapping[str, int]]) -> It
 
 
 def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
-    """Return the fit of each curve of dialogues and trials, and what each says about the hypotheses.
+    """Return the fit of each curve of dialogues and trials, and its p values of the hypotheses.
 
     A fit holds if the file has the most probable parameters. Also, a fit to one half of the records must not be
     rejected by the other half. `power` is how probable it is that such a curve excludes a hypothesis, if the most

@@ -1,6 +1,7 @@
-"""The models of experiment files: about planning runs, and about executions; each compares arms with a baseline."""
+"""Experiment files: their models, which compare arms with a baseline, and their problems."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -11,9 +12,11 @@ from actors.execution.prepare import QUESTIONS, REPLANS
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, ParsedFile, config_error, usage_problem
 from actors.files.yaml_document import read_document
+from actors.planning.prepare import check_problem
 from actors.simulated.profile import Share
 from actors.simulated.tool_world import Task, ToolOdds
 from actors.simulated.verdict_filter import Feedback
+from runtime.core.errors import UsageProblem
 
 ArmName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=10**6)]
@@ -64,9 +67,9 @@ class Pipeline(Config):
     feedback: Feedback = "full"
     """The findings that a rejection of a plan has; only with a simulated author, as all keys below."""
     search_sees: Feedback | None = None
-    """The findings that the search decides by; None: as `feedback`."""
+    """The findings that the search uses; None for those of `feedback`."""
     author_sees: Feedback | None = None
-    """The findings that the author reads; None: as `feedback`."""
+    """The findings that the author reads; None for those of `feedback`."""
     false_accept: Share = 0.0
     """The probability that the guard accepts a wrong plan, for each attempt."""
     false_reject: Share = 0.0
@@ -96,7 +99,7 @@ class Seeds(Config):
     first: Annotated[int, Field(ge=0, le=10**9)] = 1000
     """The lowest seed."""
     count: Count = 1
-    """How many seeds: each arm has as many trials of each problem."""
+    """The number of seeds, and so of the trials of each arm on each problem."""
 
     @property
     def all(self) -> range:
@@ -243,7 +246,7 @@ class ExecutionExperiment(Config):
     task: Task = Field(default_factory=Task)
     """The goals of an execution, and the tools that can do each step."""
     worlds: tuple[ToolOdds, ...] = Field(min_length=1)
-    """How often tools and checks fail."""
+    """The rates of failures of tools and checks, by world."""
     policies: tuple[ExecutionPolicy, ...] = Field(min_length=1)
     """The policies to compare, in every world."""
     by_hand: Share = 0.5
@@ -291,3 +294,95 @@ def load_experiment(path: Path, model: type[Model]) -> tuple[Model, ParsedFile]:
         return model.model_validate(document.value), document
     except ValidationError as error:
         raise usage_problem(error, document) from None
+
+
+TEXT_SUFFIXES = (".md", ".txt")
+_ID, _TEXT, _CATEGORY = ("id", "problem_id"), ("problem", "statement"), ("category", "type_hint")
+"""The keys of a line's name, text and category; the first that is present counts."""
+_SKIP = "--skip-broken leaves it out"
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentProblem:
+    """A problem that the arms of an experiment are tried on."""
+
+    name: str
+    """The name in the tables, unique in the experiment: that of its file, or the id in its line."""
+    text: str
+    """The problem statement, which the run gets unchanged."""
+    category: str = ""
+    """The category, by which tables group the trials; empty where the file names none."""
+
+
+def read_problems(
+    names: tuple[str, ...], document: ParsedFile, *, skip_broken: bool = False
+) -> tuple[list[ExperimentProblem], list[str]]:
+    """Return the problems in the files and folders of these names, and a notice for each that was left out.
+
+    Raises:
+        UsageProblem: a problem cannot be read or is invalid, with its line; two have the same name; there is none.
+    """
+    folder, problems, notices = Path(document.source).parent, dict[str, ExperimentProblem](), list[str]()
+    for number, name in enumerate(names):
+        path = folder / name
+        if not path.exists():
+            raise document.problem(f"no such file {str(path)!r}", ("problems", number))
+        for place, problem in _problems(path):
+            if isinstance(problem, UsageProblem):
+                if not skip_broken:
+                    raise UsageProblem(problem.cause, place=place, hint=problem.hint or _SKIP)
+                notices.append(f"left out: {place}: {problem.cause}")
+            elif problem.name in problems:
+                raise UsageProblem(f"a second problem is named {problem.name!r}", place=place)
+            else:
+                problems[problem.name] = problem
+    if not problems:
+        raise document.problem("there is no problem", ("problems",), "name .md, .txt or .jsonl files, or folders")
+    return list(problems.values()), notices
+
+
+def _problems(path: Path) -> Iterator[tuple[str, ExperimentProblem | UsageProblem]]:
+    """Yield (place, problem) for each problem of a file or folder; an error stands for an invalid problem."""
+    if path.is_dir():
+        for inner in sorted(path.iterdir()):
+            if inner.suffix in (*TEXT_SUFFIXES, ".jsonl"):
+                yield from _problems(inner)
+        return
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        yield str(path), UsageProblem(f"cannot be read: {error}")
+        return
+    if path.suffix != ".jsonl":
+        yield str(path), _check(ExperimentProblem(path.stem, text))
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            yield f"{path}:{number}", _parse_line(line, number)
+
+
+def _parse_line(line: str, number: int) -> ExperimentProblem | UsageProblem:
+    try:
+        value: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return UsageProblem("this line is not JSON")
+    if not isinstance(value, dict):
+        return UsageProblem("this line is not an object")
+    text = _first(value, _TEXT)
+    if not isinstance(text, str):
+        return UsageProblem("this line has no text", hint=f"give it as {' or '.join(_TEXT)}")
+    return _check(
+        ExperimentProblem(str(_first(value, _ID) or f"line_{number}"), text, str(_first(value, _CATEGORY) or ""))
+    )
+
+
+def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    return next((value[key] for key in keys if key in value), None)
+
+
+def _check(problem: ExperimentProblem) -> ExperimentProblem | UsageProblem:
+    try:
+        check_problem(problem.text)
+    except UsageProblem as error:
+        return UsageProblem(error.cause, hint=error.hint)
+    return problem

@@ -16,8 +16,7 @@ from typing import Any
 from replan.experiments.definition import Experiment
 from replan.experiments.results import Trial
 from replan.experiments.tables import Row, Table, Z, is_success, mean_cells, mean_interval, round_value, share_cells
-from runtime.core.errors import UsageProblem
-from runtime.core.extras import install_command
+from runtime.core.errors import UsageProblem, install_command
 
 CAPTIONS: Mapping[str, str] = {
     "equal_calls": "Success within a cap of calls, with the mean calls; p values are corrected by Holm's method.",
@@ -49,7 +48,7 @@ class Curve:
     """The trials by the cap that they were made with; an arm that does not look at its budget has one."""
 
     def at(self, cap: int) -> dict[_Pair, tuple[float, float]]:
-        """Return success and calls within a cap, by pair."""
+        """Return the success and the calls within a cap, by pair of problem and seed."""
         made_with = min((own for own in self.by_cap if own >= cap), default=max(self.by_cap))
         return {
             pair: (float(is_success(trial) and cost_in_calls(trial) <= cap), float(min(cost_in_calls(trial), cap)))

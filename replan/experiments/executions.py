@@ -44,7 +44,7 @@ REPLAN_SECONDS = 60.0
 PERSON_SECONDS = 600.0
 """The seconds until a person has answered."""
 REPLAN_COST = Amount(4, 8_000, 0)
-"""What a planning run takes of the limits: the calls and tokens of a run of four steps."""
+"""The cost of a replan: the calls and tokens of a planning run with four steps."""
 MACHINE: Machine[ExecutionState, ExecutionEvent, RunMessage] = ExecutionMachine()
 
 _ANSWERS = (REPLAN, TRY_AGAIN, GIVE_UP)
@@ -53,17 +53,16 @@ _ANSWERS = (REPLAN, TRY_AGAIN, GIVE_UP)
 
 @dataclass(frozen=True)
 class ExecutionSetup:
-    """What all trials of a policy in a world have in common."""
+    """The common settings of all trials of a policy in a world."""
 
     policy: str
-    """The policy's name."""
     config: ExecutionConfig
     """The configuration of an execution; its plan and its tools are replaced for each trial."""
     limits: Limits
     task: Task
     """The goals, and the tools that can do each step."""
     odds: ToolOdds
-    """How often the tools and checks of the world fail."""
+    """The rates of failures of the world's tools and checks."""
     by_hand: float
     """The share of steps that a person who is asked can do."""
 
@@ -114,7 +113,6 @@ class PreparedExecutions:
     """An experiment about executions, checked and ready to run."""
 
     experiment: ExecutionExperiment
-    """Its definition."""
     setups: tuple[ExecutionSetup, ...]
     """The setup of each policy in each world."""
 
@@ -199,7 +197,7 @@ class _Executor:
         return json.dumps({UNSUCCESSFUL: why} if plan is None else plan)
 
     def _answer(self, question: ClarificationRequested) -> str:
-        """Return a person's answer: the truth about a call, or else what the fixed rule says about a step."""
+        """Return a person's answer: the truth about a call, or the answer of a fixed rule about a step."""
         options: list[str] = question.answer_schema["enum"]
         step = question.blocks[0] if question.blocks else ""
         if SUCCEEDED in options:

@@ -38,12 +38,11 @@ Vector = Any
 
 @dataclass(frozen=True, slots=True)
 class InstanceResult:
-    """How one instance went."""
+    """The result of one instance."""
 
     calls: int
     """The call that solved it, or the last call."""
     solved: bool
-    """Whether it was solved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,9 @@ HYPOTHESES: Mapping[str, Hypothesis] = {
         3, lambda v: np.array([EQUAL - np.logaddexp(0.0, v[0]), EQUAL - np.logaddexp(0.0, -v[0]), v[1], v[2]])
     ),
 }
-"""What a curve may exclude: that feedback has no effect, only once, or the same each time; or equal problems."""
+"""The hypotheses that a curve may exclude: feedback has no effect, one effect, or the same effect each time; equal
+problems.
+"""
 
 
 def outcome_probabilities(logs: Vector, calls: int) -> tuple[Vector, Vector]:
@@ -124,7 +125,7 @@ def posterior_draws(records: Sequence[InstanceResult], count: int, seed: int, th
 
 
 def held_out_p(draws: Vector, records: Sequence[InstanceResult], seed: int) -> float:
-    """Return how often records that the fitted model makes are as improbable as those that were held out.
+    """Return the share of simulated records that are at most as probable as the held-out ones.
 
     Below 0.01 the model is rejected. The probability of a record is the mean over the draws. Each simulated half is
     made with one draw, so that the uncertainty of the fit counts.
@@ -184,7 +185,7 @@ def _starts(hypothesis: Hypothesis) -> tuple[Vector, ...]:
 
 
 def _best(value: Callable[[Vector], float], starts: Sequence[Vector]) -> Vector:
-    """Return where a function is largest, within wide bounds."""
+    """Return the point at which a function is largest, within wide bounds."""
     bounds = [(-4.5, 5.5)] * len(starts[0])
     found = [minimize(lambda at: -value(at), start, method="L-BFGS-B", bounds=bounds) for start in starts]
     return min(found, key=lambda item: float(item.fun)).x

@@ -8,8 +8,8 @@ import trio
 
 from actors.planning.events import PlanningEvent
 from actors.run.ending import end_exhausted_run
+from replan.experiments.definition import ExperimentProblem
 from replan.experiments.preparation import PreparedArm, PreparedExperiment
-from replan.experiments.problems import ExperimentProblem
 from replan.experiments.results import CUT_SHORT, ResultsFolder, Trial, trial_from
 from replan.experiments.runner import ExperimentProgress, OnTrial
 from replan.runs.engine import Engine

@@ -24,7 +24,7 @@ MARKED = 12
 WIDTH, LEAST_HEIGHT, ROW, LETTER = 7.2, 3.8, 0.24, 0.08
 """In inches: the width of a plot with short names, its least height, the height of a row or name, a letter's width."""
 SHORT = 20
-"""The number of letters for which the width has room."""
+"""The longest name, in letters, that fits the usual width."""
 STYLE: Mapping[Any, object] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "replan",
@@ -37,7 +37,7 @@ STYLE: Mapping[Any, object] = {
     "legend.frameon": False,
     "text.parse_math": False,
 }
-"""What differs from matplotlib's own style."""
+"""The settings that differ from matplotlib's own style."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from actors.config.loader import load_policy
 from actors.config.model_spec import SimulatedSpec, parse_model_spec
@@ -23,8 +24,7 @@ from actors.simulated.verdict_filter import VerdictFilter
 from actors.simulated.world import World
 from actors.values.format import title_of
 from actors.values.model_settings import KEY
-from replan.experiments.definition import Arm, Experiment, Pipeline, load_experiment
-from replan.experiments.problems import ExperimentProblem, read_problems
+from replan.experiments.definition import Arm, Experiment, ExperimentProblem, Pipeline, load_experiment, read_problems
 from replan.experiments.results import Header, Trial, trial_from
 from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.models import check_model
@@ -33,6 +33,9 @@ from replan.setup.installation import release
 from replan.setup.settings import ModelChoice, UserConfig
 from runtime.core.errors import UsageProblem
 from runtime.core.events import text_hash
+
+if TYPE_CHECKING:
+    from actors.run.limits import RunLimits
 
 PROFILES = "profiles"
 """The folder beside an experiment's file with profiles of its own."""
@@ -43,7 +46,6 @@ class PreparedArm:
     """An arm, checked and ready for its trials."""
 
     arm: Arm
-    """Its definition."""
     request: RunRequest
     """The request for its runs; the problem in it is replaced for each trial."""
     profile: AuthorProfile | None
@@ -95,7 +97,6 @@ class PreparedExperiment:
     """An experiment, checked and ready to run."""
 
     experiment: Experiment
-    """Its definition."""
     problems: list[ExperimentProblem]
     arms: list[PreparedArm]
     notices: tuple[str, ...] = ()

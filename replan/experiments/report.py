@@ -49,7 +49,7 @@ PLOTS: Mapping[str, str] = {
 NO_PLOTS = (
     "<p>There are no plots, because matplotlib is not installed: <code>pip install 'replan[experiments]'</code></p>"
 )
-"""What the page has in their place without matplotlib."""
+"""The text in place of the plots without matplotlib."""
 
 
 def captions(experiment: Experiment) -> Mapping[str, str]:
@@ -68,9 +68,9 @@ def write_report(prepared: PreparedExperiment, trials: Sequence[Trial], folder: 
     experiment = prepared.experiment
     tables = scorecard(trials, experiment.references(), experiment.budgets) | equal_calls_tables(experiment, trials)
     if experiment.bounds:
-        from replan.experiments.bounds import with_bounds  # noqa: PLC0415 - numpy is optional
+        from replan.experiments.bounds import add_bounds  # noqa: PLC0415 - numpy is optional
 
-        tables |= with_bounds(prepared, tables["equal_mean"])
+        tables |= add_bounds(prepared, tables["equal_mean"])
     plots = dict(_plots(experiment, tables["arms"], trials)) if can_draw() else {}
     _write(folder, tables, plots, {PAGE: _page(prepared, tables, plots, len(trials)).encode()})
     return tables

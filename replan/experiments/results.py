@@ -1,4 +1,4 @@
-"""The results of experiments: what came of a trial, and a file with one line of JSON per trial, in their order.
+"""The results of experiments: the metrics of each trial, and a file with one line of JSON per trial, in order.
 
 An interrupted experiment has a prefix of the complete file. It continues after the last complete line, and the final
 file has the same bytes as that of an uninterrupted one. `experiment.json` beside it identifies the experiment.
@@ -18,17 +18,16 @@ from actors.planning.state import PlanningState, State
 from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run.ids import step_of
 from actors.simulated.world import World, strategy_for
-from replan.experiments.problems import ExperimentProblem
-from runtime.core.errors import UsageProblem
+from replan.experiments.definition import ExperimentProblem
+from runtime.core.errors import UsageProblem, install_command
 from runtime.core.events import Value
-from runtime.core.extras import install_command
 from runtime.models.replies import Parsed
 
 RESULTS = "results.jsonl"
 HEADER = "experiment.json"
 SCHEMA_VERSION: Literal[1] = 1
 CUT_SHORT = "cut_short"
-"""The outcome of a trial that what was left of an exact budget has ended before its own limits."""
+"""The outcome of a trial that the rest of an exact budget has ended before its own limits."""
 WAITING = "waiting"
 """The outcome of a trial whose run asked a question: an experiment has nobody who could answer it."""
 
@@ -70,7 +69,7 @@ class Trial(Value):
     help_calls: float = 0.0
     """The price of the answers of the simulated person, in model calls; it is not in `calls`."""
     price_calls: float = 0.0
-    """The price of the calls less their number, if the profile has `call_prices`; negative if calls are cheaper."""
+    """The price of the calls minus their number, if the profile has `call_prices`; negative if calls are cheaper."""
     tokens: int
     """Input and output tokens of the run together."""
     micro_usd: int | None

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from actors.planning.prepare import RunRequest
 from replan.experiments.preparation import PreparedExperiment
 from replan.experiments.results import ResultsFolder, Trial
-from replan.setup.gc_tuning import tune
+from replan.setup.installation import tune
 from runtime.core.ledger import MICRO, micro_limit
 
 OnTrial = Callable[[int, int], None]

@@ -53,7 +53,7 @@ from runtime.models.port import Fault
 START = 0.0
 """The time at which a simulated run begins, in UTC seconds since 1970."""
 MESSAGES_MAX = 20_000
-"""Messages after which a run is said to go on for ever; its limits end every one long before."""
+"""The messages after which a simulation fails: a run's limits end it long before."""
 COMPARES_WORDS = frozenset(("follows_critique", "human_review"))
 """The built-in guards that read more of a plan or its dependencies than `judged_part`, or have no verdict."""
 REMEMBERED_MAX = 50_000
@@ -74,12 +74,12 @@ class Worker(Protocol[S_contra]):
 
 @dataclass
 class Simulation(Generic[S, E]):
-    """A simulated run, and how far it has come."""
+    """A simulated run so far."""
 
     machine: Machine[S, E, RunMessage]
     """The machine of the run's kind."""
     worker: Worker[S]
-    """What answers the requests."""
+    """The worker that answers the requests."""
     state: S
     """The state so far."""
     events: list[E]
@@ -90,7 +90,7 @@ class Simulation(Generic[S, E]):
     _begun: set[tuple[str, float | None]] = field(default_factory=set)
 
     def run(self) -> None:
-        """Simulate until the run ends or nobody can answer what is open."""
+        """Simulate until the run ends or nobody can answer its open requests."""
         for _ in range(MESSAGES_MAX):
             open_work = self._begin()
             while self._replies and self._replies[0][2] not in open_work:  # The supervisor would have cancelled it.
@@ -102,7 +102,7 @@ class Simulation(Generic[S, E]):
         raise AssertionError("the run goes on for ever")
 
     def _begin(self) -> Mapping[str, Work]:
-        """Begin all open work, and return it. That a call of a tool begins is a message too."""
+        """Begin all open work, and return it. The begin of a tool's call is a message too."""
         open_work = self.machine.outstanding(self.state)
         new = [work for work in open_work.values() if (work.request_id, work.until) not in self._begun]
         tools = False
@@ -130,7 +130,7 @@ def simulate(machine: Machine[S, E, RunMessage], worker: Worker[S], first: E) ->
     return simulation
 
 
-def _remembering(guard: AnyGuard, names: Collection[str]) -> Guard:
+def _cache_verdicts(guard: AnyGuard, names: Collection[str]) -> Guard:
     """Return a guard with the same verdicts, each computed once for equal inputs; `names` are its built-in members.
 
     Simulated artifacts are few, so most were judged before. The inputs are the artifact, of a plan without the views
@@ -156,8 +156,8 @@ def _remembering(guard: AnyGuard, names: Collection[str]) -> Guard:
     return judge
 
 
-def _remembering_factory(name: str, make: GuardFactory) -> GuardFactory:
-    return replace(definition_of(make), make=lambda config: _remembering(make(config), (name,)))
+def _cache_factory(name: str, make: GuardFactory) -> GuardFactory:
+    return replace(definition_of(make), make=lambda config: _cache_verdicts(make(config), (name,)))
 
 
 def _verdict(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict:
@@ -168,14 +168,13 @@ def _verdict(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict:
 
 @dataclass(frozen=True)
 class LabSetup:
-    """What all simulated trials of an arm have in common."""
+    """The common settings of all simulated trials of an arm."""
 
     pinned: RunConfig
     """The configuration that the run pins."""
     limits: Limits
     """The limits of each run; the calls are those that the experiment allows one trial."""
     profile: AuthorProfile
-    """The profile of the simulated author."""
     registry: Registry = field(default_factory=Registry)
     """The guards and generators that the workflow may name."""
     verdict_filter: VerdictFilter | None = None
@@ -198,14 +197,14 @@ class LabSetup:
     @cached_property
     def _factories(self) -> Mapping[str, GuardFactory]:
         guards = self.registry.guards.items()
-        return {name: _remembering_factory(name, make) if make is BUILT_IN.get(name) else make for name, make in guards}
+        return {name: _cache_factory(name, make) if make is BUILT_IN.get(name) else make for name, make in guards}
 
     @cached_property
     def _unfiltered(self) -> Mapping[str, AnyGuard]:
         workflow, guards = self.pinned.workflow, dict[str, AnyGuard]()
         for step in workflow.action_pairs:  # A composite guard remembers as a whole, which is faster.
             guard = make_step_guard(workflow, step, self.registry.guards)
-            guards[step] = _remembering(guard, guards_of(workflow, step)) if step in self.built_in else guard
+            guards[step] = _cache_verdicts(guard, guards_of(workflow, step)) if step in self.built_in else guard
         return guards
 
     @cached_property

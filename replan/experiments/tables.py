@@ -152,7 +152,7 @@ def success_by(trials: Sequence[Trial], calls: int) -> int:
 
 
 def _success(trials: Sequence[Trial]) -> Row:
-    """Return how often trials succeed, and with how many calls."""
+    """Return the success rate of trials and their calls."""
     count, hits = len(trials), sum(map(is_success, trials))
     calls = [float(trial.calls) for trial in trials]
     low, high = ratio_interval(calls, [float(is_success(trial)) for trial in trials])
@@ -199,7 +199,7 @@ def _causes(trials: Sequence[Trial]) -> Iterator[Row]:
 
 
 def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
-    """Count the rejections by how far each went back, for each category; a retry in place has the depth 0 (S42, S44).
+    """Count the rejections by their depth for each category; a retry in place has the depth 0 (S42, S44).
 
     Trials of problems without a category are grouped by the level at which the problem is hard.
     """

@@ -16,7 +16,7 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 from actors.run.open_question import question_parts
 from actors.values.answers import ANSWER_MAX, answer_form, describe_expected, options_of
 from replan.mcp.calls import ToolCall
-from replan.runs.shown import ShownRun
+from replan.runs.families import ShownRun
 from replan.service.arguments import Wait
 from replan.service.limits import RequestRefused
 from replan.service.messages import answer_question
@@ -38,7 +38,7 @@ def is_shown(question: Mapping[str, Any]) -> bool:
 
 
 def message_of(question: Mapping[str, Any], trouble: str = "") -> str:
-    """Return what a form says above its field."""
+    """Return the text above the field of a form."""
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
     about = f"Asked by the run {question['run_id']}. To decline means that there will be no answer."
@@ -97,7 +97,7 @@ STEP_SECONDS = 10.0
 
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
-    """Return a run once it rests, or as it is after some seconds; ask its questions where the client can."""
+    """Return a run when it rests, or after some seconds. Ask its questions if the client can show forms."""
     with call.desk.waits.take(call.who.client):
         told = await _take_forms(call, wanted.id)
         end = trio.current_time() + wanted.seconds
@@ -129,7 +129,7 @@ def name_of(question: Mapping[str, Any]) -> str:
 
 
 def _round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
-    """Return the forms of a round. What stays open although its form came back is not asked again."""
+    """Return the forms of a round. A question whose form came back is not asked again."""
     forms: dict[str, InputRequest] = {name_of(item): form_of(item, told.get(name_of(item), "")) for item in asked}
     return InputRequiredResult(request_state=json.dumps({"run": run, "asked": list(forms)}), input_requests=forms)
 
@@ -181,7 +181,7 @@ async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
 
 
 async def _show_form(call: ToolCall, question: Mapping[str, Any], trouble: str) -> Any:
-    """Show a form, and return what came back; None once the question was answered elsewhere, or after a while."""
+    """Show a form and return the client's reply; None if the question was closed elsewhere or time is up."""
     filled = None
     with trio.move_on_after(FORM_SECONDS):
         async with trio.open_nursery() as nursery:
@@ -195,7 +195,7 @@ async def _show_form(call: ToolCall, question: Mapping[str, Any], trouble: str) 
 
 
 async def _until_closed(call: ToolCall, question: Mapping[str, Any], scope: trio.CancelScope) -> None:
-    """Cancel once a question is not open any more, or the server stops; meanwhile tell the client that it waits."""
+    """Cancel the scope when a question is closed or the server stops. Meanwhile tell the client that its call waits."""
     count = 0
     while not call.desk.stop.is_set():
         try:

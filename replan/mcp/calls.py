@@ -17,16 +17,16 @@ from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 TASKS = "io.modelcontextprotocol/tasks"
-"""The extension with which a call that starts a run comes back with a task."""
+"""The name of the extension for tasks, with which a call that starts a run returns a task."""
 ANSWER_BYTES_MAX = 1024 * 1024
 """Bytes of one answer as JSON; it is sent twice, as text and as a structure."""
 LOCAL = Principal("mcp", "control")
-"""Who calls over stdio: the program that has started the server, which is the user's own."""
+"""The caller over stdio: the user's own program, which has started the server."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Desk(Service):
-    """What the MCP server has beside the service."""
+    """The MCP server's values beside the service."""
 
     waits: Streams = field(default_factory=lambda: Streams("too many calls wait already; let one of them end"))
     """The calls that wait, by client."""
@@ -37,18 +37,17 @@ class ToolCall:
     """One call of a tool."""
 
     desk: Desk
-    """The server."""
     who: Principal
     context: ServerRequestContext[Any, Any]
     """The request, and the way back to the client."""
     responses: InputResponses | None = None
-    """What the client answers to the questions of the call before."""
+    """The client's answers to the forms of the previous call."""
     state: str | None = None
-    """What the server sent along with them, as it was sealed."""
+    """The sealed state that the server sent with these forms."""
 
     @property
     def modern(self) -> bool:
-        """Whether the client speaks a version in which a call returns questions, rather than asks them itself."""
+        """Whether the client gets forms as the result of a call, instead of during the call."""
         return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
@@ -81,7 +80,7 @@ class ToolCall:
 
 
 def caller_of(context: ServerRequestContext[Any, Any]) -> Principal:
-    """Return who has sent a request: over HTTP whose token it carries, over stdio the user's own program."""
+    """Return the sender of a request: the token's owner over HTTP, the user's own program over stdio."""
     request = context.request
     if request is None:
         return LOCAL
@@ -90,7 +89,7 @@ def caller_of(context: ServerRequestContext[Any, Any]) -> Principal:
     return who
 
 
-def fitting(value: Any) -> bytes:
+def to_bounded_json(value: Any) -> bytes:
     """Return a value as JSON. Raises `UsageProblem` for one that is too large to be sent."""
     data = encode_json(value)
     if len(data) > ANSWER_BYTES_MAX:
@@ -101,7 +100,7 @@ def fitting(value: Any) -> bytes:
 
 def call_result(value: Mapping[str, Any], *, is_error: bool = False) -> CallToolResult:
     """Return a result. Raises `UsageProblem` for one that is too large."""
-    data = fitting(value)
+    data = to_bounded_json(value)
     text = TextContent(text=data.decode())
     return CallToolResult(content=[text], structured_content=orjson.loads(data), is_error=is_error)
 

@@ -1,4 +1,4 @@
-"""The transport over HTTP: one address, which takes the bearer tokens of the HTTP API, behind the guard of the web."""
+"""The transport over HTTP: one address behind the web's guard. Clients use the bearer tokens of the HTTP API."""
 
 import json
 import math
@@ -47,7 +47,7 @@ async def http_app(desk: Desk, server: Server[Any], port: int) -> AsyncIterator[
 
 
 class _Sessions(StreamableHTTPSessionManager):
-    """The sessions: so many of each token, and none of a token that was revoked."""
+    """The sessions: a limited number for each token, and none for revoked tokens."""
 
     def __init__(self, desk: Desk, server: Server[Any], **limits: Any) -> None:
         super().__init__(server, **limits)
@@ -84,7 +84,7 @@ class _Sessions(StreamableHTTPSessionManager):
 
 
 class _Gate:
-    """Lets requests with a token through, and says whose they are."""
+    """Passes on requests with a valid token, with the name of the token's owner."""
 
     def __init__(self, desk: Desk, app: ASGIApp) -> None:
         self._desk, self._app = desk, app

@@ -35,11 +35,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from actors.files.suggestions import nearest
 from replan.mcp.asking import wait
-from replan.mcp.calls import Desk, ToolCall, call_result, caller_of, error_result, fitting
+from replan.mcp.calls import Desk, ToolCall, call_result, caller_of, error_result, to_bounded_json
 from replan.mcp.task_methods import add_task_methods
 from replan.mcp.tasks import created_task
+from replan.runs.families import read_shown
 from replan.runs.orders import offer_fields
-from replan.runs.shown import read_shown
 from replan.service.bodies import ResultBody, StartedBody
 from replan.service.messages import hash_key
 from replan.service.operations import OPERATIONS, McpOperation, Operation
@@ -153,11 +153,11 @@ def offer_of(desk: Desk) -> Mapping[str, Any]:
 
 
 Answer = CallToolResult | InputRequiredResult | dict[str, Any]
-"""What a call comes back with: the tool's answer, the forms of a round, or a task."""
+"""The result of a call: the tool's answer, the forms of a round, or a task."""
 
 
 async def answer_call(operation: Operation, tool: McpOperation, call: ToolCall, arguments: Mapping[str, Any]) -> Answer:
-    """Carry a call out. What is wrong with it is its answer, as an error; a bug is one line, and the log has it."""
+    """Carry out a call. A bad request is answered with an error; a bug is answered with one line and logged."""
     try:
         call.desk.check_scope(call.who, operation.scope)
         wanted = check_arguments(tool, arguments)
@@ -231,9 +231,9 @@ def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
 
 
 NAME = "replan"
-"""The name of the server; what it seals is for a server of this name."""
+"""The name of the server. Sealed state is valid only for this name."""
 TEXTS = "mcp.md"
-"""The file in the folder of prompts with what clients are told about the server."""
+"""The file in the folder of prompts with the server's description for clients."""
 
 Context = ServerRequestContext[Any, Any]
 
@@ -280,7 +280,7 @@ def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
         uri = str(params.uri)
         try:
             desk.check_scope(caller_of(context), "read")
-            data = fitting(await read_resource(desk, uri))
+            data = to_bounded_json(await read_resource(desk, uri))
         except ReplanError as error:
             raise MCPError(INVALID_PARAMS, line_of_error(in_terms(error, MCP)), {"uri": uri[:200]}) from None
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=data.decode(), mime_type=JSON)])

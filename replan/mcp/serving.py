@@ -1,4 +1,4 @@
-"""Serving a home over MCP, with a host beside it and the key that seals what clients hand back, until a stop."""
+"""Serves a home over MCP, with a host beside it, until a stop; keeps the key that seals the state at clients."""
 
 import fcntl
 import json
@@ -9,9 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import anyio
 import trio
 from mcp.server import Server
 from mcp.server.request_state import RequestStateSecurity
@@ -37,6 +36,9 @@ from runtime.journal.port import Placement
 from runtime.logs import log
 from runtime.process.group import StreamLines
 
+if TYPE_CHECKING:
+    import anyio
+
 LINE_BYTES_MAX = 4 * 1024 * 1024
 """The longest message, in bytes: longer than any that the tools take."""
 
@@ -55,7 +57,7 @@ async def serve_stdio(server: Server[Any]) -> None:
 
 @asynccontextmanager
 async def _wires() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.SendStream]]:
-    """Yield standard input and output, in whose places are nothing and standard error for the length of a block."""
+    """Yield standard input and output. Within the block, input is empty for others, and their output goes to stderr."""
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     kept = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3) for number in (0, 1)]
     os.dup2(nothing, 0)
@@ -113,7 +115,7 @@ class TextWriter:
         self._stream, self._lock = stream, trio.Lock()
 
     async def write(self, text: str) -> None:
-        """Send a text. A client that has gone is noticed where its input ends."""
+        """Send a text. A lost client is noticed at the end of its input."""
         try:
             async with self._lock:
                 await self._stream.send_all(text.encode("utf-8", "replace"))
@@ -121,7 +123,7 @@ class TextWriter:
             log.get_logger("mcp").info("client.gone")
 
     async def flush(self) -> None:
-        """Do nothing: nothing is kept back."""
+        """Do nothing: `write` has no buffer."""
 
 
 NAME = "mcp.key"
@@ -129,11 +131,11 @@ NAME = "mcp.key"
 BYTES = 32
 """Random bytes of the key."""
 SECONDS = 30 * 24 * 3600.0
-"""How long a client may keep what was sealed: people take days to answer."""
+"""The seconds for which sealed state is valid: people take days to answer."""
 
 
 def security(folder: Path) -> RequestStateSecurity:
-    """Return how state is sealed, with the key of a home, whose folder exists. Raises `UsageProblem`."""
+    """Return the settings that seal state with the key of a home, whose folder exists. Raises `UsageProblem`."""
     return RequestStateSecurity(keys=[_key(folder / NAME)], ttl=SECONDS)
 
 
@@ -170,7 +172,7 @@ def _make(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How the server is to be run."""
+    """The settings of the server."""
 
     port: int | None = None
     """The port of HTTP, 0 for any that is free; None for standard input and output."""
@@ -222,7 +224,7 @@ async def serve_mcp(
 
 
 async def _over_stdio(desk: Desk, sealed: RequestStateSecurity, stop: Stop) -> None:
-    """Serve the client on standard input and output; when it has gone, request the stop."""
+    """Serve the client on standard input and output, and request the stop when it has gone."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_cancel_at, stop, nursery.cancel_scope)
         await serve_stdio(make_server(desk, sealed))

@@ -73,7 +73,7 @@ async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
 
 @dataclass(slots=True)
 class _Followed:
-    """What was sent of a task last, and the facts of its row then."""
+    """The last sent state of a task, and the facts of its row at that time."""
 
     state: Mapping[str, Any] = field(default_factory=dict)
     facts: tuple[object, ...] = ()
@@ -84,7 +84,6 @@ class _Followed:
 
 
 async def _existing_tasks(call: ToolCall, tasks: list[str]) -> dict[str, _Followed]:
-    """Return those of the tasks that there are."""
     found: dict[str, _Followed] = {}
     for task in tasks:
         with suppress(RunNotFound):
@@ -111,7 +110,7 @@ async def _follow(call: ToolCall, followed: dict[str, _Followed], meta: Mapping[
 
 
 async def _tell(call: ToolCall, task: str, last: _Followed, meta: Mapping[str, Any], *, changed: bool) -> None:
-    """Send a task's state if it is another one; read it only where its row has changed, or at a ping."""
+    """Send a task's state if it has changed. Read it only after a change of its row, or at a ping."""
     row = await call.desk.engine.journal.row(task)
     facts = row.last_seq, row.owner, row.last_posted, row.updated
     if changed and facts == last.facts:
@@ -146,7 +145,7 @@ class TaskInput(TaskParams):
 
 
 def add_task_methods(server: Server[Any], desk: Desk) -> None:
-    """Have a server serve the methods of tasks, and say so in its capabilities."""
+    """Add the methods of tasks to a server and to its capabilities."""
 
     async def get(context: Context, params: TaskParams) -> dict[str, Any]:
         return await carry_out(desk, context, lambda call: read_task(call, params.task_id), task=params.task_id)
@@ -168,7 +167,7 @@ def add_task_methods(server: Server[Any], desk: Desk) -> None:
 
 
 async def carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awaitable[T]], *, task: str = "") -> T:
-    """Return what a request about tasks comes to. Raises `MCPError` for what is wrong with it; a bug is logged.
+    """Return the result of a request about tasks. Raises `MCPError` for a bad request; a bug is logged.
 
     `task` is the id in the request, which a header over HTTP repeats; empty where there is none.
     """
@@ -195,7 +194,7 @@ async def carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awa
 
 
 def _check_header(context: Context, task: str) -> None:
-    """Raise `MCPError` where a proxy would have sent a request to the server of another task than the one it names."""
+    """Raise `MCPError` if the header names another task than the request."""
     if task and context.request is not None:
         header = context.request.headers.get(MCP_NAME_HEADER)
         if header is None or decode_header_value(header) != task:

@@ -1,4 +1,4 @@
-"""Tasks of the extension `io.modelcontextprotocol/tasks`: a run that a call has started, as its client polls it.
+"""Tasks of the extension `io.modelcontextprotocol/tasks`: a client polls a run that its call has started.
 
 The id of a task is the id of its run, and its state follows from the run's records and inbox. So a server keeps nothing
 about tasks. The next server over the same home, or another one on the same database, goes on with the same ids.
@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from actors.run.ending import Outcome
 from replan.mcp.asking import form_of, is_shown, name_of
 from replan.mcp.calls import ToolCall, call_result, error_result
-from replan.runs.shown import ShownRun, read_shown
+from replan.runs.families import ShownRun, read_shown
 from replan.service.read_operations import open_questions, state_of
-from replan.service.service import at_rest
+from replan.service.service import is_at_rest
 from replan.views.errors import line_of_error
 from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.core.names import RUN_ID
@@ -38,7 +38,7 @@ async def read_task(call: ToolCall, run: str) -> dict[str, Any]:
     """
     shown = await read_task_run(call, run)
     match shown.status:
-        case "finished" if at_rest(call.desk, shown):
+        case "finished" if is_at_rest(call.desk, shown):
             return {**_facts(shown), **_end_fields(shown)}
         case "moved":
             message = f"the run was moved to {shown.moved_to} and goes on there"
@@ -48,7 +48,7 @@ async def read_task(call: ToolCall, run: str) -> dict[str, Any]:
 
 
 async def created_task(call: ToolCall, run: str) -> dict[str, Any]:
-    """Return what a call comes back with that has started a run: the task, without forms, result or error."""
+    """Return the task for a call that has started a run, without forms, result or error."""
     task = await read_task(call, run)
     kept = {name: value for name, value in task.items() if name not in ("inputRequests", "result", "error")}
     return {**kept, "resultType": "task"}
@@ -65,7 +65,7 @@ async def read_task_run(call: ToolCall, run: str) -> ShownRun:
 
 
 def _facts(shown: ShownRun) -> dict[str, Any]:
-    """Return what every state of a task has. A run is kept until a person deletes it: its life has no end."""
+    """Return the fields of every state of a task. A run is kept until a person deletes it."""
     row = shown.row
     times = {"createdAt": _time(row.created), "lastUpdatedAt": _time(row.updated)}
     return {"taskId": row.run, **times, "ttlMs": None, "pollIntervalMs": POLL_MS}
@@ -92,7 +92,7 @@ def _failure(message: str) -> Mapping[str, Any]:
 
 
 def _tool_result(shown: ShownRun) -> dict[str, Any]:
-    """Return the answer of the call that has started the run: its result, an error where it was no success."""
+    """Return the final answer of the call that started the run: its result, as an error unless it succeeded."""
     try:
         answer = call_result(shown.result_json, is_error=shown.result.outcome != Outcome.SUCCESS)
     except UsageProblem as problem:
@@ -113,7 +113,7 @@ async def _under_way(call: ToolCall, shown: ShownRun) -> Mapping[str, Any]:
         }
         message = f"{len(asked)} questions are open" if len(asked) > 1 else "a question is open"
         return {"status": "input_required", "statusMessage": message, "inputRequests": forms}
-    if not at_rest(call.desk, shown):
+    if not is_at_rest(call.desk, shown):
         return {"status": "working", "statusMessage": f"{shown.status}, {shown.result.calls} model calls"}
     state = state_of(shown, questions)
     message = ": ".join(filter(None, (shown.status, shown.result.why, state["next"])))

@@ -29,7 +29,6 @@ class PreparedToAcquire:
     request: PreparedAcquisition
     """What the run starts with: the goal, its profile and its limits."""
     choice: ModelChoice
-    """The model, and who chose it."""
     environment: Mapping[str, str]
     """The environment that names keys and servers."""
     remarks: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Reading the files that a user attaches, and what a repository says about its problem: bounded, without secrets.
+"""Reads the files that a user attaches, and the list and named files of a repository: bounded, without secrets.
 
 Nothing of a repository is run: git lists the files with a folder of its own as its data, so that neither hooks nor the
 settings of the repository take effect.
@@ -23,12 +23,12 @@ LISTED_MAX = 1_000
 NAMED_MAX = 20
 """Files of a repository that are attached because the text names them."""
 SECRET_BYTES_MAX = 4096
-"""Bytes beyond the limit that are looked at for secrets that begin before it."""
+"""The bytes read beyond the limit, to recognise secrets that begin before it."""
 GIT_SECONDS = 20.0
 """How long git may look for files."""
 
 _PATH = re.compile(r"[\w.@+-]*(?:[\\/][\w.@+-]+)+|[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]\w{0,9}")
-"""What may be a file in a text: something with a slash, or a name with a suffix."""
+"""A pattern for file names in a text: a word with a slash, or a name with a suffix."""
 _PRIVATE = re.compile(
     r"(?i)^(?:\.env(?:\..*)?|\.netrc|\.npmrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|credentials"
     r"|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ovpn)|.*secrets?\.(?:ya?ml|json|toml|env))$"
@@ -38,7 +38,7 @@ _PRIVATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """What was read, and what the user should know about it."""
+    """The attachments, and notices about them for the user."""
 
     attachments: tuple[Attachment, ...] = ()
     """The files, in the order in which they were named, and the listing."""
@@ -166,7 +166,7 @@ def _listing(repository: str, paths: Sequence[str]) -> Attachment:
 def _read_named(
     folder: Path, paths: Sequence[str], problem: str, redactor: Redactor
 ) -> tuple[list[Attachment], list[tuple[str, str]]]:
-    """Return the files that a text names, and those of them that cannot be attached, with the reason."""
+    """Return the files that a text names, and the reasons for those that cannot be attached."""
     attachments: list[Attachment] = []
     skipped: list[tuple[str, str]] = []
     root, left = folder.resolve(), ATTACHMENTS_BYTES_MAX // 2
@@ -190,7 +190,7 @@ def _read_named(
 
 
 def _in_text(paths: Sequence[str], problem: str) -> Iterator[str]:
-    """Yield the paths that a text names, in its order: in full, by their end, or by a name that is unique."""
+    """Yield the paths that a text names, in its order. It may name the whole path, its end, or a unique file name."""
     by_name: dict[str, list[str]] = {}
     for path in paths:
         by_name.setdefault(PurePosixPath(path).name, []).append(path)

@@ -1,4 +1,4 @@
-"""Reading runs again and again, for a server: of a run that has been read before, only its new records are read."""
+"""Keeps the runs that a server has read, so that only their new records are read again."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from replan.setup.kinds import Kinds
 
 RECORDS_MAX = 20_000
-"""Records of the runs that are kept in memory, all together, of about 5 KiB each; the run read least recently goes."""
+"""The records in memory of all kept runs, about 5 KiB each. The run that was read least recently is dropped."""
 VIEWS_MAX = 8
 """Results of runs that are kept, of those that were looked at last."""
 AT_ONCE_MAX = 500
 """Records that are folded at once, in some 50 ms; more are folded in a thread, so that others need not wait."""
 MARK = 200
-"""A state is kept after so many records each, so that a page of records need not fold the run from its beginning."""
+"""The records between two kept states, so that a page of records need not fold the whole run."""
 
 _FOLDS = trio.CapacityLimiter(1)
 """Runs that are folded in a thread at a time: each takes one processor."""
@@ -67,7 +67,7 @@ class CachedReader(RunReader):
         return (await self._read(run)).loaded
 
     def takes_long(self, row: RunRow) -> bool:
-        """Tell whether so many records of a run are still to be read that people notice."""
+        """Tell whether reading the new records of a run takes noticeably long."""
         kept = self._kept.get(row.run)
         known = 0 if kept is None or kept.created != row.created else kept.loaded.seq
         return row.last_seq - known > AT_ONCE_MAX

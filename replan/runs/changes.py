@@ -1,4 +1,4 @@
-"""Changes to a run that exists: its limits, model and `strict`, a cancel, and the record of why it is not driven."""
+"""Changes an existing run: its limits, model and `strict`; cancels it; records why it is not driven."""
 
 import json
 import os
@@ -54,7 +54,7 @@ async def post_changes(
 
     `key` is as for `Engine.tell`. A repetition is a duplicate, although its deadline counts from a later time.
     """
-    with naming_limits():
+    with name_limits():
         body = message_of(changes, await engine.result(run), engine.journal.now(), environment)
         posted = await engine.change(run, body, key=key)
     first_body = json.loads(posted.body)
@@ -64,7 +64,7 @@ async def post_changes(
 
 
 @contextmanager
-def naming_limits() -> Iterator[None]:
+def name_limits() -> Iterator[None]:
     """Change the place of a `UsageProblem` of a block from the key in the inbox to the name of the limit."""
     try:
         yield

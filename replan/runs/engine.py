@@ -22,10 +22,9 @@ from actors.run.waits import WaitRequested
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
 from replan.runs.families import check_own
+from replan.runs.inbox import RunPoster
 from replan.runs.loaded import AnyKind, Loaded, start_state
 from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, provider_of
-from replan.runs.options import DETACHED, DriveOptions
-from replan.runs.posting import RunPoster
 from replan.runs.run_ids import new_run_id
 from replan.runs.status import goes_on, status_at_rest
 from replan.setup.home_folder import locate_home
@@ -36,15 +35,14 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
 from runtime.core.events import text_hash
 from runtime.drive.actor import Actor
-from runtime.drive.options import Admission, Ending, LeaseTerms
+from runtime.drive.options import DETACHED, Admission, DriveOptions, Ending, LeaseTerms
 from runtime.drive.run_log import Snapshot, admit
 from runtime.drive.supervisor import Supervisor
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import ORDINARY, Journal, Placement
 from runtime.logs import log
-from runtime.models.limiter import CallLimiter
 from runtime.models.port import Fault
-from runtime.models.probe import Askable, Probes
+from runtime.models.sharing import Askable, CallLimiter, Probes
 from runtime.models.watched import LiveReplies, WatchedModel
 from runtime.process.identity import identity, is_dead
 
@@ -78,17 +76,17 @@ class Engine(RunPoster):
     senders: Mapping[str, SenderEntry] = field(default_factory=dict)
     """The senders of installed distributions that a host gives messages to, by name."""
     answering: Answering | None = None
-    """Who is sent links that answer questions; None for nobody."""
+    """The people who get links that answer questions; None for nobody."""
     reminders: tuple[ReminderRule, ...] = ()
-    """What is done about questions of new runs that nobody answers."""
+    """The rules of reminders about unanswered questions of new runs."""
     probes: Probes = field(default_factory=Probes)
     """Asks providers that are waited for whether they are up."""
     lease_seconds: float | None = None
     """The length of leases; None for the usual one."""
     placement: Placement = ORDINARY
-    """Whom new runs are accounted to, and their priority."""
+    """The tenant and the priority of new runs."""
     by: str = ""
-    """Who starts new runs: the `by` of `actors.run.waits.Started`."""
+    """The starter of new runs: the `by` of `actors.run.waits.Started`."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)
@@ -177,7 +175,7 @@ class Engine(RunPoster):
         return await self.end_cancelled(run)
 
     async def end_cancelled(self, run: str) -> RunResult:
-        """Do as `finish_cancelled`, also for a run that is a step of another."""
+        """Cancel a run that nobody drives, like `finish_cancelled`; the run may be a step of another."""
         loaded = await self.read(run)
         if not loaded.started or loaded.finished:
             await cancel_children(self, loaded.kind, run, loaded.state)
@@ -222,7 +220,7 @@ class Engine(RunPoster):
             yield model
 
     def watch_model(self, model: Any) -> Any:
-        """Return an open model as one that publishes its replies in progress to `replies`; None stays None."""
+        """Wrap an open model so that it publishes its replies in progress to `replies`; None stays None."""
         return model if model is None or isinstance(model, WatchedModel) else WatchedModel(model, self.replies)
 
     async def _drive(
@@ -237,7 +235,7 @@ class Engine(RunPoster):
         snapshot: Snapshot[Any] | None = None,
         admission: Admission | None = None,
     ) -> RunResult | None:
-        """Drive a run with its model; return None where a person has given it another one meanwhile."""
+        """Drive a run with its model. Return None if a person has changed the model meanwhile."""
         async with self.actors(kind, state, self.watch_model(model), options) as actors:
             supervisor = self.supervisor(run, kind, actors, options, snapshot=snapshot, admission=admission)
             ending = await supervisor.drive(first)
@@ -299,7 +297,7 @@ class Engine(RunPoster):
 
 
 FRESH_SECONDS = 900.0
-"""The seconds in which the answer that a provider is down also counts for other runs that wait without a process."""
+"""The seconds for which "the provider is down" also counts for other waiting runs."""
 
 
 def resources_for(
@@ -310,7 +308,7 @@ def resources_for(
     `others` are the names of the models that its steps name, which are open likewise.
     """
     plain_model: Any = model.model if isinstance(model, WatchedModel) else model
-    plain_model = plain_model.asked if isinstance(plain_model, RoutedModel) else plain_model
+    plain_model = plain_model.probed if isinstance(plain_model, RoutedModel) else plain_model
     names = () if model_name is None else (model_name, *others)
     providers = {name: provider_of(name, engine.environment) for name in names}
     provider = next(filter(None, providers.values()), None)
@@ -431,7 +429,7 @@ async def _drive_opened_child(
 
 
 async def cancel_children(engine: Engine, kind: AnyKind, run: str, state: Any) -> None:
-    """End the children of a run whose end is final that were withdrawn before they ended.
+    """End the withdrawn children of a run whose end is final.
 
     If the journal fails for a while, the run has ended nevertheless, and its next `resume` ends the other children.
     """

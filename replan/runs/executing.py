@@ -1,6 +1,6 @@
-"""Preparing an execution: its plan, read from a file or a planning run, and the settings of this process."""
+"""Prepares an execution: its plan, from a file or a planning run, its settings, and its workspace, which is its own."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from actors.config.model_spec import PlannerSpec, SimulatedSpec, TemplateSpec, parse_model_spec
 from actors.config.workflow import GuardLevel
 from actors.execution.prepare import CALLS, OUTPUT_TOKENS, ExecutionInput, PreparedExecution, prepare_execution
+from actors.execution.state import State
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunOptions, RunRequest, planning_config
@@ -19,25 +20,27 @@ from actors.templates.plan import lacking_names, tokens_of
 from actors.templates.template_files import PlanTemplate, load_templates
 from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
-from actors.tools.workspace import check_workspace
+from actors.tools.workspace import check_workspace, ensure_free
 from actors.values.given import Given
 from replan.runs.models import check_model
 from replan.runs.prepare import Prepared, setup_for
+from replan.runs.run_ids import ALL
 from replan.runs.token_goals import MODEL, TOOLS_FILE, TokenGoal, planning_for_goal, tools_to_plan_with, with_tool_steps
 from replan.setup.home_folder import Home, locate_home
 from replan.setup.installation import data_root, program
 from replan.setup.settings import ModelChoice, NoModel, UserConfig, choose_model, read_user_config
 from runtime.core.clock import SystemClock
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.models.replies import BYTES_MAX, Parsed, read_reply
 
 if TYPE_CHECKING:
+    from replan.runs.engine import Engine
     from replan.runs.reader import RunReader
 
 
 @dataclass(frozen=True, slots=True)
 class PlanToExecute:
-    """A plan, and what is known of how it was made. It is proved again before anything runs."""
+    """A plan and its origin. It is proved again before anything runs."""
 
     plan: Mapping[str, Any]
     """The plan as a JSON object."""
@@ -158,7 +161,6 @@ class PreparedToExecute:
     request: PreparedExecution
     """What the run starts with."""
     choice: ModelChoice
-    """The model, and who chose it."""
     environment: Mapping[str, str]
     """The environment that names keys and servers."""
     remarks: tuple[str, ...]
@@ -323,7 +325,7 @@ def request_with_tools(request: RunRequest, tools: ToolSet, goal: TokenGoal | No
 
 
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str) -> str:
-    """Return, before any call, why no other plan can be made for an execution; empty where that is not known.
+    """Return why an execution can make no new plan; empty if it can, as far as is known before any call.
 
     `unnamed` says that nobody has named a model.
     """
@@ -355,7 +357,7 @@ def _template(model: str) -> PlanTemplate | None:
 
 
 def _author_lacks(model: str, facts: Given) -> str:
-    """Return, before any call, which names a template plans with that no tool implements; empty where none.
+    """Return the names in a template's plans that no tool implements, before any call; empty for none.
 
     A language model is told the names of the tools.
     """
@@ -384,10 +386,56 @@ def _check(options: ExecutionOptions) -> None:
 
 
 def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) -> None:
-    """Refuse a plan whose files no model can write: the models in this process write only plans."""
+    """Raise `UsageProblem` for a plan whose files need a language model: models in this process write only plans."""
     draft, _ = read_draft(dict(source.plan))
     generators = {step.generator for step in draft.steps} if draft is not None else set()
     written = sorted(name for name in generators if isinstance(tools.generators.get(name), ModelUse))
     if written and isinstance(choice.spec, TemplateSpec | SimulatedSpec | PlannerSpec):
         cause = f"the model {choice.text!r} writes plans and no files, as the generator {written[0]!r} needs"
         raise UsageProblem(cause, place="--model", hint="name a language model with -m, or bind a command to the name")
+
+
+EXECUTION = "execution"
+"""The name of the kind of executions."""
+
+
+async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:
+    """Raise `UsageProblem` where another execution of the home works in a folder and has not finished.
+
+    It may be driven, wait for a person, or be parked: it goes on with the files as it has left them.
+    """
+    ensure_free(folder, home)
+    async for run, used in unfinished_executions(reader):
+        if used == folder and run != besides:
+            cause = f"run {run!r} works in this workspace and has not finished"
+            hint = f"go on with `{program()} resume {run}`, or end it with `{program()} cancel {run}`"
+            raise UsageProblem(cause, place=str(folder), hint=hint)
+
+
+async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str, Path]]:
+    """Yield the executions of the home that have not finished, each with its workspace."""
+    for row in await reader.journal.runs(ALL):
+        if row.kind != EXECUTION or row.status == "finished":
+            continue
+        try:
+            state = (await reader.read(row.run)).state
+        except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem):
+            continue  # `doctor` reports it; nobody can drive it.
+        if isinstance(state, State):
+            yield row.run, Path(state.config.workspace)
+
+
+async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:
+    """Record the start of an execution for a host, unless another execution works in its workspace.
+
+    Where two are admitted at once, each finds the other, and both are cancelled: neither has done anything yet. Raises
+    `UsageProblem` then, and the errors of `ensure_unused`.
+    """
+    folder = Path(request.config.workspace)
+    await ensure_unused(engine, folder, home)
+    await engine.admit(request, run=run)
+    try:
+        await ensure_unused(engine, folder, home, besides=run)
+    except UsageProblem:
+        await engine.cancel(run)
+        raise

@@ -27,14 +27,14 @@ from actors.run.state import RunState
 from actors.run.tools import ToolFinished
 from actors.run.waits import Started, TimedEvent
 from actors.tools.fork_workspace import LeftFolder, clear_workspace, free_folder, make_workspace, remove_workspace
-from replan.runs.changes import Changes, message_of, naming_limits
+from replan.runs.changes import Changes, message_of, name_limits
 from replan.runs.engine import Engine
+from replan.runs.executing import EXECUTION, unfinished_executions
 from replan.runs.families import check_own
 from replan.runs.inbox import not_started
 from replan.runs.loaded import AnyKind, Loaded
 from replan.runs.prepare import setup_for
 from replan.runs.run_ids import new_run_id
-from replan.runs.workspaces import EXECUTION, unfinished_executions
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import program
 from replan.setup.settings import choose_model, read_user_config
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
 
 
 BEFORE = "before:"
-"""The prefix of a place before an attempt, which the fork then makes again."""
+"""The prefix of a place before an attempt, so that the fork repeats the attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForkRequest:
-    """Where a run is forked, and what is different in the fork."""
+    """The place of a fork, and its changes."""
 
     at: str = ""
     """The number of the last record that is shared, or an attempt, whose verdict is shared; with `BEFORE` in front of
@@ -130,12 +130,11 @@ async def fork_run(
 
 @dataclass(frozen=True, slots=True)
 class _MadeFolder:
-    """The folder that a fork's tools work in, and what it is made from."""
+    """The folder of a fork's tools, and its source."""
 
     source: Path
     """The other run's workspace."""
     snapshot: str
-    """The id of the snapshot that it is made from."""
     folder: Path
     """Its absolute path."""
     home: Path
@@ -279,7 +278,7 @@ def _value_event(kind: AnyKind, state: Any, path: str, text: str, now: float) ->
 def _change_event(changes: Changes, state: Any, result: RunResult, now: float, environment: Mapping[str, str]) -> Any:
     """Return the event of changed limits, or of another model, as the fork takes it at its beginning."""
     run = state.run
-    with naming_limits():
+    with name_limits():
         return change_of(run.ledger, message_of(changes, result, now, environment), now, never_strict=run.never_strict)
 
 
@@ -288,7 +287,6 @@ class MadeFolder:
     """A folder that was made for a fork."""
 
     run: str
-    """The id of the fork."""
     folder: Path
     """Its absolute path."""
     snapshot: str
@@ -321,7 +319,7 @@ async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[
 
 
 async def clear_folders(reader: "RunReader", folders: Sequence[MadeFolder], home: Path) -> tuple[LeftFolder, ...]:
-    """Remove the folders of deleted forks, and return for each whether it was removed or why it is kept.
+    """Remove the folders of deleted forks. For each, return whether it was removed or why it is kept.
 
     A folder is kept if it has changed since the fork's last snapshot, or if an unfinished run works in it.
     """

@@ -9,8 +9,15 @@ from tempfile import TemporaryDirectory
 
 from actors.handlers.registry import Registry
 from replan.runs.engine import Engine
-from replan.setup.database import LEASE_SECONDS, database_url, database_wakeup
-from replan.setup.home_folder import USE_ANOTHER_HOME, Home, locate_home, prepare_home
+from replan.setup.home_folder import (
+    LEASE_SECONDS,
+    USE_ANOTHER_HOME,
+    Home,
+    database_url,
+    database_wakeup,
+    locate_home,
+    prepare_home,
+)
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry as installed
@@ -19,7 +26,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.host.wakeup import WakeSockets
 from runtime.journal.folder import explain, is_there
 from runtime.journal.sqlite.anchors import SUFFIX, check_not_lost
-from runtime.models.limiter import CallLimiter
+from runtime.models.sharing import CallLimiter
 from runtime.open_journal import open_journal
 
 

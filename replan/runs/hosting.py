@@ -11,19 +11,18 @@ import trio
 from replan.runs.changes import record_crash, record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.models import Shared
-from replan.runs.options import DriveOptions
 from replan.webhooks.messages import Webhook
 from replan.webhooks.sender import Sender, by_plugin, by_webhook
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.dispatch.port import Dispatcher
-from runtime.drive.options import ChangeSignal, Ending, Stop
+from runtime.drive.options import ChangeSignal, DriveOptions, Ending, Stop
 from runtime.host.host import Host
 from runtime.host.notices import Changed, OutsideTrouble, Report
 from runtime.process.identity import identity, is_dead
 
 REST_SECONDS = 5.0
-"""A run that waits at least this many seconds for a time is released by its host, and taken up again at that time."""
+"""A host releases a run that waits at least this many seconds for a time, and resumes it at that time."""
 
 
 async def host(

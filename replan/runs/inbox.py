@@ -1,4 +1,4 @@
-"""Messages from people to a run, and the open questions that they answer, of one run or of all.
+"""Messages from people to a run, and the open questions of one run or of all.
 
 A message is checked against the run's state, then posted; the driver checks it again. No process needs to drive the
 run: the inbox is in the journal, and a message is durable once it is posted.
@@ -6,9 +6,10 @@ run: the inbox is in the journal, and a message is durable once it is posted.
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from actors.run.ids import is_child
 from actors.run.inbox import KINDS, ForPeopleOnly, check_decline, check_message, normalise_answer
@@ -17,16 +18,17 @@ from actors.run.questions import Status, Via
 from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.values.answers import InvalidAnswer, describe_expected, normal_answer
+from replan.runs.families import check_own
+from replan.runs.reader import RunReader
 from replan.runs.run_ids import ALL
 from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
-from runtime.core.events import storable
+from runtime.core.events import make_storable
 from runtime.journal.head import check_here, place_moved_to
 from runtime.journal.port import Journal, Posted, RunRow
 
 if TYPE_CHECKING:
-    from replan.runs.reader import RunReader
-
+    from runtime.host.wakeup import WakeUp
 
 CLOSED_BY_PEOPLE = (Status.ANSWERED, Status.DECLINED)
 """The statuses of questions whose first answer is in the inbox."""
@@ -82,7 +84,7 @@ async def post_answer(
 async def post_decline(
     journal: Journal[Any], common: Common, run: str, name: str, *, via: Via = "", person: str = ""
 ) -> AnswerReceipt:
-    """Post that a question will not be answered. Raises `UsageProblem` where it cannot be declined."""
+    """Post a decline of a question. Raises `UsageProblem` if it cannot be declined."""
     question = None if common is None else common.questions.get(name)
     if question is None or question.status not in CLOSED_BY_PEOPLE:
         open_run = _unfinished_state(run, common)
@@ -102,7 +104,7 @@ async def post_message(
     """
     inbox_key = f"tell:{key or secrets.token_hex(8)}"
     if key and await _was_posted(journal, run, inbox_key):
-        return await _post(journal, run, inbox_key, {"kind": kind, "text": storable(text).strip()})
+        return await _post(journal, run, inbox_key, {"kind": kind, "text": make_storable(text).strip()})
     if kind not in KINDS:
         raise UsageProblem(f"there is no kind {kind!r} of message", place="as", hint=" or ".join(KINDS))
     open_run = _unfinished_state(run, common)
@@ -193,7 +195,7 @@ def _unfinished_state(run: str, common: Common) -> RunState[Any]:
 
 
 def _place_at_question(problem: UsageProblem, question: str) -> UsageProblem:
-    """Return an error with the question as its place, and with a hint that fits it."""
+    """Return the error with the question as its place and a fitting hint."""
     if isinstance(problem, ForPeopleOnly):
         return ForPeopleOnly(problem.cause, place=question, hint=f"on the web page, or with `{program()} answer`")
     return UsageProblem(problem.cause, place=question, hint=f"`{program()} questions` lists the open ones")
@@ -251,7 +253,7 @@ async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | Non
 
 
 async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]]:
-    """Return the open questions that the row of a run has; where a message lies in its inbox, the run is read."""
+    """Return the open questions in the row of a run. If its inbox has a message, read the run instead."""
     asks = row.asks
     if row.unread:
         loaded = await reader.read(row.run)
@@ -268,3 +270,102 @@ def check_receipt(receipt: "AnswerReceipt", question: str) -> None:
         first = "it was declined" if receipt.stands is None else repr(receipt.stands[:SHOWN_MAX])
         cause = f"another answer was given before: {first}"
         raise UsageProblem(cause, place=question, hint="the first answer counts")
+
+
+P = TypeVar("P")
+
+
+class RunPoster(RunReader):
+    """Reads the runs of a journal and posts messages to them; it wakes the hosts, and drives nothing itself."""
+
+    journal: Journal[Any]
+    wakeup: "WakeUp"
+
+    async def answer(self, question: str, text: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
+        """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
+
+        `via` is the way that it came, and `person` the name of who used a link or an account for it, else empty.
+
+        The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
+        `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit. Raises
+        `ForPeopleOnly` for a question that a program may not answer.
+        """
+        return await self._post(question, partial(post_answer, text=text, via=via, person=person))
+
+    async def decline(self, question: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
+        """Decline a question. The receipt says what happens then.
+
+        Raises the errors of `answer`.
+        """
+        return await self._post(question, partial(post_decline, via=via, person=person))
+
+    async def _post(self, question: str, post: Callable[..., Awaitable[AnswerReceipt]]) -> AnswerReceipt:
+        run, name = split_question_id(question)
+        await check_own(self, run, "questions RUN")
+        return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name))
+
+    async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
+        """Post a note, which later prompts show, or a requirement, which changes what is asked for.
+
+        A note that is a correction, as its kind of run says, is posted as one: in an acquisition `FIELD=VALUE`, also
+        after a success. A message with a `key` is posted once: again it is a `duplicate`, another text a `conflict`.
+
+        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text and for a run that has
+        finished or is a step of another.
+        """
+        await check_own(self, run, "tell RUN TEXT")
+        loaded = await self.read(run)
+        state = await self.with_inbox(run, loaded)
+        correction = loaded.kind.correction(state, text) if kind == "note" else None
+        if correction is not None:
+            return await self._and_wake(post_correction(self.journal, run, correction, key=key))
+        common = loaded.kind.run_state(state)
+        return await self._and_wake(post_message(self.journal, common, run, text, kind, key=key))
+
+    async def change(self, run: str, changes: Mapping[str, Any], *, key: str = "") -> Posted:
+        """Post a change of the limits, the model, or the limits of calls and replies (`actors.run.settings`).
+
+        `key` is as for `tell`.
+
+        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem`, whose place is the key, for a change that is not
+        valid, a run whose end is final, and a step of another run.
+        """
+        await check_own(self, run, "resume RUN")
+        common = await self.common_with_inbox(run)
+        return await self._and_wake(post_change(self.journal, common, run, changes, key=key))
+
+    async def cancel(self, run: str) -> Posted:
+        """Post the message that cancels a run. A run that nobody drives is cancelled when it is driven next.
+
+        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another, or that never began.
+        """
+        await check_own(self, run, "cancel RUN")
+        if (await self.journal.row(run)).last_seq == 0:
+            raise not_started(run)
+        return await self.post_cancel(run)
+
+    async def undo(self, run: str) -> Posted:
+        """Post the message that makes an execution undo what it did, also after its end, when it is driven next.
+
+        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` for a run of another kind, a step of another run, and
+        a run that never began, has nothing to undo, or is undone.
+        """
+        await check_own(self, run, "undo RUN")
+        loaded = await self.read(run)
+        if not loaded.started:
+            raise not_started(run)
+        problem = loaded.kind.undo_problem(await self.with_inbox(run, loaded))
+        if problem:
+            raise UsageProblem(problem, place=run, hint=f"`{program()} show {run}` shows what it did")
+        return await self._and_wake(post_undo(self.journal, run))
+
+    async def post_cancel(self, run: str) -> Posted:
+        """Post the message that cancels a run, also one that is a step of another."""
+        await self.journal.row(run)
+        return await self._and_wake(post_cancel(self.journal, run))
+
+    async def _and_wake(self, posting: Awaitable[P]) -> P:
+        """Wait for a message to be posted, and wake the hosts: a run that waits for it goes on at once."""
+        posted = await posting
+        self.wakeup.wake()
+        return posted

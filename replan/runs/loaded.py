@@ -49,7 +49,7 @@ class Loaded:
 
     @property
     def snapshot(self) -> "Snapshot[Any]":
-        """What a driver needs to go on after these records without reading them again."""
+        """The snapshot with which a driver continues after these records without reading them again."""
         from runtime.drive.run_log import Snapshot  # noqa: PLC0415 -- only a driver needs it
 
         return Snapshot(self.state, self.seq, self.inbox)
@@ -78,7 +78,7 @@ class Loaded:
 
     @property
     def replies(self) -> Counter[str]:
-        """How many replies the run has had, by purpose: a scripted model goes on after them."""
+        """The number of replies so far by purpose; a scripted model continues after them."""
         return Counter(self.kind.purpose(record.event) for record in self.records if isinstance(record.event, Replied))
 
 

@@ -34,9 +34,8 @@ from runtime.core.events import Record
 from runtime.journal.port import Journal
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.port import Fault, Model, ModelRequest, Reply
-from runtime.models.probe import Askable
-from runtime.models.prompt_cache import prompt_cache_of
-from runtime.models.providers import PROVIDERS, check_base_url
+from runtime.models.providers import PROVIDERS, check_base_url, prompt_cache_of
+from runtime.models.sharing import Askable
 
 if TYPE_CHECKING:
     from actors.run.views import Views
@@ -91,7 +90,7 @@ async def open_model(
             async with open_named(spec, environment, clock) as model:
                 yield model
         case PlannerSpec(engine):
-            from replan.runs.planner_model import PlannerModel  # noqa: PLC0415 - few runs need it
+            from replan.runs.token_goals import PlannerModel  # noqa: PLC0415 - few runs need it
 
             yield PlannerModel(engine)
         case PluginSpec():
@@ -117,11 +116,11 @@ def open_named(
     key, url = environment.get(provider.key, ""), provider.url_in(environment)
     match provider.interface:
         case "openai":
-            from runtime.models.openai import open_openai  # noqa: PLC0415
+            from runtime.models.opening import open_openai  # noqa: PLC0415
 
             return open_openai(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
         case "anthropic":
-            from runtime.models.anthropic import open_anthropic  # noqa: PLC0415
+            from runtime.models.opening import open_anthropic  # noqa: PLC0415
 
             return open_anthropic(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
         case _:
@@ -149,7 +148,7 @@ class Shared:
         self._models: dict[str, Model] = {}
 
     async def get(self, text: str, opening: AbstractAsyncContextManager[Model]) -> Model:
-        """Return the model that `text` names; the first call for it enters `opening`."""
+        """Return the model that `text` names. The first call enters `opening`."""
         async with self._lock:
             if text not in self._models:
                 self._models[text] = await self._stack.enter_async_context(opening)
@@ -184,7 +183,7 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
                 file.check_writable()
             file.read(may_be_missing=bool(spec.missing))
         case PlannerSpec(engine):
-            from replan.runs.planner_model import check_planner  # noqa: PLC0415 - few runs need it
+            from replan.runs.token_goals import check_planner  # noqa: PLC0415 - few runs need it
 
             check_planner(engine)
         case PluginSpec():
@@ -218,7 +217,7 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
     if environment.get(provider.address):
         check_base_url(provider.url_in(environment), place=provider.address)
     if provider.interface == "anthropic":
-        from runtime.models.anthropic import check_extra  # noqa: PLC0415
+        from runtime.models.opening import check_extra  # noqa: PLC0415
 
         check_extra()
 
@@ -237,7 +236,7 @@ async def _open_recording(
     environment: Mapping[str, str],
     opening: Callable[[str], AbstractAsyncContextManager[Model]],
 ) -> AsyncIterator[Model]:
-    """Open the recording in a file, and the model that answers what the file does not. Raises `UsageProblem`."""
+    """Open the recording in a file, and the model for prompts that it lacks. Raises `UsageProblem`."""
     from runtime.models.recording import RecordingMode, RecordingModel  # noqa: PLC0415 -- as above
 
     file = _recording_file(spec, environment)
@@ -363,7 +362,7 @@ class RoutedModel:
         return self._own.name
 
     @property
-    def asked(self) -> Model:
+    def probed(self) -> Model:
         """The model to probe after an outage: the first one that can be probed, else the run's own model."""
         models = (self._own, *self._others.values())
         return next((model for model in models if isinstance(model, Askable)), self._own)

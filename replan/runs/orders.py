@@ -1,4 +1,4 @@
-"""Runs that clients of a server order: the names and limits that its settings allow, and the start of such a run.
+"""Runs that clients of a server order: checks their names and limits by the settings, and prepares them.
 
 A client gives text, bytes and names. Names refer to workflows and models in the server's config file; a path, an
 address, a plug-in or a prompt is never taken from a client.
@@ -47,7 +47,7 @@ _THINGS = {
     "tools": ("tool set", "tool sets"),
     "policy": ("policy", "policies"),
 }
-"""The words in messages for one and for several names of a key in the settings, where the key is no such word."""
+"""The singular and plural for a key of the settings in messages, if the key itself is no such word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,33 +55,27 @@ class ModelAndLimits:
     """The model and the limits that a client wants for a run."""
 
     model: str = DEFAULT
-    """The name of a model."""
     limits: RunLimits = field(default_factory=RunLimits)
     """The limits; those that are missing are the server's, or else the usual ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order(ModelAndLimits):
-    """What a client wants to be planned."""
+    """An order of a client to plan a problem."""
 
     problem: str
-    """The text of the problem."""
     workflow: str = "search"
-    """The name of a workflow."""
     uploads: Sequence[tuple[str, bytes]] = ()
-    """Files, each by its name and its bytes."""
     strict: bool = False
     """Whether a plan is rejected that leaves a demand of the problem in no step."""
 
 
 @dataclass(frozen=True, slots=True)
 class AcquisitionOrder(ModelAndLimits):
-    """The schema that a client wants to be filled."""
+    """An order of a client to fill a schema."""
 
     profile: str
-    """The name of a profile."""
     goal: str
-    """What the schema is to be filled for."""
     documents: str | None = None
     """The name of a folder of documents; None for the server's search service, if it has one."""
     given: Mapping[str, str] = field(default_factory=dict)
@@ -90,16 +84,15 @@ class AcquisitionOrder(ModelAndLimits):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionOrder(ModelAndLimits):
-    """The plan that a client wants to be executed."""
+    """An order of a client to execute a plan."""
 
     plan: PlanToExecute
     tools: str
-    """The name of a tool set."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForkOrder(ModelAndLimits):
-    """The fork that a client wants; the model `default` is the run's own."""
+    """An order of a client to fork a run; the model `default` is the run's own."""
 
     at: str = ""
     """The place, as in `ForkRequest`."""
@@ -113,7 +106,7 @@ class ForkOrder(ModelAndLimits):
 
 @dataclass(frozen=True)
 class Offer:
-    """What a server lets its clients choose."""
+    """The choices that a server offers its clients."""
 
     config: UserConfig
     """The settings of the home."""

@@ -11,8 +11,7 @@ from actors.run.kind import Setup
 from actors.values.given import Attachment, PddlTexts
 from actors.values.model_settings import ModelSettings
 from replan.runs.models import check_model, check_server
-from replan.setup.database import database_url
-from replan.setup.home_folder import locate_home
+from replan.setup.home_folder import database_url, locate_home
 from replan.setup.installation import data_root
 from replan.setup.settings import ModelChoice, UserConfig, choose_model, price_of, read_user_config
 from runtime.core.clock import SystemClock
@@ -27,7 +26,6 @@ class Prepared:
     request: RunRequest
     """What the run starts with: the problem, its configuration and its limits."""
     choice: ModelChoice
-    """The model, and who chose it."""
     environment: Mapping[str, str]
     """The environment that names keys and servers."""
 
@@ -107,7 +105,7 @@ def setup_for(
     environment: Mapping[str, str],
     now: float,
 ) -> Setup:
-    """Return what a run of any kind is prepared with."""
+    """Return the `Setup` with which a run of any kind is prepared."""
     return Setup(
         model=choice.text,
         price=_price(choice, config, environment, now, root),

@@ -13,8 +13,7 @@ from replan.runs.status import row_after, status_of
 from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.core.events import Record
-from runtime.journal.kinds import drivable
-from runtime.journal.port import Readable, RunFilter, RunRow
+from runtime.journal.port import Readable, RunFilter, RunRow, is_drivable
 from runtime.process.identity import is_dead
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ class RunReader:
 
     async def has_host(self, kind: str, format: int) -> bool:
         """Tell whether a host serves this home now that drives runs of a kind in a format. Asking wakes nobody."""
-        return any(drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
+        return any(is_drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
 
     async def with_inbox(self, run: str, loaded: "Loaded") -> Any:
         """Return a run's state with the unread messages of its inbox accepted as facts, and no decision made.
@@ -147,21 +146,19 @@ ORDERS: Mapping[str, Callable[[RunRow], float] | None] = {
     "calls": lambda row: row.calls,
     "cost": lambda row: row.micro_usd,
 }
-"""The orders of a list of runs, each with the number that decreases; the journal lists the newest first."""
+"""The orders of a list of runs, by the number that decreases. The journal itself lists the newest first."""
 
 
 @dataclass(frozen=True)
 class RowQuery:
-    """Which of the runs of a list are shown, and in which order."""
+    """The filter and the order of a list of runs."""
 
     text: str = ""
     """Text in the id, title or kind; empty for any."""
     kind: str = ""
-    """The name of the kind; empty for any."""
     micro_usd_min: int = 0
     """The least cost in micro-dollars; runs of unknown cost have 0."""
     order: str = "newest"
-    """A name in `ORDERS`."""
 
     def matches(self, row: RunRow) -> bool:
         """Tell whether a run is shown."""
@@ -173,7 +170,7 @@ class RowQuery:
 
 @dataclass(frozen=True)
 class LightRunReader(RunReader):
-    """Reads the runs of a journal, for a short command: what it does not need is not even imported."""
+    """Reads the runs of a journal for a short command, with few imports."""
 
     journal: Readable[Any]
     kinds: "Kinds"

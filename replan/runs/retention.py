@@ -150,7 +150,7 @@ async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
 
 
 def _obstacle(row: RunRow, place: str) -> str:
-    """Return why a run cannot be copied; empty where it can."""
+    """Return the reason why a run cannot be copied; empty for none."""
     moved = place_moved_to(row.owner)
     if moved not in {None, place}:
         return str(RunMoved(row.run, str(moved)))

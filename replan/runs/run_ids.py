@@ -10,7 +10,7 @@ from runtime.core.names import RUN_ID
 from runtime.journal.port import Readable, RunFilter, RunRow
 
 ALL = RunFilter(limit=1_000_000)
-"""Every run of the home: an id may name the oldest one."""
+"""The filter for every run of the home, since an id may name the oldest one."""
 PREFIX_MIN = 6
 """The shortest prefix that names a run, where no other id begins with it."""
 
@@ -26,7 +26,7 @@ def new_run_id() -> str:
 
 
 def short_id(run: str) -> str:
-    """Return the part of a run's id that pages show; of a run that is a step of another, the part that is its own."""
+    """Return the part of a run's id that pages show. For a step of another run it begins after the last dot."""
     return run.rpartition(".")[2][:SHOWN]
 
 

@@ -1,6 +1,6 @@
-"""A session: a user's work on one run, driven in this process or followed while a host drives it."""
+"""A session of a user on one run, which this process drives, or follows while a host drives it."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -9,18 +9,19 @@ from actors.run.parking import RunParked
 from actors.run.result import RunResult
 from actors.run.state import RunState
 from replan.runs.engine import Engine
-from replan.runs.loaded import AnyKind
-from replan.runs.options import DriveOptions, Notice, OnRecord, ignore
 from replan.setup.installation import program
 from runtime.core.errors import Held, root_cause
 from runtime.core.events import Record
-from runtime.drive.options import Polling, Stop
+from runtime.drive.options import DriveOptions, Notice, OnRecord, Polling, Stop, ignore
 from runtime.process.identity import is_dead
 
+if TYPE_CHECKING:
+    from replan.runs.loaded import AnyKind
+
 LOOK_SECONDS = 0.05
-"""How often to ask whether anything was committed."""
+"""The seconds between two checks for new commits."""
 LOOK_ANYWAY_SECONDS = 1.0
-"""How often to read the run's row even if the journal did not change: its driver may have died."""
+"""The seconds between two reads of the row without a commit: its driver may have died."""
 
 
 class Follower:
@@ -57,11 +58,11 @@ class Follower:
                 await changed()
 
     async def catch_up(self) -> None:
-        """Report what has been written since the last time."""
+        """Report the records since the last call."""
         await self._read()
 
     async def _read(self) -> RunState[Any] | None:
-        """Report what has been written, and return the common part of the state after it."""
+        """Report the new records, and return the common part of the state after them."""
         if self._kind is None:
             self._kind = await self._engine.kind_of(self._run)
             self._state = self._kind.machine.initial()
@@ -73,7 +74,7 @@ class Follower:
 
 
 TAKEN_UP_SECONDS = 5.0
-"""How long a host may take to take a run up before the user gets a notice."""
+"""The seconds that a host may take to start driving a run before the user gets a notice."""
 
 
 class RunSession:
@@ -172,7 +173,7 @@ class RunSession:
             self._note("the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it")
 
     def _report_undrivable(self, why: str) -> None:
-        """Say why no host drives the run, and what to do where the session does not go on here by itself."""
+        """Say why no host drives the run, and what the user can do."""
         self._note(why)
         if self._leaves_undrivable:
             return
@@ -180,7 +181,7 @@ class RunSession:
         self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {command}")
 
     async def _catch_up(self) -> None:
-        """Report what another driver has written. Where nothing was reported yet, nothing can have been missed."""
+        """Report the records of another driver. Skip this before the first report: nothing was missed then."""
         if self._reported is not None:
             await self._follower.catch_up()
 

@@ -1,4 +1,4 @@
-"""The shipped examples of plans to execute, copied into a new folder: the shipped files stay as they are.
+"""The shipped examples of plans to execute, which are copied into a new folder for each execution.
 
 An example is a folder in `configs/examples`. It has a plan, a tools file, the project that the tools work in, and
 scripts of replies in place of a model. Some have the problem that the plan is for.

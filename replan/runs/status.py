@@ -1,4 +1,4 @@
-"""The status of a run for people, which is more than its row says."""
+"""The status of a run for people, by its row, its owner and its inbox."""
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 

@@ -1,4 +1,4 @@
-"""Verification of a journal: what follows from its records is computed again and compared. It changes nothing.
+"""Verifies a journal: computes again all values that follow from its records, and compares them. It changes nothing.
 
 This compares each run's status row, open questions, title, committed amount, due time and unread messages. It also
 compares the anchors and the totals of the days, with those of tenants. The records, texts and messages themselves are
@@ -74,7 +74,7 @@ def replay(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) 
 
 
 def find_booking(account: Account, appends: Sequence[Append]) -> Booked | None:
-    """Return how a run was booked so that its account follows; None where no way leads to it.
+    """Return the bookings that lead to a run's account; None if no bookings do.
 
     A journal of the first version booked nothing, so that the first appends may be left out.
     """
@@ -99,7 +99,7 @@ VALUE_MAX = 60
 
 @dataclass(frozen=True, slots=True)
 class JournalFinding:
-    """Something that is not as the records say."""
+    """A value in the journal that contradicts the records."""
 
     run: str
     """The run's id; empty for the journal as a whole."""
@@ -112,13 +112,11 @@ class Verified:
     """The result of a verification."""
 
     runs: int = 0
-    """How many runs the journal has."""
     records: int = 0
     """How many records were verified."""
     messages: int = 0
     """How many posted messages were verified."""
     findings: list[JournalFinding] = field(default_factory=list)
-    """All that is wrong."""
     unchecked: list[str] = field(default_factory=list)
     """What could not be compared, one line each."""
 
@@ -165,7 +163,7 @@ class _Verification:
             yield "the totals of the days, since it is not known what some runs have committed"
 
     def _verify_run(self, run: str, copied: RunCopy | JournalError, done: Verified) -> Iterator[str]:
-        """Yield what is wrong with a run, whose chain and messages were verified as it was read."""
+        """Yield the findings about a run; its chain and messages were verified when it was read."""
         if isinstance(copied, JournalError):
             raise copied
         journal, head, chained = self._journal, copied.head, copied.records

@@ -1,4 +1,4 @@
-"""The worst case of a planning run before it starts: the most calls and the most money that it can take. Pure.
+"""The worst case of a planning run before its start: the most calls and money. Pure.
 
 Both follow from the limits, the workflow and the model's price: every part of every prompt is counted at its cap.
 """

@@ -1,1 +1,1 @@
-"""What programs and people may do to the runs of one home through a server, whatever they speak: HTTP, pages or MCP."""
+"""The operations on the runs of a home that a server offers to people and programs, over HTTP, pages or MCP."""

@@ -1,4 +1,4 @@
-"""Who may use the server: one-time tokens, tokens of programs, and the sessions of browsers.
+"""Access to the server: one-time tokens, tokens of programs, and the sessions of browsers.
 
 A secret has 256 random bits and is stored as its hash, so looking it up needs no comparison in constant time.
 """
@@ -16,7 +16,7 @@ from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 SIGN_IN_SECONDS = 60.0
-"""How long a one-time token can be used."""
+"""The seconds for which a one-time token is valid."""
 TOKENS_MAX = 100
 """Tokens of programs."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -26,12 +26,12 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who has sent a request."""
+    """The sender of a request."""
 
     client: str
     """The name under which runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp` over stdio."""
     scope: Scope
-    """What they may do."""
+    """The scope of the rights."""
     session: str = ""
     """The secret id of the browser's session, or what stands for it behind a proxy; empty for a program."""
     token: str = ""
@@ -52,20 +52,20 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def same(one: str, other: str) -> bool:
+def equal_in_constant_time(one: str, other: str) -> bool:
     """Compare two texts in a time that does not depend on where they differ."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
 def with_sign_in(state: WebState, server: str, now: float) -> tuple[WebState, str]:
-    """Return the state with one more one-time token, and the token. It is good for the server of one name only."""
+    """Return the state with another one-time token, and the token. It is valid only for the server of this name."""
     token = secrets.token_urlsafe(32)
     kept = _not_expired(state.sign_ins, now)
     return state.model_copy(update={"sign_ins": {**kept, _at(server, token): now + SIGN_IN_SECONDS}}), token
 
 
 def use_token(state: WebState, server: str, token: str, now: float) -> tuple[WebState, bool]:
-    """Return the state in which a one-time token is used, and whether it was right."""
+    """Return the state without a used one-time token, and whether the token was valid."""
     living, key = _not_expired(state.sign_ins, now), _at(server, token)
     if key not in living:
         return state, False
@@ -78,16 +78,16 @@ def _at(server: str, token: str) -> str:
 
 
 def of_token(state: WebState, token: str) -> Principal | None:
-    """Return whose token this is; None where there is none."""
+    """Return the owner of a token; None for an unknown token."""
     key, principal = digest(token), None
     for name, stored_token in state.tokens.items():
-        if same(stored_token.digest, key):
+        if equal_in_constant_time(stored_token.digest, key):
             principal = Principal(f"token:{name}", stored_token.scope, token=key)
     return principal
 
 
 def with_token(state: WebState, name: str, scope: Scope, now: float) -> tuple[WebState, str]:
-    """Return the state with one more token of a program, and the token. Raises `UsageProblem` for a wrong name."""
+    """Return the state with another token of a program, and the token. Raises `UsageProblem` for an invalid name."""
     if not _NAME.fullmatch(name):
         hint = "up to 32 small letters, digits, dots, dashes and underscores"
         raise UsageProblem(f"{name[:60]!r} cannot name a token", place="NAME", hint=hint)
@@ -102,7 +102,7 @@ def with_token(state: WebState, name: str, scope: Scope, now: float) -> tuple[We
 
 
 def without_token(state: WebState, name: str) -> tuple[WebState, None]:
-    """Return the state without a token. Raises `UsageProblem` where there is none of this name."""
+    """Return the state without the token of this name. Raises `UsageProblem` if there is none."""
     if name not in state.tokens:
         raise UsageProblem(
             f"there is no token {name[:60]!r}", place="NAME", hint=f"`{program()} token list` lists them"
@@ -116,7 +116,7 @@ def _not_expired(ends: Mapping[str, float], now: float) -> dict[str, float]:
 
 
 SESSION_SECONDS = 12 * 3600.0
-"""How long a session lasts."""
+"""The length of a session in seconds."""
 SESSIONS_MAX = 100
 """Sessions at a time; the one that ends first is dropped for a new one."""
 
@@ -146,7 +146,7 @@ class Sessions:
             self._ends.clear()
 
     def whose(self, session: str, now: float) -> Principal | None:
-        """Return whose session an id is; None where there is none."""
+        """Return the owner of a session; None for an unknown or expired id."""
         if self._ends.get(digest(session), 0.0) <= now:
             return None
         return Principal("browser", "control", session)

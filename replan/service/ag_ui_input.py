@@ -1,4 +1,4 @@
-"""The request of an AG-UI client (`RunAgentInput` of version 1.0), and the orders and messages that it stands for."""
+"""The request of an AG-UI client (`RunAgentInput` of version 1.0), and its translation to orders and messages."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -73,7 +73,7 @@ class AgUiAnswer(AgUiBody):
 
 
 class AgUiInput(AgUiBody):
-    """A request to show a run, which is started or told something first."""
+    """A request to show a run, which may first be started or sent a message."""
 
     thread_id: Annotated[str, Field(min_length=1, max_length=100)]
     """The conversation: the id of a run that exists, or a name for the run that is started with it."""
@@ -97,7 +97,7 @@ class AgUiInput(AgUiBody):
 
     @property
     def own(self) -> dict[str, Any]:
-        """What is forwarded to Replan. Raises `UsageProblem` where it is no object."""
+        """The object under the key `replan`. Raises `UsageProblem` for another value."""
         found = self.forwarded_props.get(OWN, {}) if isinstance(self.forwarded_props, dict) else {}
         if not isinstance(found, dict):
             raise UsageProblem("not an object", place=f"forwardedProps.{OWN}")
@@ -105,7 +105,7 @@ class AgUiInput(AgUiBody):
 
     @property
     def kind(self) -> Literal["note", "requirement"]:
-        """What a later message is. Raises `UsageProblem` for another one."""
+        """The kind of a later message: `note` or `requirement`. Raises `UsageProblem` for another kind."""
         match self.own.get("kind", "note"):
             case "note":
                 return "note"

@@ -1,4 +1,4 @@
-"""The arguments that MCP tools take, and the objects that only they return. Other keys are refused."""
+"""The arguments of MCP tools, and the objects that only these tools return. Unknown keys are refused."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -32,7 +32,7 @@ class Arguments(SentBody):
 
 @with_limits()
 class Ordered(SentBody):
-    """What all tools take that start a run."""
+    """The common arguments of tools that start a run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
@@ -178,7 +178,7 @@ class CheckPlan(Arguments):
 
 
 class StateReport(Got):
-    """What a run is doing."""
+    """The present state of a run."""
 
     run_id: str
     kind: str

@@ -1,4 +1,4 @@
-"""The JSON that programs send and get. What is sent is checked strictly; a kind of runs may add keys to what is got."""
+"""The JSON bodies of the HTTP API. Requests are checked strictly; a kind of runs may add keys to answers."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Union, get_type_hints
@@ -31,7 +31,7 @@ Name = Annotated[str, Field(max_length=100)]
 
 
 class SentBody(BaseModel):
-    """What a program sends. Other keys are refused. A null in place of an optional value is read as absent."""
+    """The body of a request. Unknown keys are refused. A null for an optional value means that it is absent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -53,7 +53,7 @@ class SentBody(BaseModel):
 
     @classmethod
     def _optional(cls) -> frozenset[str]:
-        """Return the names, as they are sent, of the values that may be absent."""
+        """Return the keys of the optional values."""
         fields = cls.model_fields.items()
         return frozenset(str(field.validation_alias or name) for name, field in fields if not field.is_required())
 
@@ -179,7 +179,7 @@ class Nothing(SentBody):
 
 
 class Got(BaseModel):
-    """A body that a program gets."""
+    """The body of an answer."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -279,7 +279,7 @@ class RecordPage(Got):
 
 
 class UsedOfLimit(Got):
-    """What counts against one limit."""
+    """The amounts that count against one limit."""
 
     name: str
     spent: float
@@ -289,7 +289,7 @@ class UsedOfLimit(Got):
 
 
 class Budget(Got):
-    """What a run has used of each limit."""
+    """The amounts that a run has used of each limit."""
 
     run_id: str
     budget: list[UsedOfLimit]

@@ -9,7 +9,7 @@ from typing import Literal
 from runtime.core.errors import ReplanError
 
 Reason = Literal["unauthorized", "forbidden", "conflict", "too_many"]
-"""Why a request is refused: no valid token; not allowed for this client; in conflict with an earlier one; too many."""
+"""The reason of a refusal: no valid token; not allowed; in conflict with an earlier request; too many requests."""
 
 
 class RequestRefused(ReplanError):
@@ -38,7 +38,7 @@ CLIENTS_MAX = 1000
 """The number of clients above which those without a recent action are forgotten."""
 
 KEEP_CONNECTION: ContextVar[Callable[[], None]] = ContextVar("keep_connection", default=lambda: None)
-"""Marks the connection of the current request as a known client's, which is not closed to make room.
+"""A function that marks the current connection as that of a known client, so that it is not closed to make room.
 
 Over stdio it does nothing.
 """
@@ -52,7 +52,7 @@ class Recent:
         self._times: dict[str, deque[float]] = {}
 
     def add(self, client: str) -> bool:
-        """Count an action of a client, and return True; return False, uncounted, where the last minute has the most."""
+        """Count an action of a client and return True. Return False without counting if the last minute is full."""
         now = self._clock()
         times = self._times.setdefault(client, deque())
         while times and times[0] <= now - MINUTE:

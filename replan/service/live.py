@@ -12,18 +12,18 @@ from runtime.core.errors import JournalError
 from runtime.journal.port import Journal
 
 LOOK_SECONDS = 0.05
-"""How often the journal is asked whether anything was committed; asking costs microseconds."""
+"""The seconds between two checks for commits; a check takes microseconds."""
 PING_SECONDS = 15.0
-"""How often an idle stream is sent a comment, so that a broken connection is noticed."""
+"""The seconds between two comments in an idle stream, which reveal a broken connection."""
 SHARED_MAX = 64
-"""Answers that streams share at a time; one that no stream has asked for lately is dropped."""
+"""The most shared answers at a time; the one that was used least recently is dropped."""
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class _Shared:
-    """What one stream has asked for, and others get too."""
+    """An answer that streams share."""
 
     lock: trio.Lock = field(default_factory=trio.Lock)
     version: int | None = None
@@ -39,7 +39,7 @@ class Hub:
         self._shared: OrderedDict[Hashable, _Shared] = OrderedDict()
 
     async def watch(self) -> None:
-        """Ask the journal, while anybody listens, until this is cancelled."""
+        """Check the journal for commits while any stream listens, until this is cancelled."""
         while True:
             await trio.sleep(LOOK_SECONDS)
             if self._listeners:
@@ -55,9 +55,9 @@ class Hub:
             self._changed = trio.Event()
 
     async def ask_once(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return what `ask` returns, which is asked once after each commit for all streams that ask for the same key.
+        """Return the value of `ask()`, which is called once after each commit for all streams with the same key.
 
-        For streams only, since the journal is watched while one is open. What `ask` raises is raised.
+        Only streams may use it, since the journal is watched only for them. Errors of `ask` are raised.
         """
         shared = self._shared.setdefault(key, _Shared())
         self._shared.move_to_end(key)

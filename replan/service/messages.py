@@ -33,7 +33,7 @@ def hash_key(key: str, who: Principal, action: str, *, place: str) -> str:
 
 
 async def answer_question(service: Service, question: str, text: str | None, *, via: Via) -> AnswerReceipt:
-    """Post a program's answer to the question `RUN/ID`, or a decline for None; `via` is how it came.
+    """Post a program's answer to the question `RUN/ID`, or a decline for None; `via` names the interface.
 
     Raises `RequestRefused` for a question that only a person may answer, and where another answer stands; else as
     `Engine.answer` does.
@@ -49,7 +49,7 @@ async def answer_question(service: Service, question: str, text: str | None, *, 
 
 
 async def tell(service: Service, who: Principal, run: str, text: str, kind: str, *, key: str = "") -> Posted:
-    """Post a note or a requirement; a run that had ended, and is reopened by it, goes on.
+    """Post a note or a requirement. A run that had ended and is reopened by it is resumed.
 
     `key` is a hashed idempotency key. Raises `RequestRefused` for another message with the same one, and the errors of
     `Engine.tell`.
@@ -60,7 +60,7 @@ async def tell(service: Service, who: Principal, run: str, text: str, kind: str,
 
 
 async def change_limits(service: Service, who: Principal, run: str, changes: Changes, *, key: str = "") -> Posted:
-    """Post changed limits, as far as the ceilings allow; a run that had ended because of them goes on.
+    """Post changed limits within the ceilings. A run that had ended because of its limits is resumed.
 
     Raises `UsageProblem`, whose place is the limit, and the errors of `tell`.
     """
@@ -79,7 +79,7 @@ async def resume(service: Service, who: Principal, run: str) -> None:
 
 
 async def undo(service: Service, who: Principal, run: str) -> Posted:
-    """Have everything undone that an execution did, the last call first, also after its end.
+    """Ask an execution to undo all of its calls, the last one first. It may have ended.
 
     Raises `RequestRefused` where the run does not go on yet, and the errors of `Engine.undo`.
     """
@@ -100,7 +100,7 @@ async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
 
 
 async def _go_on_where_reopened(service: Service, who: Principal, run: str) -> None:
-    """Go on with a run that has ended and may go on now: a host leaves it until a person says so."""
+    """Resume a run that has ended and may continue now; hosts do not do that by themselves."""
     finished = (await service.engine.journal.row(run)).status == "finished"
     if not finished or not goes_on(await service.reader.common_with_inbox(run)):
         return

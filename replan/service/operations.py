@@ -1,4 +1,4 @@
-"""What programs can do to the runs of a home: one table, from which the HTTP API and the MCP tools are made.
+"""The table of operations on the runs of a home, from which the HTTP API and the MCP tools are made.
 
 An operation has an HTTP address, an MCP tool, or both. Its `function` serves both. Where `function` is None, only one
 of the two has the operation, such as a stream of records. That one has a function of its own.
@@ -17,7 +17,7 @@ from replan.service.requests import ProgramRequest
 from replan.service.store import Scope
 
 Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]
-"""Carries a checked request out; returns the answer as plain data."""
+"""A function that carries out a checked request and returns the answer as plain data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,6 @@ class McpOperation:
 
     name: str
     title: str
-    """Its name for people."""
     description: str
     """What it does, for the language model that chooses it."""
     takes: type[BaseModel]
@@ -57,18 +56,17 @@ class McpOperation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """Something that a program can do."""
+    """An operation that programs can call."""
 
     name: str
     """Its name; in the description of the HTTP API its `operationId`."""
     scope: Scope
-    """What a token must allow."""
+    """The scope that a token must have."""
     summary: str
-    """What it does, in one sentence."""
     gives: type[BaseModel] | tuple[str, ...]
     """The model of the answer, or the media types of a document."""
     function: Function | None = None
-    """Does the work for HTTP and MCP; None where only one of them has the operation, with a function of its own."""
+    """The function for both HTTP and MCP; None if only one of them has the operation, with its own function."""
     http: HttpAddress | None = None
     """Its address in the HTTP API; None where it is only an MCP tool."""
     mcp: McpOperation | None = None
@@ -76,7 +74,7 @@ class Operation:
     writes: bool = True
     """Whether it changes something."""
     executes: bool = False
-    """Whether it is refused where the server was not told to allow executions."""
+    """Whether it needs a server that allows executions."""
 
 
 RUN = "/api/runs/{run}"

@@ -1,4 +1,4 @@
-"""The operations that read: lists of runs, what a run is doing and has come to, its questions, the check of a plan."""
+"""The operations that read: lists of runs, the state and result of a run, its questions, and the check of a plan."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -8,10 +8,10 @@ from typing import Any
 
 import trio
 
+from replan.runs.families import ShownRun, read_shown
 from replan.runs.inbox import all_questions, questions_of
 from replan.runs.orders import offer_fields
 from replan.runs.reader import ORDERS, RowQuery, RunReader
-from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import STATUSES
 from replan.service.checking import PlanToCheck, Standard, judge_plan
 from replan.service.requests import ProgramRequest
@@ -30,7 +30,7 @@ _CHECKS = trio.CapacityLimiter(1)
 
 
 async def status(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return what a run is doing."""
+    """Return the present state of a run."""
     return state_of(await read_shown(request.service.reader, request.run), await open_questions(request, request.run))
 
 
@@ -53,7 +53,7 @@ def tree_of(shown: ShownRun) -> Mapping[str, Any]:
 
 
 async def budget(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return what a run has used of each limit."""
+    """Return the amounts that a run has used of each limit."""
     shown = await read_shown(request.service.reader, request.run)
     common = shown.common
     bars = [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None)
@@ -101,7 +101,7 @@ async def check_plan(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 def state_of(shown: ShownRun, questions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what a run is doing, and what to do next."""
+    """Return the present state of a run, and the client's next step."""
     result, row = shown.result, shown.row
     return {
         "run_id": row.run,

@@ -20,7 +20,7 @@ PLACE_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The words of one face: what its clients call things that messages name as the command line does."""
+    """The words of one interface in place of those of the command line in messages."""
 
     noun: str
     """The word for the name that a value is sent under, such as `key`."""
@@ -33,7 +33,7 @@ class Terms:
     places: Mapping[str, str]
     """The client's name for each argument of the command line."""
     via: Via
-    """How an answer of such a client came."""
+    """The `via` of answers from such a client."""
     shows_reviews: bool
     """Whether a question has the artifact that a person is to review."""
 
@@ -61,7 +61,7 @@ MCP = Terms(
 
 
 def in_terms(error: ReplanError, terms: Terms) -> ReplanError:
-    """Return an error as a client is told of it; most errors are the same for all."""
+    """Return an error in the terms of a client; most errors stay unchanged."""
     match error:
         case RunNotFound() if error.run:
             return RunNotFound("", cause=f"{error} ({terms.runs} lists them)")
@@ -72,7 +72,7 @@ def in_terms(error: ReplanError, terms: Terms) -> ReplanError:
 
 
 def wrong_value(error: ValidationError, takes: type[BaseModel], terms: Terms) -> UsageProblem:
-    """Return the first error about what was sent for the model `takes`; its place is the path of the key."""
+    """Return the first validation error of the model `takes`; its place is the path of the key."""
     first = error.errors(include_url=False)[0]
     path = [str(part) for part in first["loc"]]
     place, outermost = ".".join(path)[:PLACE_MAX] or terms.whole, len(path) == 1
@@ -93,11 +93,9 @@ class ProgramRequest:
     """A checked request of a program."""
 
     service: Service
-    """The server."""
     who: Principal
-    """Who asks."""
     terms: Terms
-    """How it came, and what its clients call things."""
+    """The words of its interface."""
     run: str = ""
     """The id of the run that it is about; empty for none."""
     question: str = ""

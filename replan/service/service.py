@@ -1,4 +1,4 @@
-"""Everything that the faces of one server share: the runs of a home, what clients may choose, and who they are.
+"""The state that all interfaces of a server share: the runs of a home, the clients, and their choices.
 
 A request can resume a run that hosts do not resume by themselves, and can wait until nothing happens to a run any more.
 """
@@ -13,17 +13,16 @@ import trio
 
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
+from replan.runs.families import ShownRun, read_shown
 from replan.runs.hosting import host
-from replan.runs.options import DriveOptions
 from replan.runs.orders import Offer
-from replan.runs.shown import ShownRun, read_shown
 from replan.service.access import Principal, of_token
 from replan.service.limits import FAILURES_MAX, KEEP_CONNECTION, WRITES_MAX, Recent, RequestRefused
 from replan.service.live import Hub
 from replan.service.store import Scope, Start, Starts, Store, WebState
 from replan.setup.settings import UserConfig
 from runtime.core.errors import Held, JournalError, ReplanError
-from runtime.drive.options import Stop
+from runtime.drive.options import DriveOptions, Stop
 from runtime.host.notices import OutsideTrouble, Report
 
 WAITING_MAX = 100
@@ -70,7 +69,7 @@ async def _close_at(stop: Stop, runs: trio.MemoryReceiveChannel[str]) -> None:
 T = TypeVar("T")
 
 LATE_SECONDS = 1.0
-"""How much later a failed sign-in is answered, after too many of them."""
+"""The seconds by which the answer to a failed sign-in is delayed after too many failures."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,11 +81,11 @@ class Service:
     reader: CachedReader
     """Reads runs."""
     offer: Offer
-    """What clients may choose."""
+    """The choices of clients."""
     store: Store
-    """Who may use the server."""
+    """The store of tokens, sign-ins and starts."""
     hub: Hub
-    """Tells those who wait that a run has changed."""
+    """Wakes those who wait for a change of a run."""
     now: Callable[[], float]
     """The wall clock, in UTC seconds since 1970."""
     allow_execute: bool = False
@@ -117,7 +116,7 @@ class Service:
         return await trio.to_thread.run_sync(partial(self.store.change, work))
 
     def go_on(self, run: str) -> bool:
-        """Have this server resume a run, which hosts do not do by themselves; return False where it drives no runs."""
+        """Ask this server to resume a run that hosts do not resume themselves. Return False if it drives no runs."""
         if self.waiting is None:
             return False
         with suppress(trio.WouldBlock):  # `WAITING_MAX` runs wait already; the person may ask again.
@@ -125,7 +124,7 @@ class Service:
         return True
 
     async def bearer(self, authorization: str, scope: Scope) -> Principal:
-        """Return whose token the value of a header `Authorization` carries.
+        """Return the owner of the token in a header `Authorization`.
 
         Raises `RequestRefused` for none, and for one of a smaller scope.
         """
@@ -182,7 +181,7 @@ OnChange = Callable[[ShownRun], Awaitable[None]]
 """A function that is called with the run when it has changed, and now and then while it has not."""
 
 
-def at_rest(service: Service, shown: ShownRun) -> bool:
+def is_at_rest(service: Service, shown: ShownRun) -> bool:
     """Tell whether nothing happens to a run before a person or a program does something."""
     common = shown.common
     match shown.status:
@@ -218,7 +217,7 @@ async def wait_for_rest(service: Service, run: str, seconds: float, on_change: O
                     if not error.passing:
                         raise
                     continue  # The next change, or the next ping, tells.
-                if at_rest(service, shown):
+                if is_at_rest(service, shown):
                     break
                 await on_change(shown)
     return shown

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from actors.run.kind import PreparedRun
 from replan.runs.engine import Engine
+from replan.runs.executing import EXECUTION
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
 from replan.runs.run_ids import new_run_id
-from replan.runs.workspaces import EXECUTION
 from replan.service.access import Principal
 from replan.service.limits import RequestRefused
 from replan.service.service import Service
@@ -113,7 +113,7 @@ def prepare_execution(service: Service, order: ExecutionOrder) -> PreparedRun:
 
 
 async def go_on(service: Service, who: Principal, run: str) -> bool:
-    """Have a run gone on with that rests, for a client; return whether this server drives runs.
+    """Resume a resting run for a client. Return whether this server drives runs.
 
     It counts as one that the client has started. Raises `RequestRefused` for a client with too many under way.
     """
@@ -145,7 +145,7 @@ def _run_of_key(key: str) -> str:
 
 
 def mark_of(order: str) -> str:
-    """Return the hash by which an order is compared with the one that came first with its idempotency key."""
+    """Return the hash of an order, by which repeated orders with one idempotency key are compared."""
     return hashlib.sha256(order.encode()).hexdigest()
 
 

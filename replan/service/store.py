@@ -1,4 +1,4 @@
-"""What servers of a home store: who may use them (`web.json`), and who has started which run (`starts.sqlite3`).
+"""The stored data of a home's servers: access (`web.json`), and the runs that clients have started (`starts.sqlite3`).
 
 `web.json` has hashes of tokens, never the tokens. Processes change it under a lock, so that `replan token` and
 `replan serve --sign-in` work while a server runs. Its lists are bounded; what grows with use is in the database.
@@ -33,7 +33,7 @@ KEPT_SECONDS = 30 * DAY
 """How long a start is kept, in seconds."""
 
 Scope = Literal["read", "answer", "control"]
-"""What a token allows. Each scope includes the ones before it."""
+"""The rights of a token. Each scope includes the ones before it."""
 
 
 class _Stored(BaseModel):
@@ -46,7 +46,7 @@ class Token(_Stored):
     digest: str
     """The SHA-256 hash of the token, in hex."""
     scope: Scope
-    """What it allows."""
+    """Its rights."""
     created: float
     """When it was made, in UTC seconds since 1970."""
 
@@ -136,7 +136,6 @@ class Start:
     """A run that a client has started."""
 
     run: str
-    """The run's id."""
     at: float
     """When it was started, in UTC seconds since 1970."""
     order: str = ""

@@ -1,6 +1,6 @@
 """The operations that change something. With an idempotency key, a client may repeat a request.
 
-What a key stands for is durable: the id of a started run and the name of a posted message follow from it.
+The id of a started run and the name of a posted message follow from the key, so a repetition is recognised.
 """
 
 from collections.abc import Callable, Mapping
@@ -78,7 +78,7 @@ async def tell(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def change_limits(request: ProgramRequest) -> Mapping[str, Any]:
-    """Post changed limits, as far as the ceilings allow; a run that had ended because of them goes on."""
+    """Post changed limits within the ceilings. A run that had ended because of its limits is resumed."""
     changes = Changes(limits_in(request.body), strict=request.body.strict)
     posted = await messages.change_limits(request.service, request.who, request.run, changes, key=request.key)
     return {"run_id": request.run, "result": posted.result}
@@ -102,13 +102,13 @@ async def fork(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def resume(request: ProgramRequest) -> Mapping[str, Any]:
-    """Go on with a run."""
+    """Resume a run."""
     await messages.resume(request.service, request.who, request.run)
     return {"run_id": request.run, "result": "accepted"}
 
 
 async def undo(request: ProgramRequest) -> Mapping[str, Any]:
-    """Have everything undone that an execution did."""
+    """Ask an execution to undo all of its calls."""
     posted = await messages.undo(request.service, request.who, request.run)
     return {"run_id": request.run, "result": posted.result}
 

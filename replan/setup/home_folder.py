@@ -1,13 +1,21 @@
-"""The home folder, which holds the journal and settings: `$REPLAN_HOME`, or the platform's data folder."""
+"""The home folder (`$REPLAN_HOME`, or the platform's data folder), and the database that may hold its journal."""
 
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runtime.core.errors import UsageProblem
 from runtime.journal.folder import prepare_folder
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from runtime.dispatch.port import Dispatcher
+    from runtime.host.wakeup import WakeUp
+
 
 NETWORK_FILESYSTEMS = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"}
@@ -17,7 +25,7 @@ NETWORK_FILESYSTEMS = frozenset(
 MOUNTS = Path("/proc/mounts")
 
 NAME_BYTES_MAX, PATH_BYTES_MAX = 255, 4000
-"""The longest name and path of a folder; what is put into it has short names."""
+"""The longest name and path of the home's folder, in bytes, so that paths within it stay valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +113,64 @@ def filesystem_of(path: Path, mounts: str) -> str | None:
 def _unescape(point: str) -> str:
     # The kernel writes blanks, tabs, line ends and backslashes as three octal digits.
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), point)
+
+
+JOURNAL, DIRECT = "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT"
+
+LEASE_SECONDS = 8.0
+"""The length of a lease in a database: another machine takes over at most this long after a driver was killed.
+
+It is renewed every 2 seconds, so that a pause of 5 seconds costs no driver its run. On one machine a killed process is
+recognised at once.
+"""
+
+
+def database_url(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the URL of the database; None where the journal is the home's file. Raises `UsageProblem`."""
+    url = environment.get(JOURNAL) or None
+    if url is not None and not url.startswith(("postgresql://", "postgres://")) and not _is_plugged_in(url):
+        hint = "postgresql://…, or unset it: REPLAN_HOME names the folder of the journal in SQLite"
+        raise UsageProblem("this is not the URL of a Postgres database", place=JOURNAL, hint=hint)
+    return url
+
+
+def _is_plugged_in(url: str) -> bool:
+    from runtime.open_journal import scheme_of  # noqa: PLC0415 -- as below
+
+    return scheme_of(url) is not None
+
+
+def journal_url(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the URL of the journal in use: the database's, or that of the home's file. Raises `UsageProblem`."""
+    return database_url(environment) or f"sqlite:{locate_home(environment).journal}"
+
+
+def database_place(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the part of the database's URL that may be shown; None without a database. Raises `UsageProblem`."""
+    url = database_url(environment)
+    if url is None:
+        return None
+    from runtime.open_journal import shown_url  # noqa: PLC0415 -- commands that only read a file need no event loop
+
+    return shown_url(url, JOURNAL)
+
+
+def database_wakeup(environment: Mapping[str, str]) -> "WakeUp | None":
+    """Return the wake-up of hosts through the database; None if they only poll. Raises `UsageProblem`."""
+    url = environment.get(DIRECT) or None
+    if url is None:
+        return None
+    from runtime.open_journal import open_wakeup  # noqa: PLC0415 -- as above
+
+    return open_wakeup(url, DIRECT)
+
+
+def database_dispatcher(environment: Mapping[str, str] = os.environ) -> "AbstractAsyncContextManager[Dispatcher]":
+    """Return the engine that places runs on workers. Raises `UsageProblem` where the journal is in no database."""
+    url = database_url(environment)
+    if url is None:
+        hint = "set it to postgresql://…, or use replan host, which serves the journal in a file"
+        raise UsageProblem("workers need a journal in a Postgres database", place=JOURNAL, hint=hint)
+    from runtime.open_journal import open_dispatcher  # noqa: PLC0415 -- as above
+
+    return open_dispatcher(url, JOURNAL)

@@ -1,5 +1,6 @@
-"""This installation of Replan, a checkout or a wheel: its version, its data folder, and the command that calls it."""
+"""This installation of Replan: its version, data folder and command, and the garbage collector of its process."""
 
+import gc
 import shlex
 import sys
 from importlib.resources import files
@@ -46,3 +47,23 @@ def program() -> str:
 
     on_path = shutil.which(NAME)
     return NAME if on_path is not None and Path(on_path).samefile(path) else shlex.quote(path)
+
+
+YOUNG = 200_000
+"""New objects before a collection of the youngest generation: about 30 MB, the most that cycles can keep alive."""
+MIDDLE = 10
+"""Collections of the youngest generation before one of the middle generation."""
+
+
+def start_quickly() -> None:
+    """Make collections rare while modules are imported, since most new objects stay.
+
+    Only the process owner may call it.
+    """
+    gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])
+
+
+def tune() -> None:
+    """Exclude all objects so far from collections, and make collections rarer. Only the process owner may call it."""
+    gc.freeze()
+    gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.core.entry_points import Installed, find_installed
 from runtime.core.errors import KindUnknown, UsageProblem
 from runtime.core.events import Codec
-from runtime.journal.kinds import FIRST_KIND, Formats
+from runtime.journal.port import FIRST_KIND, Formats
 
 if TYPE_CHECKING:
     from actors.run.kind import Kind
@@ -28,7 +28,7 @@ _BUILT_IN = {
 
 
 class Kinds:
-    """The kinds by name. Those passed in are known beside the installed ones, and win."""
+    """The kinds by name. A passed kind replaces an installed one of the same name."""
 
     def __init__(self, passed: "Iterable[Kind[Any, Any]]" = ()) -> None:
         self._loaded: dict[str, Kind[Any, Any]] = {kind.name: kind for kind in passed}

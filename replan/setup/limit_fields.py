@@ -11,7 +11,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def with_limits(names: Iterable[str] = tuple(LIMITS), **defaults: Any) -> Callable[[type[M]], type[M]]:
-    """Give a model a field for each of the limits; one without a default may be missing."""
+    """Return a decorator that adds a field for each limit to a model. A field without a default may be missing."""
 
     def extend(model: type[M]) -> type[M]:
         fields: dict[str, Any] = {name: _field(LIMITS[name], defaults.get(name)) for name in names}
@@ -51,9 +51,9 @@ def _type_of(spec: LimitSpec) -> Any:
 
 
 def duration_up_to(most: int) -> BeforeValidator:
-    """Return what reads a length of time, as seconds or as a text such as `15m`, and refuses one above `most` seconds.
+    """Return a validator for a length of time, in seconds or as a text such as `15m`, of at most `most` seconds.
 
-    The message has both as they are typed, such as `366d`.
+    Its message quotes the limit and the value as typed, such as `366d`.
     """
 
     def read(value: object) -> object:

@@ -108,7 +108,7 @@ class PersonEntry(Config):
     webhooks: Annotated[tuple[str, ...], Field(min_length=1)]
     """The names of the webhooks whose messages have this person's links. Only this person may read these messages."""
     may: Literal["answer", "approve"] = "answer"
-    """What the links answer: ordinary questions, or also approvals, reviews, and what became of a tool's call."""
+    """The questions that the links answer: ordinary ones, or also approvals, reviews and the fate of tool calls."""
 
     def may_answer(self, *, people_only: bool) -> bool:
         """Tell whether this person may answer a question; `people_only` says that no program may answer it."""
@@ -116,7 +116,7 @@ class PersonEntry(Config):
 
 
 class AnswerLinks(Config):
-    """What signs the links that answer questions."""
+    """The settings of signed links that answer questions."""
 
     secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
     """Secrets of the form of a webhook's. The first one signs links; links signed with any of them are accepted."""
@@ -153,7 +153,7 @@ After = Annotated[float, Field(gt=0, allow_inf_nan=False), duration_up_to(AFTER_
 
 
 class ReminderStepEntry(Config):
-    """A step of a rule: what is done once a question has been open for some time."""
+    """A step of a rule: a reminder after a question has been open for some time."""
 
     after: After
     """The time since the question was asked, such as `4h` or `1d`, or in seconds."""
@@ -165,7 +165,7 @@ class ReminderEntry(Config):
     """A rule for questions that nobody answers."""
 
     questions: ReminderScope = "all"
-    """Which questions it is for: all, approvals (also reviews, and what became of a tool's call), or ordinary ones."""
+    """The questions of the rule: all, approvals (with reviews and the fate of tool calls), or ordinary ones."""
     ask: tuple[str, ...] = ()
     """The people who are asked first; without it, everybody who may answer."""
     steps: Annotated[tuple[ReminderStepEntry, ...], Field(min_length=1, max_length=STEPS_MAX)]

@@ -21,7 +21,7 @@ from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
 from actors.handlers.registry import Registry
 from actors.values.plugin_marks import PlugInFile, mark_of
 from replan.setup.installation import data_root
-from runtime.core.entry_points import Installed, find_installed, reserved_name_error, takes
+from runtime.core.entry_points import Installed, accepts_arguments, find_installed, reserved_name_error
 from runtime.core.errors import UsageProblem
 
 
@@ -61,9 +61,7 @@ class PlugInFiles:
     """The plug-ins in some files."""
 
     guards: Mapping[str, GuardFactory] = field(default_factory=dict)
-    """Factories of guards by name."""
     generators: Mapping[str, TextMaker] = field(default_factory=dict)
-    """Generators by name."""
     sources: Mapping[str, PlugInFile] = field(default_factory=dict)
     """The file of each plug-in, by kind and name, such as `guard 'small'`."""
 
@@ -88,7 +86,7 @@ def load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
             sources[key] = PlugInFile(plugin=key, file=str(path), hash=digest)
             if kind == "guard":
                 guards[name] = _factory(function, key, place)
-            elif takes(function, 1):
+            elif accepts_arguments(function, 1):
                 generators[name] = function
             else:
                 raise UsageProblem(f"{key} does not take a context", place=place, hint="async def make(context) -> str")
@@ -145,7 +143,7 @@ def _file_error(path: Path, error: Exception) -> UsageProblem:
 
 def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory:
     """Return a factory for a marked function, which is either a guard itself or a factory of guards."""
-    if takes(function, 2):
+    if accepts_arguments(function, 2):
 
         def without_settings(config: Mapping[str, Any]) -> AnyGuard:
             if config:
@@ -154,7 +152,7 @@ def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory
             return function
 
         return without_settings
-    if not takes(function, 1):
+    if not accepts_arguments(function, 1):
         hint = "def guard(artifact, context) -> Verdict, or def make(config) that returns such a guard"
         raise UsageProblem(f"{key} takes other values than a guard", place=place, hint=hint)
 
@@ -237,15 +235,19 @@ def problems() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Factory:
-    """A guard factory that is loaded when it is called."""
+    """A factory of guards that is loaded at its first call."""
 
     installed: Installed
 
     def load(self) -> GuardFactory:
         """Return the factory. Raises `UsageProblem`, also where the entry point names a guard instead of a factory."""
         make: GuardFactory = _load_function(self.installed)
-        if not takes(make, 1):
-            cause = "is a guard, not a factory that makes one" if takes(make, 2) else "does not take the settings"
+        if not accepts_arguments(make, 1):
+            cause = (
+                "is a guard, not a factory that makes one"
+                if accepts_arguments(make, 2)
+                else "does not take the settings"
+            )
             raise UsageProblem(cause, place=self.installed.place, hint=_FACTORY)
         return make
 
@@ -280,7 +282,7 @@ class _Generators(Mapping[str, Generator]):
 
 def _load_generator(point: Installed) -> TextMaker:
     make: TextMaker = _load_function(point)
-    if not takes(make, 1):
+    if not accepts_arguments(make, 1):
         raise UsageProblem("does not take a context", place=point.place, hint="async def make(context) -> str")
     return make
 

@@ -1,13 +1,16 @@
-"""The user's settings: the config file `$REPLAN_HOME/config.yaml`, and the choice of the model.
+"""The user's settings: the config file `$REPLAN_HOME/config.yaml`, its proxy, and the choice of the model.
 
 A flag wins over the environment (`REPLAN_MODEL`), and the environment over the config file.
 """
 
+import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, assert_never
+from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -30,7 +33,6 @@ from actors.run.limits import LIMITS
 from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
 from replan.setup.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, SenderEntry, WebhookEntry
-from replan.setup.proxy import ProxyEntry
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import FREE, Price, micro_limit
@@ -39,8 +41,75 @@ from runtime.journal.validation import check_placement
 from runtime.models.prices import find_price
 from runtime.models.providers import PROVIDERS, check_base_url
 
+EVERYBODY = "*"
+"""The name for every user that the proxy lets through."""
+
+_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?")
+_LOOPBACK = ("127.0.0.1", "localhost")
+_TAKEN = frozenset(
+    ("authorization", "connection", "content-length", "content-type", "cookie", "host", "origin", "referer")
+)
+
+
+class ProxyEntry(Config):
+    """A proxy that authenticates users. It is the only way to the server."""
+
+    public: Annotated[str, Field(max_length=300)]
+    """The address under which browsers reach it, such as `https://replan.example.org`, without a path."""
+    user_header: Annotated[str, Field(max_length=64)]
+    """The header in which it names the user. It must remove this header from what clients send."""
+    trusted: Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
+    """The addresses or networks that it connects from; connections from others are closed unread."""
+    users: Annotated[Mapping[str, Literal["read", "answer", "control"]], Field(min_length=1)]
+    """What each user may do, by the name in the header; `*` stands for all others that the proxy lets through."""
+
+    @model_validator(mode="after")
+    def _is_usable(self) -> Self:
+        parts = urlsplit(self.public)
+        if parts.scheme not in ("https", "http") or not _HOST.fullmatch(parts.netloc) or parts.path not in ("", "/"):
+            raise config_error(f"{self.public[:100]!r} is no public address", ("public",), "such as https://HOST")
+        if parts.query or parts.fragment:
+            raise config_error("an address with a query", ("public",), "such as https://HOST")
+        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+            raise config_error("http would send pages in the clear", ("public",), "such as https://HOST")
+        if not _HEADER.fullmatch(self.user_header) or self.user_header.lower() in _TAKEN:
+            raise config_error(
+                f"{self.user_header[:60]!r} cannot name the user", ("user_header",), "such as X-Remote-User"
+            )
+        for text in self.trusted:
+            try:
+                network = ipaddress.ip_network(text)
+            except ValueError:
+                raise config_error(f"{text[:60]!r} is no address", ("trusted",), "such as 10.0.0.5") from None
+            if network.prefixlen == 0:
+                raise config_error(f"{text} is every address", ("trusted",), "name the proxy's own addresses")
+        return self
+
+    @property
+    def origin(self) -> str:
+        """The origin of its pages, as browsers send it."""
+        parts = urlsplit(self.public)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def host(self) -> str:
+        """The value of `Host` in requests through it: the public name, with an unusual port."""
+        return urlsplit(self.public).netloc
+
+    def trusts(self, address: str) -> bool:
+        """Tell whether a connection from an address comes from the proxy."""
+        try:
+            peer = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return False
+        if isinstance(peer, ipaddress.IPv6Address) and peer.ipv4_mapped is not None:
+            peer = peer.ipv4_mapped
+        return any(peer in ipaddress.ip_network(text) for text in self.trusted)
+
+
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
-"""The limits that a server may bound: what clients may only lower, and `stop_below`, which they may only raise."""
+"""The limits with a bound for clients: ceilings, and the floor `stop_below`."""
 
 SECRET_SECTIONS = ("answer_links", "search", "senders", "webhooks")
 """The keys of the config file below which a value may be a secret, or an address with a token."""
@@ -88,7 +157,7 @@ class HomeBudgetEntry(Config):
 
 
 class HostEntry(Config):
-    """How much one process does at a time."""
+    """The most runs and calls of one process at a time."""
 
     runs_max: int = Field(default=1000, ge=1)
     """The most runs that a host drives at once."""
@@ -120,7 +189,7 @@ class ClientTools(Config):
 
 @with_limits(CEILINGS, max_calls=200)
 class ClientsEntry(Config):
-    """What browsers and programs may ask `replan serve` and `replan mcp` for.
+    """The choices and limits of clients of `replan serve` and `replan mcp`.
 
     Limits are ceilings, which a client may only lower; `stop_below` is a floor, which a client may only raise.
     """
@@ -138,7 +207,7 @@ class ClientsEntry(Config):
     tools: Mapping[str, ClientTools] = Field(default_factory=dict)
     """Tool sets by the name that clients use; clients execute plans only where the server was told to allow it."""
     tenant: str = ""
-    """Whom the runs that clients start are accounted to; clients cannot choose it. Empty for nobody."""
+    """The tenant of runs that clients start, which they cannot choose; empty for none."""
     runs_at_once: int = Field(default=4, ge=1)
     """The most runs of one client that are under way; those that wait for a person are not counted."""
     runs_per_day: int = Field(default=100, ge=1)
@@ -151,7 +220,7 @@ class ClientsEntry(Config):
 
 
 class SearchEntry(Config):
-    """What acquisitions search where they have no folder of documents: a search service or an MCP server."""
+    """The search of acquisitions without a folder of documents: a search service or an MCP server."""
 
     endpoint: Annotated[str, Field(max_length=2000)] = ""
     """The address of a service with SearXNG's JSON interface, such as `https://HOST/search`."""
@@ -191,7 +260,7 @@ class UserConfig(Config):
     host: HostEntry = Field(default_factory=HostEntry)
     """How many runs and calls one process has under way at most."""
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
-    """What browsers and programs may ask `replan serve` and `replan mcp` for."""
+    """The choices and limits of clients of `replan serve` and `replan mcp`."""
     proxies: Mapping[str, ProxyEntry] = Field(default_factory=dict)
     """The authenticating proxies by name; `replan serve --proxy NAME` serves other machines through one."""
     search: SearchEntry | None = None
@@ -203,9 +272,9 @@ class UserConfig(Config):
     people: Mapping[PersonName, PersonEntry] = Field(default_factory=dict)
     """Who may answer questions through links in messages, by name."""
     answer_links: AnswerLinks | None = None
-    """What signs these links, and for how long they can be used."""
+    """The signing keys of these links, and how long a link is valid."""
     reminders: Annotated[tuple[ReminderEntry, ...], Field(max_length=20)] = ()
-    """What is done about questions that nobody answers, in runs that begin; the first that is for a question counts."""
+    """Rules of reminders about unanswered questions of new runs. The first rule that fits a question counts."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Python files with guards and generators of the user's own; a relative path begins at the config file's folder."""
 
@@ -249,7 +318,7 @@ class UserConfig(Config):
 
     @property
     def answering(self) -> Answering | None:
-        """Who is sent links that answer questions, and what signs them; None where nobody is."""
+        """The people who get links that answer questions, and the signing keys; None for nobody."""
         return None if self.answer_links is None else Answering(self.people, self.answer_links)
 
     @property

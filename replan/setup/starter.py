@@ -20,14 +20,14 @@ class FoundProgram:
     """A program that checks the project."""
 
     role: str
-    """What it is for: `tests` or `lint`."""
+    """Its role: `tests` or `lint`."""
     words: tuple[str, ...]
     """The command."""
     by: str
     """The file that it was found by."""
 
 
-def found_programs(folder: Path) -> tuple[FoundProgram, ...]:
+def find_programs(folder: Path) -> tuple[FoundProgram, ...]:
     """Return one program for each role, found by the files of a folder; the languages' own ones come before make's."""
     first: dict[str, FoundProgram] = {}
     for program in _candidates(folder):

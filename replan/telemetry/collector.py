@@ -50,7 +50,7 @@ _SCOPE = InstrumentationScope(names.SCOPE)
 
 
 class NotACollectorError(Exception):
-    """The answer is not one of a collector."""
+    """The answer does not come from a collector."""
 
 
 class SendOutcome(Enum):
@@ -62,7 +62,7 @@ class SendOutcome(Enum):
 
 
 class CheckedSession(requests.Session):
-    """A session that reads a part of an answer, for a limited time, and counts only that of a collector as success."""
+    """A session that reads a bounded part of an answer, and accepts only a collector's answer as success."""
 
     def __init__(self, response: type[Message]) -> None:
         """Take the type of the message that a success has."""
@@ -179,7 +179,7 @@ class Collector:
 
 
 def resource(more: Mapping[str, str] | None = None) -> Resource:
-    """Return what describes this service: its name, and what the user's variables say.
+    """Return the resource of this service: its name, and the attributes of the user's variables.
 
     Nothing of the process or of a release is in it, since a repeated span has to be the same one.
     """
@@ -187,7 +187,7 @@ def resource(more: Mapping[str, str] | None = None) -> Resource:
 
 
 def quiet_sdk() -> None:
-    """Let the SDK log nothing: what fails is logged here, once, and without texts that a server chose."""
+    """Silence the SDK's log. Failures are logged here once, without texts of a server."""
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)
 
 

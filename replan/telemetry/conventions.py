@@ -72,7 +72,7 @@ _LONGEST = 200
 
 
 def model_label(model: str) -> str:
-    """Return the name of a model; of one in this process only its class, since the rest may be a path."""
+    """Return the name of a model; for a model in this process only its class, since the rest may be a path."""
     named = _find_model(model)
     return (model.partition(":")[0] if named is None else named.name)[:_LONGEST]
 

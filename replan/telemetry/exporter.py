@@ -31,11 +31,11 @@ CURSOR = "telemetry"
 BATCH_SPANS = 512
 """How many spans are sent at a time, as the specification advises."""
 TRACES_KEPT = 256
-"""How many runs are kept in memory between two looks; others are read again from their beginning."""
+"""The most folded runs in memory between two looks; others are read again from their beginning."""
 YIELD_RECORDS = 50
-"""After how many records other tasks have a turn."""
+"""The records after which other tasks get a turn."""
 SEND_SECONDS_MAX = 30.0
-"""How long one batch may take before it is given up and sent again."""
+"""The time limit in seconds for a batch, after which it is sent again."""
 PAUSE_SECONDS_MAX = 60.0
 """The longest pause after a batch that was not taken."""
 TALLY_SECONDS = 15.0
@@ -44,19 +44,19 @@ TALLY_SECONDS = 15.0
 
 @dataclass
 class ExportBatch:
-    """What is sent together, and what holds once it was taken."""
+    """Spans that are sent together, and the changes after they were accepted."""
 
     spans: list[Span] = field(default_factory=list)
     """The spans, in the order in which they were completed."""
     positions: dict[str, int] = field(default_factory=dict)
     """How far the cursor moves, by run."""
     measures: list[Measurement] = field(default_factory=list)
-    """What is counted then."""
+    """The measurements that are counted then."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What an exporter has done since it began."""
+    """The results of an exporter so far."""
 
     spans: int = 0
     """How many spans were taken."""
@@ -224,7 +224,6 @@ class Exporter:
         return sent is not SendOutcome.FAILED
 
     def _note(self, batch: ExportBatch) -> None:
-        """Note that a batch was taken."""
         self._pending = None
         self._spans += len(batch.spans)
         if self._metrics is not None:
@@ -244,14 +243,14 @@ class Exporter:
             log.get_logger("telemetry").warning("export.failed", problem=problem, exc_info=unexpected)
 
     def _forget(self) -> None:
-        """Drop what was read: another process exports, and what it has sent is not known here."""
+        """Drop the folded runs, since another process exports now."""
         self._version, self._pending = -1, None
         self._traces.clear()
         if self._metrics is not None:
             self._metrics.show(())
 
     def _renew_collector(self) -> None:
-        """Begin with new connections: a thread may wait for an answer for as long as a server likes."""
+        """Replace the collector's connections, since a thread may still wait for an answer on the old ones."""
         counted = 0 if self._collector is None else self._collector.rejected
         self._collector, self._limiter = Collector(self._redactor), trio.CapacityLimiter(1)
         self._collector.problem, self._collector.refused = "no answer in time", counted

@@ -20,8 +20,8 @@ from replan.telemetry import conventions as names
 from replan.telemetry.collector import metrics_session, quiet_sdk, resource
 from replan.telemetry.conventions import model_label
 from runtime.core.events import Record
+from runtime.core.hooks import APPEND_SECONDS, LEASE_LOST, observe_measures
 from runtime.core.ledger import MICRO
-from runtime.core.measured import APPEND_SECONDS, LEASE_LOST, observe
 from runtime.journal.cursors import Tally
 
 
@@ -34,7 +34,7 @@ class Measurement:
     value: float
     """The value, in the instrument's unit."""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    """What it is counted by; each has few values."""
+    """Its attributes; each has few values."""
 
 
 CALLS = "replan.calls"
@@ -46,7 +46,7 @@ TOOLS = "replan.tools"
 
 
 def measures_of(kind: Kind[Any, Any], record: Record[Any], *, by_child: bool = False) -> list[Measurement]:
-    """Return what a record adds to the metrics. `by_child`: it is about a call of a child run, which counts itself."""
+    """Return the measurements of a record. With `by_child`, it is about a call of a child run, which counts itself."""
     event, about = record.event, {names.KIND: kind.name}
     metrics: list[Measurement] = []
     match event:
@@ -143,7 +143,7 @@ class Metrics:
         meter.create_observable_gauge(RUNS, [self._runs], "{run}", "Runs by kind and status.")
         meter.create_observable_gauge(QUEUE_AGE, [self._queue_age], "s", "Since when a due run waits for a driver.")
         meter.create_observable_gauge(QUESTION_AGE, [self._question_age], "s", "Since when a run waits for a person.")
-        observe(self._measure)
+        observe_measures(self._measure)
 
     def count(self, counted: Iterable[Measurement]) -> None:
         """Add what records say."""
@@ -154,12 +154,12 @@ class Metrics:
                 self._histograms[item.instrument].record(item.value, {**item.attributes})
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Take the states that gauges show from now on; none where another process shows them."""
+        """Set the states that gauges show from now on; none if another process shows them."""
         self._tallies = tuple(tallies)
 
     def close(self, seconds: float) -> None:
         """Send what is left, for at most this time, and end. It blocks."""
-        observe(None)
+        observe_measures(None)
         self._provider.shutdown(timeout_millis=seconds * 1000)
 
     def _measure(self, name: str, value: float) -> None:
@@ -180,7 +180,7 @@ class Metrics:
         return self._age(tally.waiting_since for tally in self._tallies)
 
     def _age(self, times: Iterable[float | None]) -> list[Observation]:
-        """Return how long ago the first of the times was; 0 for none, so that an alarm ends."""
+        """Return the age of the earliest time in seconds; 0 for none, so that an alarm ends."""
         if not self._tallies:
             return []
         since = min((time for time in times if time is not None), default=None)

@@ -1,4 +1,4 @@
-"""Exporting beside whatever a process does, and exporting what is left over, once."""
+"""Exports the journal beside the work of a process, or sends the remaining spans once."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -10,8 +10,7 @@ import trio
 
 from replan.runs.engine import Engine
 from replan.telemetry.settings import TelemetrySettings, telemetry_settings
-from runtime.core.errors import UsageProblem, root_cause
-from runtime.core.extras import install_command
+from runtime.core.errors import UsageProblem, install_command, root_cause
 from runtime.logs import log
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def how_to_install() -> str:
 
 
 @asynccontextmanager
-async def exporting(
+async def run_exporter(
     engine: Engine, environment: Mapping[str, str], notice: Callable[[str], None]
 ) -> AsyncIterator[None]:
     """Export the journal for the length of a block, where the environment asks for it; else do nothing.
@@ -71,7 +70,7 @@ async def exporting(
 
 
 async def export_once(engine: Engine, environment: Mapping[str, str], *, again: tuple[str, ...] = ()) -> "ExportReport":
-    """Send what is left over, or all spans of some runs `again`; return what was done.
+    """Send the remaining spans, or all spans of the runs `again`. Return the report.
 
     Raises `UsageProblem` where the environment asks for no traces, and for a run that cannot be read.
     """

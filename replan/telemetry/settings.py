@@ -1,4 +1,4 @@
-"""What OpenTelemetry's standard environment variables ask for. Nothing is exported unless they ask for it. Pure.
+"""The settings in OpenTelemetry's standard environment variables. Without them, nothing is exported. Pure.
 
 Addresses, headers, certificates and time limits are read by the exporters of the SDK themselves.
 """
@@ -18,18 +18,18 @@ _CONTENT = frozenset({"true", "span_only", "span_and_event"})
 
 @dataclass(frozen=True, slots=True)
 class TelemetrySettings:
-    """What is exported."""
+    """The settings of the export."""
 
     traces: bool = False
-    """Whether spans are."""
+    """Whether spans are exported."""
     metrics: bool = False
-    """Whether metrics are."""
+    """Whether metrics are exported."""
     content: bool = False
     """Whether spans have prompts, replies, and arguments and outputs of tools."""
     delay_seconds: float = DELAY_MS / 1000
     """How long the exporter waits between two looks into the journal."""
     problems: tuple[str, ...] = ()
-    """What is asked for and not possible, each in one line."""
+    """The impossible settings, one line each."""
 
     @property
     def wanted(self) -> bool:
@@ -38,7 +38,7 @@ class TelemetrySettings:
 
 
 def telemetry_settings(environment: Mapping[str, str]) -> TelemetrySettings:
-    """Return what the environment asks for."""
+    """Return the settings of the environment."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return TelemetrySettings()
     problems: list[str] = []

@@ -80,7 +80,6 @@ class Span:
     """A span. Times are whole nanoseconds since 1970, UTC."""
 
     trace: int
-    """The id of its trace."""
     id: int
     parent: int | None
     """The id of its parent, which may be exported later; None for the span of the whole run."""
@@ -91,7 +90,6 @@ class Span:
     """When it ended; 0 while it is open."""
     attributes: Mapping[str, Scalar] = field(default_factory=dict)
     links: tuple[SpanLink, ...] = ()
-    """Its links to other runs."""
     remote: bool = False
     """Whether it is a call to a server."""
     failed: bool = False
@@ -193,7 +191,7 @@ class Trace:
         self._mark("resume", "", {names.EPOCH: event.epoch}, part="resume")
 
     def _common(self, event: Any) -> None:
-        """Take what every kind of agent has."""
+        """Take an event that every kind of agent has."""
         match event:
             case CallRequested():
                 self._call(event)
@@ -244,7 +242,7 @@ class Trace:
                 pass
 
     def _own(self, event: Any) -> None:
-        """Take what the kind says of its own events."""
+        """Take an event of the run's own kind."""
         for position, fact in enumerate(self._tracing.facts(event)):
             match fact:
                 case CheckBegan():
@@ -359,7 +357,7 @@ class Trace:
         error: str = "",
         more: Mapping[str, Scalar] | None = None,
     ) -> None:
-        """End a span. One that a run's end has closed before is made anew, for what came of it after all."""
+        """End a span. A span that the run's end has already closed is begun again for the later result."""
         if key not in self._open:
             self._start(key, name, {}, node, part="late")
             self._open[key] = replace(self._open[key], start=max(self._left, self._root.start if self._root else 0))
@@ -385,7 +383,7 @@ class Trace:
         return [key.removeprefix("attempt:") for key in self._open if key.startswith("attempt:")]
 
     def _withdraw(self, event: Any) -> None:
-        """End the spans of what the run does not ask for any more, though no record of its own says so."""
+        """End the spans of requests that the run has withdrawn without a record about each."""
         if isinstance(event, Replied | CallFailed | ToolFinished | RunFinished):
             return
         run = self._kind.run_state(self._state)
@@ -400,7 +398,7 @@ class Trace:
             self._end(key, WITHDRAWN)
 
     def _finish(self, event: RunFinished) -> None:
-        """End everything but the tools that run to their end, and the span of the run last."""
+        """End all spans except those of running tools; the span of the run is last."""
         run = self._kind.run_state(self._state)
         running = {} if run is None else run.tools
         for key in [key for key in self._open if key not in running and key != self._root_key]:

@@ -1,4 +1,4 @@
-"""The profile of a model: how it does on shipped tasks, and the settings that a simulation fitted to it prefers.
+"""The profile of a model: its results on shipped tasks, and the settings that do best in a simulation fitted to them.
 
 The tasks are planned once with the workflow `search`. The odds of the simulated author are fitted to the attempts until
 a plan was accepted (`replan/experiments/likelihood.py`); what the runs cannot say, such as at which step the problems
@@ -9,7 +9,7 @@ the extra `experiments` (numpy, scipy).
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
@@ -18,12 +18,96 @@ from typing import Any
 import yaml
 
 from actors.config.loader import read_workflow
+from actors.planning.events import PlanningEvent, VerdictReached
+from actors.run.ids import step_of
 from replan.experiments.equal_calls import Curve, curves_of
 from replan.experiments.likelihood import InstanceResult, odds_of, posterior_draws
 from replan.experiments.preparation import PROFILES, PreparedExperiment
 from replan.experiments.results import Trial
-from replan.tuning.step_measures import Measures
 from runtime.core.errors import UsageProblem
+
+FORM_FAMILIES = ("reply", "field")
+"""The families of finding codes that are about the form of a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepMeasure:
+    """The attempts at one step over all runs."""
+
+    step: str
+    """The step's id."""
+    attempts: int = 0
+    """All attempts that were judged."""
+    form_errors: int = 0
+    """Those with a form error."""
+    firsts: int = 0
+    """The first attempts of a run without a form error."""
+    firsts_accepted: int = 0
+    """Those that the guard accepted."""
+    told: int = 0
+    """The attempts after a finding, without a form error."""
+    told_accepted: int = 0
+    """Those that the guard accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptsUntilPlan:
+    """The record of a run's plan, to which the odds of the model are fitted."""
+
+    attempts: int
+    """The attempts at the plan without a form error, up to the first that was accepted."""
+    accepted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """The measurements of a model over several runs."""
+
+    steps: tuple[StepMeasure, ...]
+    """The steps, in the order in which they were first judged."""
+    plans: tuple[AttemptsUntilPlan, ...]
+    """The record of each run with an attempt at its last step."""
+
+    @property
+    def form_error_share(self) -> float:
+        """The share of attempts with a form error, with half an attempt added to each side."""
+        errors = sum(step.form_errors for step in self.steps)
+        return (errors + 0.5) / (sum(step.attempts for step in self.steps) + 1)
+
+
+def measure_steps(runs: Iterable[Sequence[PlanningEvent]], plan_step: str) -> Measures:
+    """Return the measurements of the runs of one workflow; `plan_step` is the step that writes the plan."""
+    steps, plans = dict[str, StepMeasure](), list[AttemptsUntilPlan]()
+    for events in runs:
+        before = dict[str, bool]()  # Whether the last attempt at a step was accepted.
+        formed = list[bool]()  # Whether each well-formed attempt at the plan was accepted.
+        for event in events:
+            if not isinstance(event, VerdictReached):
+                continue
+            step, accepted = step_of(event.node), event.verdict.passed
+            malformed = any(finding.code.partition(".")[0] in FORM_FAMILIES for finding in event.verdict.errors)
+            steps[step] = _count_attempt(
+                steps.get(step, StepMeasure(step)), before.get(step), accepted=accepted, malformed=malformed
+            )
+            before[step] = accepted
+            if step == plan_step and not malformed and True not in formed:
+                formed.append(accepted)
+        if formed:
+            plans.append(AttemptsUntilPlan(len(formed), formed[-1]))
+    return Measures(tuple(steps.values()), tuple(plans))
+
+
+def _count_attempt(measure: StepMeasure, before: bool | None, *, accepted: bool, malformed: bool) -> StepMeasure:
+    """Return the measure with one more attempt; `before` is whether the last one was accepted, None for the first."""
+    measure = replace(measure, attempts=measure.attempts + 1, form_errors=measure.form_errors + malformed)
+    if malformed:
+        return measure
+    if before is None:
+        return replace(measure, firsts=measure.firsts + 1, firsts_accepted=measure.firsts_accepted + accepted)
+    if before:
+        return measure
+    return replace(measure, told=measure.told + 1, told_accepted=measure.told_accepted + accepted)
+
 
 TASKS = Path("configs") / "calibration_tasks.jsonl"
 """The shipped tasks: 60 short problems, 12 of each of five categories."""
@@ -189,7 +273,7 @@ def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
     return keys | ({} if output_tokens is None else {"output_tokens_max": output_tokens})
 
 
-def measuring(
+def measurement_definition(
     tasks: Path, model: str, calls: int | None, usd: float | None, count: int, *, keys: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the definition of the experiment that measures a model on a file of `count` tasks.
@@ -209,7 +293,7 @@ def measuring(
     }
 
 
-def comparing(tasks: Path, fit: Fit) -> dict[str, Any]:
+def comparison_definition(tasks: Path, fit: Fit) -> dict[str, Any]:
     """Return the definition of the experiment that compares the settings in the worlds of a fit."""
     return {
         "name": "compared",

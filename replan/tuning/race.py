@@ -106,7 +106,6 @@ class EntrantStanding:
     """The result of an entrant within a cap."""
 
     entrant: str
-    """The entrant's name."""
     cap: int
     """The limit of the calls of one run."""
     trials: int
@@ -147,7 +146,7 @@ def survivors(rows: Sequence[EntrantStanding]) -> list[str]:
 
 
 def rungs_left(entrants: int) -> int:
-    """Return in how many rungs this many entrants are halved to one, at least 1."""
+    """Return the number of rungs that halve these entrants to one, at least 1."""
     return max(1, math.ceil(math.log2(entrants)))
 
 
@@ -169,7 +168,7 @@ def _standing(curve: Curve, cap: int, pairs: Sequence[tuple[str, int]]) -> Entra
 
 @dataclass(frozen=True, slots=True)
 class RaceOrder:
-    """What the user asks for."""
+    """The user's order."""
 
     problems: tuple[str, ...]
     """Files with one problem each, `.jsonl` files, or folders; relative to the current folder."""
@@ -192,9 +191,9 @@ class Race:
     """A race and its result so far."""
 
     order: RaceOrder
-    """What the user asks for."""
+    """The user's order."""
     entrants: Sequence[Entrant]
-    """Those who still run, in the order in which the user named them."""
+    """The remaining entrants, in the user's order."""
     curves: dict[str, Curve] = field(default_factory=dict)
     """The trials of every entrant, by its name."""
     dropped: list[EntrantStanding] = field(default_factory=list)
@@ -284,7 +283,7 @@ class Race:
 def _able(
     order: RaceOrder, entrants: Sequence[Entrant], installation: Installation, notice: Notice
 ) -> tuple[Sequence[Entrant], int]:
-    """Return the entrants that can run, and the calls that one trial of each may need; the others are named.
+    """Return the entrants that can run, and the most calls of a trial of each. A notice names the others.
 
     Raises the first one's `UsageProblem` if there is none.
     """

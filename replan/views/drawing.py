@@ -76,7 +76,6 @@ class Drawing:
     height: int
     """The height in pixels."""
     boxes: tuple[Box, ...]
-    """The nodes."""
     arrows: tuple[Arrow, ...]
     """The edges; those that were taken come last, and so lie above the others."""
     contingent: bool
@@ -84,7 +83,6 @@ class Drawing:
     path: bool
     """Whether some edges are known to be taken."""
     labels: tuple[ArrowLabel, ...] = ()
-    """What stands at the arrows."""
 
 
 _Place = tuple[int, int, int]

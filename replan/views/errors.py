@@ -36,7 +36,7 @@ def shorten(text: str) -> str:
 
 
 def error_object(error: BaseException, exit_code: int) -> dict[str, object]:
-    """Return what `--json` prints for an error: one object with the key `error`."""
+    """Return the object of an error for `--json`: it has the key `error`."""
     return {"error": {"exit_code": exit_code, **error_fields(error)}}
 
 

@@ -22,7 +22,7 @@ def question_rows(question: Mapping[str, Any]) -> list[str]:
 
 
 def choices(question: Mapping[str, Any]) -> list[str]:
-    """Return the choices that can be picked by their number; empty where an answer is typed in any case."""
+    """Return the choices that can be picked by number; empty if the answer must be typed."""
     picks = answer_form(question["answer_schema"]) == "choice" or question["answer_schema"] == TEXT
     return [choice["value"] for choice in question["choices"]] if picks else []
 
@@ -44,7 +44,7 @@ def hint(question: Mapping[str, Any]) -> str:
 
 
 def pick_answer(question: Mapping[str, Any], typed: str) -> str:
-    """Return the answer that was typed: the choice where its number was."""
+    """Return the typed answer, or the choice with the typed number."""
     options = choices(question)
     if typed.isascii() and typed.isdigit() and typed not in options and 1 <= int(typed[:4]) <= len(options):
         return options[int(typed) - 1] if len(typed) <= 4 else typed

@@ -8,8 +8,7 @@ from actors.values.format import ago, stamp
 from actors.values.lines import Line, LineTree, StyledSpan
 from runtime.core.names import describe
 from runtime.journal.head import place_moved_to
-from runtime.journal.kinds import FIRST_KIND
-from runtime.journal.port import RunRow
+from runtime.journal.port import FIRST_KIND, RunRow
 from runtime.logs.terminal_text import clean
 
 
@@ -19,15 +18,15 @@ def head_line() -> Line:
 
 
 def row_line(row: RunRow, status: str, now: float) -> Line:
-    """Return a row as one line: id, how the run stands, age of its last change, title."""
+    """Return a row as one line: id, state, age of the last change, title."""
     age = ago(now - row.updated)
     title = row.title if row.kind == FIRST_KIND else f"{row.kind}: {row.title}"
-    row_text = f"{clean(row.run)}  {_standing(row, status):<17}  {age:>4}  {clean(title, one_line=True)}"
+    row_text = f"{clean(row.run)}  {_state_word(row, status):<17}  {age:>4}  {clean(title, one_line=True)}"
     return Line((StyledSpan(row_text),))  # One span, since thousands are listed.
 
 
-def _standing(row: RunRow, status: str) -> str:
-    """Return a word for how a run stands: its outcome, its status, or that no host can drive it."""
+def _state_word(row: RunRow, status: str) -> str:
+    """Return a word for the state of a run: its outcome, its status, or that no host can drive it."""
     match status:
         case "finished":
             return row.detail
@@ -68,7 +67,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RowPage(Generic[T]):
-    """Rows of something that has more."""
+    """A page of rows of a longer list or tree."""
 
     shown: T
     begin: int
@@ -107,7 +106,7 @@ def _rows(tree: LineTree) -> int:
 
 
 def _cut(tree: LineTree, position: int, begin: int, end: int) -> tuple[LineTree | None, int]:
-    """Return what is left of a tree whose top row has the number `place`, and the number of the row after it."""
+    """Return the remaining tree below the row with the number `position`, and the number of the next row."""
     top, kept = position, []
     position += 1
     for child in tree.children:

@@ -28,7 +28,7 @@ class Said:
     kind: str
     """`note`, `requirement`, `answer` or `declined`."""
     text: str
-    """What was said; empty for a declined question."""
+    """The text; empty for a declined question."""
     question: str = ""
     """The question, in words; empty for a message that nobody has asked for."""
     seen: bool = True
@@ -60,7 +60,7 @@ def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[
 
 
 def starter(by: str) -> str:
-    """Return in words who started a run, from the field `by` of its first event; empty where that is empty."""
+    """Return in words who started a run, by the field `by` of its first event; empty if unknown."""
     kind, _, name = by.partition(":")
     match kind:
         case "cli":
@@ -91,7 +91,6 @@ class Bar:
     """The most that open requests may use."""
     limit: float | None
     text: str
-    """The numbers in words."""
 
     def share(self, part: float) -> float:
         """Return a part as hundredths of the bar, which is the limit; without a limit, the sum of all parts."""
@@ -151,7 +150,6 @@ class DemandRow:
     quote: str
     """The words of the user."""
     kind: str
-    """Its kind, in words."""
     source: str
     """Where the words are from: `problem`, `user` or `answer`."""
     standing: str

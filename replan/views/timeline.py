@@ -41,7 +41,6 @@ class TimelineBar:
     name: str
     """The id of a call; of the other kinds, what they are about in a few words."""
     begin: float
-    """When it began, in UTC seconds since 1970."""
     end: float | None = None
     """When it ended; None while it is under way."""
     how: str = ""
@@ -90,7 +89,7 @@ class TimelineRow:
 
 @dataclass(frozen=True, slots=True)
 class DrawnBar:
-    """What is drawn of a lane: a bar, or several bars that are too near to each other to tell apart."""
+    """A drawn bar of a lane. It may stand for several bars that are too close to tell apart."""
 
     kind: str
     x: float
@@ -207,7 +206,7 @@ def _bars(records: Iterable[Record[Any]], outstanding: Collection[str]) -> tuple
 
 
 class _Begin(NamedTuple):
-    """What is known of a bar from its begin on."""
+    """The values of a bar that are known at its begin."""
 
     lane: str
     kind: str

@@ -1,36 +1,134 @@
-"""The stream of AG-UI 1.0: one request starts a run or goes on with it, answers its questions, and shows what it does.
+"""The stream of AG-UI 1.0: one request starts or resumes a run, answers its questions, and shows its events.
 
 A thread is a run: its id, or a name that leads to the run that was started with it. So a request may be repeated. The
 stream ends once the run rests: with its result, with its questions as interrupts, or with the reason why nobody drives
 it. A run goes on after its client has left.
 """
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from replan.runs.shown import ShownRun, read_shown
+from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
+from actors.run.kind import Kind
+from actors.run.open_question import question_parts
+from actors.run.tools import ToolFinished, ToolReissued, ToolRequested
+from actors.run.words import in_words
+from replan.runs.families import ShownRun, read_shown
 from replan.service import messages
 from replan.service.access import Principal
 from replan.service.ag_ui_input import AgUiInput
 from replan.service.messages import hash_key
 from replan.service.read_operations import open_questions, state_of
 from replan.service.requests import HTTP, ProgramRequest, encode_json
-from replan.service.service import at_rest
+from replan.service.service import is_at_rest
 from replan.service.write_operations import start_run
 from replan.setup.installation import program
-from replan.views.ag_ui import PROTOCOL, AgUiEvent, AgUiSteps, outcome_of, text_message
 from replan.views.errors import line_of_error
+from replan.views.records import record_to_json
 from replan.web.site import Site
 from replan.web.streams import EventStream
 from runtime.core.errors import JournalError, RunNotFound, UsageProblem
+from runtime.core.events import Record
 from runtime.core.names import RUN_ID
+from runtime.logs.terminal_text import clean
+
+AgUiEvent = dict[str, Any]
+"""An event as it is sent: its `type`, and its fields in camel case."""
+PROTOCOL = "1.0"
+"""The version of AG-UI."""
+
+
+class AgUiSteps:
+    """Turns records into events in order, and tracks the open steps."""
+
+    def __init__(self, kind: Kind[Any, Any]) -> None:
+        self._kind, self._open = kind, dict[str, str]()
+
+    def events_of(self, record: Record[Any]) -> Iterator[AgUiEvent]:
+        """Yield the events of one record."""
+        common = {"timestamp": int(record.at * 1000)}
+        for event in self._of_event(record.event):
+            yield {**event, **common}
+        value = record_to_json(self._kind, record)
+        yield {"type": "CUSTOM", "name": "replan.record", "value": value, **common}
+
+    def end_steps(self) -> Iterator[AgUiEvent]:
+        """Yield the ends of the steps that are open where a stream ends."""
+        for request_id in tuple(self._open):
+            yield from self._finish_events(request_id)
+
+    def _of_event(self, event: Any) -> Iterator[AgUiEvent]:
+        match event:
+            case CallRequested():
+                yield self._start_event(event.request_id)
+            case CallReissued(replaces=replaced, again=again):
+                yield from self._finish_events(replaced)
+                yield self._start_event(again.request_id)
+            case Replied() | CallFailed() | Settled():
+                yield from self._finish_events(event.request_id)
+            case ToolRequested():
+                yield from _tool_call(event)
+            case ToolReissued(again=again):
+                yield from _tool_call(again)
+            case ToolFinished():
+                yield {
+                    "type": "TOOL_CALL_RESULT",
+                    "messageId": f"{event.request_id}:result",
+                    "toolCallId": event.request_id,
+                    "content": clean(event.output or event.reason),
+                    "role": "tool",
+                }
+            case _:
+                pass
+
+    def _start_event(self, request_id: str) -> AgUiEvent:
+        name = in_words(request_id)
+        self._open[request_id] = request_id if name in self._open.values() else name
+        return {"type": "STEP_STARTED", "stepName": self._open[request_id]}
+
+    def _finish_events(self, request_id: str) -> Iterator[AgUiEvent]:
+        if (name := self._open.pop(request_id, None)) is not None:
+            yield {"type": "STEP_FINISHED", "stepName": name}
+
+
+def _tool_call(call: ToolRequested) -> Iterator[AgUiEvent]:
+    yield {"type": "TOOL_CALL_START", "toolCallId": call.request_id, "toolCallName": call.tool}
+    yield {"type": "TOOL_CALL_ARGS", "toolCallId": call.request_id, "delta": call.arguments}
+    yield {"type": "TOOL_CALL_END", "toolCallId": call.request_id}
+
+
+def text_message(message_id: str, text: str) -> Iterator[AgUiEvent]:
+    """Yield the events of a whole message of the agent."""
+    yield {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": "assistant"}
+    yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": text}
+    yield {"type": "TEXT_MESSAGE_END", "messageId": message_id}
+
+
+def interrupt_of(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an open question as an interrupt; a program may not answer one with `peopleOnly` in its metadata."""
+    found = {
+        "id": str(question["id"]),
+        "reason": str(question["why"]),
+        "message": clean("\n".join(part for part, _ in question_parts(question))),
+        "responseSchema": dict(question["answer_schema"]),
+        "metadata": {"peopleOnly": bool(question.get("people_only")), "priority": question["priority"]},
+    }
+    return {**found, "expiresAt": question["until"]} if "until" in question else found
+
+
+def outcome_of(outcome: str, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return why a stream ends: the run's `outcome`, or the questions that it waits for."""
+    if questions:
+        return {"type": "interrupt", "interrupts": [interrupt_of(question) for question in questions]}
+    return {"type": "cancelled" if outcome == "cancelled" else "success"}
 
 
 async def ag_ui(site: Site, request: Request, who: Principal) -> Response:
-    """Do what a client asks for, and return the stream of its run."""
+    """Carry out the request of a client, and return the stream of its run."""
     wanted: AgUiInput = request.state.body
     place = site.streams.take(who.client)
     try:
@@ -70,7 +168,7 @@ async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInpu
 
 
 async def _is_known(site: Site, run: str, text: str) -> bool:
-    """Tell whether a run that has finished was told a message before: a client that comes back sends it again."""
+    """Tell whether a finished run has a message already: a returning client sends it again."""
     shown = await read_shown(site.reader, run)
     return shown.status == "finished" and any(message.text == text.strip() for message in shown.result.messages)
 
@@ -100,15 +198,15 @@ async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> As
             steps = steps or AgUiSteps(shown.loaded.kind)
             records = shown.loaded.records[after:]
             for record in records:
-                for event in steps.of_record(record):
+                for event in steps.events_of(record):
                     yield _encode_event(event)
-            rests = at_rest(site, shown)
+            rests = is_at_rest(site, shown)
             if records or rests:
                 after = max(after, shown.loaded.seq)
                 snapshot = {**state_of(shown, questions), "after": after}
                 yield _encode_event({"type": "STATE_SNAPSHOT", "snapshot": snapshot})
             if rests:
-                for event in (*steps.ended(), *_ending(shown, questions, place)):
+                for event in (*steps.end_steps(), *_ending(shown, questions, place)):
                     yield _encode_event(event)
                 return
 

@@ -1,21 +1,27 @@
-"""The pages behind a signed link that answers a question. Opening a page changes nothing; sending its form answers.
+"""The pages that need no session: signing in, and answering a question by a signed link.
+
+Opening the page of a link changes nothing; sending its form answers.
 
 The link is used in place of a session: it is signed, is for one person and one question, and is verified at each
 request. An approval is shown again for confirmation before it is posted.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache, partial
 from typing import Any, Literal
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from actors.run.questions import WAYS, Question, Status
 from actors.run.words import question_in_words
 from replan.runs.inbox import check_receipt, questions_of, split_question_id
-from replan.service.access import Principal
+from replan.service.access import Principal, use_token
+from replan.service.limits import RequestRefused
+from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.run_page import answer_of_form, with_form
 from replan.web.rendering import render
@@ -60,7 +66,7 @@ async def open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
 
 
 def closing_reason(question: Question | None) -> str:
-    """Return why a question is not open any more, in sentences."""
+    """Return in sentences why a question is closed."""
     if question is None or question.status in (Status.WITHDRAWN, Status.ASKED):
         return "Nobody needs an answer to this question any more."
     if question.status is Status.EXPIRED:
@@ -80,7 +86,6 @@ class Linked:
     """A verified link, and the open question that it answers."""
 
     link: AnswerLink
-    """The content of the link."""
     token: str
     """The token of the link, part of the address that forms are sent to."""
     question: dict[str, Any]
@@ -174,3 +179,60 @@ def _refusal(site: Site, error: ReplanError | HTTPException) -> Response:
 def _sentence(error: LinkRefused) -> str:
     text = str(error)
     return f"{text[:1].upper()}{text[1:]}."
+
+
+PASTED_MAX = 500
+"""Characters of what is pasted: a token, or the whole address."""
+
+_TOKEN = re.compile(r"[\w-]{20,100}")
+
+
+async def show_sign_in(site: Site, request: Request) -> Response:
+    """Return the page with the form. A script fills it with the token of the address, which no server is sent."""
+    if site.visitor(request) is not None:
+        return RedirectResponse("/", 303)
+    return _sign_in(site, "")
+
+
+async def sign_in(site: Site, request: Request) -> Response:
+    """Begin a session where the token is right. There is no session yet, so the form has no token of one."""
+    try:
+        async with request.form(max_files=0, max_fields=5, max_part_size=4096) as form:
+            pasted = form.get("token", "")
+        found = _TOKEN.search(str(pasted)[:PASTED_MAX].rpartition("#")[2])
+        token = found[0] if found else ""
+        right = await site.change(partial(use_token, server=site.name, token=token, now=site.now()))
+        if not right:
+            await site.count_failure()
+    except HTTPException as error:
+        return problem(site, None, error.status_code, error.detail)
+    except RequestRefused as error:
+        return problem(site, None, status_of_error(error), str(error))
+    if not right:
+        cause = "This token is wrong, was used before, or is older than a minute."
+        return _sign_in(site, f"{cause} `{program()} serve --sign-in` prints a new address.", 403)
+    return RedirectResponse("/", 303, {"set-cookie": site.cookie_header(site.sessions.begin(site.now()))})
+
+
+async def sign_out(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """End the session, or with the field `everywhere` all sessions."""
+    del request
+    site.sessions.end("" if form.text("everywhere") else who.session)
+    return RedirectResponse("/sign-in", 303, {"set-cookie": site.cookie_header("")})
+
+
+def _sign_in(site: Site, trouble: str, status: int = 200) -> Response:
+    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": "", "user": ""}
+    return render("sign_in.html", {**common, "trouble": trouble, "program": program()}, status)
+
+
+async def show_opening(site: Site, request: Request) -> Response:
+    """Return the page. It needs no session, and reads none."""
+    return HTMLResponse(_sign_in_page(button=request.headers["host"].lower() in site.hosts_named))
+
+
+@cache
+def _sign_in_page(*, button: bool) -> bytes:
+    values = {"csrf": "", "signed_in": False, "live": None, "here": "", "notice": "", "user": ""}
+    values |= {"button": button, "program": program()}
+    return bytes(render("opening.html", values).body)

@@ -1,4 +1,4 @@
-"""The routes of the API: the token, the limits of a client, the body, and errors as JSON."""
+"""The routes of the API. They check the token, the client's limits and the body, and answer errors as JSON."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,7 +28,7 @@ from replan.web.site import Site
 from runtime.core.errors import ReplanError, UsageProblem
 
 VERSION = "1.0"
-"""The version of the API; it changes when a client would notice."""
+"""The version of the API, which changes with every visible change."""
 _REF = "#/components/schemas/{model}"
 _ERRORS = {
     "401": "There is no valid bearer token.",
@@ -46,7 +46,7 @@ _WRITE_ERRORS = {
 
 
 def addressed_operations() -> list[tuple[Operation, HttpAddress]]:
-    """Return the operations that have an address, each with it."""
+    """Return the operations with an HTTP address, each with its address."""
     return [(operation, operation.http) for operation in OPERATIONS if operation.http is not None]
 
 
@@ -183,7 +183,7 @@ register_url_convertor("any_text", _AnyText())
 
 @dataclass(frozen=True, slots=True)
 class _NoOperation:
-    """Answers what no route answers, whatever its method."""
+    """Answers requests that no route answers."""
 
     routes: tuple[Route, ...]
     """The routes that there are."""

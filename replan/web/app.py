@@ -1,4 +1,4 @@
-"""The app: which address is answered by what, behind the guard."""
+"""The app: the routes of all addresses, behind the guard."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,25 +10,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from replan.web import (
-    answer_pages,
-    attempt_page,
-    inbox,
-    profile_pages,
-    record_pages,
-    run_actions,
-    run_page,
-    runs_page,
-    sign_in,
-    start_costs,
-    start_page,
-    streams,
-)
+from replan.web import answer_pages, record_pages, run_actions, run_page, runs_page, start_costs, start_page, streams
 from replan.web.api_routes import api_routes
 from replan.web.guarding import RequestGuard
 from replan.web.health import Health, health_routes
 from replan.web.rendering import static_files
-from replan.web.requests import problem, reading, writing
+from replan.web.requests import get_endpoint, post_endpoint, problem
 from replan.web.server import HEALTH, loopback_names
 from replan.web.site import Site
 from replan.webhooks.messages import ANSWERING, OPENING
@@ -38,7 +25,7 @@ LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
 PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, "/static/")
 """The beginnings of the paths that are also served at the loopback address; none of them reads or sets a cookie."""
 CACHED = "public, max-age=31536000, immutable"
-"""How long browsers keep the files that pages load: their addresses change with their content."""
+"""The caching header of files that pages load; their addresses change with their content."""
 
 
 def make_app(site: Site, health: Health) -> ASGIApp:
@@ -61,48 +48,48 @@ def pages(site: Site) -> Sequence[BaseRoute]:
     """Return the routes of the pages."""
 
     async def show_sign_in(request: Request) -> Response:
-        return await sign_in.show_sign_in(site, request)
+        return await answer_pages.show_sign_in(site, request)
 
     async def do_sign_in(request: Request) -> Response:
-        return await sign_in.sign_in(site, request)
+        return await answer_pages.sign_in(site, request)
 
     signing = [
         Route("/sign-in", show_sign_in),
         Route("/sign-in", do_sign_in, methods=["POST"]),
-        Route("/sign-out", writing(site, sign_in.sign_out, "read"), methods=["POST"]),
+        Route("/sign-out", post_endpoint(site, answer_pages.sign_out, "read"), methods=["POST"]),
     ]
     question = "/questions/{run}/{name}"
     return [
-        Route("/", reading(site, inbox.inbox)),
-        Route(OPENING, partial(sign_in.show_opening, site)),
+        Route("/", get_endpoint(site, runs_page.inbox)),
+        Route(OPENING, partial(answer_pages.show_opening, site)),
         Route(f"{ANSWERING}{{token}}", partial(answer_pages.show_linked_question, site)),
         Route(f"{ANSWERING}{{token}}", partial(answer_pages.answer_through_link, site), methods=["POST"]),
         *(signing if site.proxy is None else []),
-        Route("/runs", reading(site, runs_page.runs)),
-        Route("/runs", writing(site, start_page.start_run), methods=["POST"]),
-        Route("/new", reading(site, start_page.show_form)),
-        Route("/new/cost", reading(site, start_costs.show_cost)),
-        Route("/new/cost", writing(site, start_page.show_form_with_cost, counted=False), methods=["POST"]),
-        Route("/new/acquisition", reading(site, start_page.show_acquisition_form)),
-        Route("/new/execution", reading(site, start_page.show_execution_form)),
-        Route("/acquisitions", writing(site, start_page.start_acquisition), methods=["POST"]),
-        Route("/executions", writing(site, start_page.start_execution), methods=["POST"]),
-        Route("/runs/{run}", reading(site, run_page.show_run)),
-        Route("/runs/{run}/records", reading(site, record_pages.show_records)),
-        Route("/runs/{run}/attempts/{node:path}", reading(site, attempt_page.show_attempt)),
-        Route("/runs/{run}/passages/{path}", reading(site, record_pages.show_passage)),
-        Route("/runs/{run}/profile", reading(site, profile_pages.show_profile)),
-        Route("/runs/{run}/profile", writing(site, profile_pages.keep_edited_profile), methods=["POST"]),
-        Route("/runs/{run}/export/{form}", reading(site, record_pages.export)),
-        Route("/runs/{run}/tell", writing(site, run_actions.tell, "answer"), methods=["POST"]),
-        Route("/runs/{run}/limits", writing(site, run_actions.limits), methods=["POST"]),
-        Route("/runs/{run}/resume", writing(site, run_actions.go_on), methods=["POST"]),
-        Route("/runs/{run}/fork", writing(site, run_actions.fork), methods=["POST"]),
-        Route("/runs/{run}/undo", writing(site, run_actions.undo), methods=["POST"]),
-        Route("/runs/{run}/cancel", writing(site, run_actions.cancel), methods=["POST"]),
-        Route(question, reading(site, inbox.show_question)),
-        Route(question, writing(site, inbox.answer, "answer"), methods=["POST"]),
-        Route("/live", reading(site, streams.live)),
+        Route("/runs", get_endpoint(site, runs_page.runs)),
+        Route("/runs", post_endpoint(site, start_page.start_run), methods=["POST"]),
+        Route("/new", get_endpoint(site, start_page.show_form)),
+        Route("/new/cost", get_endpoint(site, start_costs.show_cost)),
+        Route("/new/cost", post_endpoint(site, start_page.show_form_with_cost, counted=False), methods=["POST"]),
+        Route("/new/acquisition", get_endpoint(site, start_page.show_acquisition_form)),
+        Route("/new/execution", get_endpoint(site, start_page.show_execution_form)),
+        Route("/acquisitions", post_endpoint(site, start_page.start_acquisition), methods=["POST"]),
+        Route("/executions", post_endpoint(site, start_page.start_execution), methods=["POST"]),
+        Route("/runs/{run}", get_endpoint(site, run_page.show_run)),
+        Route("/runs/{run}/records", get_endpoint(site, record_pages.show_records)),
+        Route("/runs/{run}/attempts/{node:path}", get_endpoint(site, record_pages.show_attempt)),
+        Route("/runs/{run}/passages/{path}", get_endpoint(site, record_pages.show_passage)),
+        Route("/runs/{run}/profile", get_endpoint(site, start_page.show_profile)),
+        Route("/runs/{run}/profile", post_endpoint(site, start_page.keep_edited_profile), methods=["POST"]),
+        Route("/runs/{run}/export/{form}", get_endpoint(site, record_pages.export)),
+        Route("/runs/{run}/tell", post_endpoint(site, run_actions.tell, "answer"), methods=["POST"]),
+        Route("/runs/{run}/limits", post_endpoint(site, run_actions.limits), methods=["POST"]),
+        Route("/runs/{run}/resume", post_endpoint(site, run_actions.go_on), methods=["POST"]),
+        Route("/runs/{run}/fork", post_endpoint(site, run_actions.fork), methods=["POST"]),
+        Route("/runs/{run}/undo", post_endpoint(site, run_actions.undo), methods=["POST"]),
+        Route("/runs/{run}/cancel", post_endpoint(site, run_actions.cancel), methods=["POST"]),
+        Route(question, get_endpoint(site, runs_page.show_question)),
+        Route(question, post_endpoint(site, runs_page.answer, "answer"), methods=["POST"]),
+        Route("/live", get_endpoint(site, streams.live)),
         Route("/static/{name}", _static),
     ]
 

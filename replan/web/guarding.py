@@ -1,4 +1,4 @@
-"""Checks every request before the app gets it: its host name, its origin, its size, and how fast its body comes.
+"""Checks every request before the app gets it: its host name, origin and size, and the speed of its body.
 
 It also adds the headers of every response, and answers a request that fails in an unexpected way.
 """
@@ -17,18 +17,18 @@ from replan.web.api_reads import json_error
 from runtime.logs import log
 
 API = "/api/"
-"""How the addresses of programs begin."""
+"""The beginning of the addresses for programs."""
 
 BODY_MAX = 512 * 1024
 """The bytes of a request's body, other than of one that starts a run."""
 START_BODY_MAX = 2 * 1024 * 1024
 """The bytes of a request that starts a run: a problem and its attachments."""
 BODY_SECONDS = 10.0
-"""How long a body may take in all."""
+"""The time limit of a body, in seconds."""
 BODY_RATE = 1024
 """The bytes of a body that must come in each second, on average."""
 BODY_START_SECONDS = 2.0
-"""How long a body may take before its rate counts."""
+"""The seconds after which the rate of a body counts."""
 HEADERS_MAX = 100
 """Header lines of a request."""
 HEADER_BYTES_MAX = 16 * 1024
@@ -141,7 +141,7 @@ class RequestGuard:
         return host in self.hosts or (host in self.loopback and path.startswith(self.public))
 
     def _is_link(self, scope: Scope, headers: Headers) -> bool:
-        """Tell whether a request follows a link, possibly one of another site, to a page that needs no session."""
+        """Tell whether a request follows a link, perhaps from another site, to a page without a session."""
         opened = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
         below = tuple([path for path in self.linked if path.endswith("/")])
         named = scope["path"] in self.linked or scope["path"].startswith(below)

@@ -1,4 +1,4 @@
-"""Health endpoints: whether a process lives, and whether it is ready, for those who start it. There is no data in them.
+"""Health endpoints: whether a process lives, and whether it is ready. They contain no data.
 
 `/livez` answers as soon as the event loop runs, whatever the journal does: a process that does not answer has to be
 started again. `/readyz` answers 200 where the journal can be read, a host has begun to serve, and no stop is requested.
@@ -24,15 +24,14 @@ from runtime.journal.port import Journal
 ASK_SECONDS = 2.0
 """How long the journal may take to answer."""
 AGE_SECONDS = 1.0
-"""How long an answer of the journal counts: requests cannot make it busy."""
+"""The seconds for which an answer of the journal is reused, so that requests cannot make it busy."""
 
 
 @dataclass
 class Health:
-    """What is known about this process's health."""
+    """The health of this process."""
 
     journal: Journal[Any]
-    """The journal that it serves."""
     stopping: Callable[[], bool]
     """Whether a stop is requested."""
     serving: bool = False
@@ -41,8 +40,8 @@ class Health:
     _answers: bool = field(default=False, init=False)
     _asking: trio.Lock = field(default_factory=trio.Lock, init=False)
 
-    def hearing(self, report: Report) -> Report:
-        """Return the report, which also tells this one when the host serves."""
+    def report_to(self, report: Report) -> Report:
+        """Return a report that also notes here when the host serves."""
 
         def heard(notice: Notice) -> None:
             self.serving |= isinstance(notice, Ready)

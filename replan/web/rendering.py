@@ -104,12 +104,12 @@ def _asset(name: str) -> str:
 
 
 def _since(at: str) -> str:
-    """Return how long ago a time in ISO 8601 was."""
+    """Return the age of a time in ISO 8601, in words."""
     return ago((datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds())
 
 
 def _time_left(until: str) -> str:
-    """Return how long it is until a time in ISO 8601."""
+    """Return the duration until a time in ISO 8601, in words."""
     return ago((datetime.fromisoformat(until) - datetime.now(UTC)).total_seconds())
 
 

@@ -1,4 +1,4 @@
-"""What requests of browsers have in common: the session, the form with its token, and errors as pages."""
+"""The common part of browser requests: the session, forms with their token, and error pages."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from replan.service.access import Principal, same
+from replan.service.access import Principal, equal_in_constant_time
 from replan.service.limits import Reason, RequestRefused
 from replan.service.store import Scope
 from replan.views.errors import line_of_error
@@ -46,7 +46,7 @@ class FormFields:
 
     def check(self, who: Principal) -> None:
         """Raise `HTTPException` for a form that does not carry the token of the session."""
-        if not same(self.text("csrf"), who.csrf):
+        if not equal_in_constant_time(self.text("csrf"), who.csrf):
             raise HTTPException(403, "the form is not from this session; open the page again")
 
     def text(self, name: str) -> str:
@@ -82,7 +82,7 @@ class FormFields:
         return tuple([(item.filename or "", await item.read()) for item in found])
 
     async def mark(self) -> str:
-        """Return the hash of all fields and files, by which a form is told from one that was filled otherwise."""
+        """Return the hash of all fields and files, by which a changed form is recognised."""
         digest = sha256()
         for name, value in self.data.multi_items():
             if isinstance(value, str):
@@ -96,7 +96,7 @@ class FormFields:
 
 
 IDEMPOTENCY_KEY = "idempotency_key"
-"""The field of a form that starts a run, by which the same form sent again is known."""
+"""The field of a form that starts a run, by which a repeated form is recognised."""
 
 
 def status_of_error(error: ReplanError) -> int:
@@ -116,8 +116,8 @@ def status_of_error(error: ReplanError) -> int:
             return 500
 
 
-def reading(site: Site, read: Read) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint for GET: who is not signed in is led to the page for that."""
+def get_endpoint(site: Site, read: Read) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint for browsers with a session. Others are redirected to the sign-in page."""
 
     async def endpoint(request: Request) -> Response:
         who = site.visitor(request)
@@ -133,7 +133,7 @@ def reading(site: Site, read: Read) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-def writing(
+def post_endpoint(
     site: Site, write: Write, scope: Scope = "control", *, counted: bool = True
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return an endpoint for POST by those who may do what `scope` says. Its form must carry the session's token.
@@ -141,28 +141,20 @@ def writing(
     One that writes nothing, and only shows a form again, is not `counted` among the client's writes.
     """
 
-    async def endpoint(request: Request) -> Response:
-        who = site.visitor(request)
-        if who is None:
-            return _stranger(site, request)
-        try:
-            site.check_scope(who, scope)
-            if counted:
-                site.count_write(who)
-            async with request.form(max_files=FILES_MAX, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
-                form = FormFields(data)
-                form.check(who)
-                return await write(site, request, who, form)
-        except ReplanError as error:
-            return problem(site, who, status_of_error(error), line_of_error(error))
-        except HTTPException as error:
-            return problem(site, who, error.status_code, error.detail)
+    async def post(site: Site, request: Request, who: Principal) -> Response:
+        site.check_scope(who, scope)
+        if counted:
+            site.count_write(who)
+        async with request.form(max_files=FILES_MAX, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
+            form = FormFields(data)
+            form.check(who)
+            return await write(site, request, who, form)
 
-    return endpoint
+    return get_endpoint(site, post)
 
 
 def _stranger(site: Site, request: Request) -> Response:
-    """Lead somebody who is not signed in to the page for that; behind a proxy there is none."""
+    """Redirect a browser without a session to the sign-in page; behind a proxy there is none."""
     if site.proxy is not None:
         return problem(site, None, 403, f"the proxy names no user in {site.proxy.user_header} who may use this server")
     if request.headers.get("hx-request"):

@@ -1,4 +1,4 @@
-"""What a person does to a run on its page: tell it something, change its limits, go on with it, undo it, cancel it."""
+"""The actions on the page of a run: send a message, change limits, resume, fork, undo and cancel."""
 
 from typing import Any, cast
 
@@ -19,14 +19,14 @@ from runtime.core.errors import UsageProblem
 
 
 async def tell(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Post a note or a requirement; one that reopens a finished run also goes on with it."""
+    """Post a note or a requirement. If it reopens a finished run, resume the run."""
     run = request.path_params["run"]
     await messages.tell(site, who, run, form.text("text"), form.text("as") or "note")
     return back_to("/" if form.text("back") == "/" else f"/runs/{run}", "told")
 
 
 async def limits(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Post changed limits; a run that had ended because of them goes on."""
+    """Post changed limits. A run that had ended because of its limits is resumed."""
     run = request.path_params["run"]
     changes = changes_of(form)
     await messages.change_limits(site, who, run, changes)
@@ -69,7 +69,7 @@ def values_in_form(text: str) -> dict[str, str]:
 
 
 async def go_on(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Go on with a run that is parked, or that has ended and may go on."""
+    """Resume a run that is parked, or that has ended and may continue."""
     del form
     run = request.path_params["run"]
     await messages.resume(site, who, run)

@@ -15,8 +15,8 @@ from actors.run.waits import Started
 from actors.run.words import in_words
 from actors.values.format import format_count, money
 from actors.values.lines import reword_line, reword_tree
+from replan.runs.families import ShownRun, read_shown
 from replan.runs.profile_proposals import proposed_profile
-from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on, status_of
 from replan.service.access import Principal
 from replan.setup.installation import program
@@ -28,9 +28,8 @@ from replan.views.timeline import Timeline, TimelineBar, at_time, seconds_text
 from replan.web.record_pages import FORMS, row_number
 from replan.web.rendering import PageInParts
 from replan.web.requests import page, problem, status_of_error
-from replan.web.run_parts import RunParts
 from replan.web.runs_page import shown_row
-from replan.web.site import Site
+from replan.web.site import RunParts, Site
 from replan.web.start_page import form_of
 from replan.web.streams import cursor_at
 from runtime.core.errors import ReplanError
@@ -46,7 +45,7 @@ LISTS = ("tree", "steps", "calls", "times", "outputs", "lines")
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of a run. For a long run that is not in memory, the part that its row tells is sent first."""
+    """Return the page of a run. For a long run that is not in memory, the part from its row is sent first."""
     row = await site.engine.journal.row(request.path_params["run"])
     for name in LISTS:
         row_number(request, name)  # What is no number is refused before anything is sent.
@@ -153,7 +152,7 @@ def _request_part(shown: ShownRun) -> dict[str, Any]:
 
 
 def _timeline(shown: ShownRun, parts: RunParts, now: float) -> Timeline | None:
-    """Return the timeline of a run; where the run goes on, it reaches until now."""
+    """Return the timeline of a run; that of a driven run reaches until now."""
     if parts.timeline is None or shown.status not in ("running", "waiting"):
         return parts.timeline
     return at_time(parts.timeline, max(now, shown.row.updated))
@@ -169,7 +168,7 @@ def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[Timel
 
 
 def _page_rows(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Return a page of each list of rows by its name, and the addresses of its neighbours by the name and `_pages`."""
+    """Return a page of each list by its name, and the addresses of the neighbouring pages under `NAME_pages`."""
     values: dict[str, Any] = {}
     for name, row in rows.items():
         shown = row_page(row, row_number(request, name) or 0, ROWS_MAX)
@@ -178,7 +177,7 @@ def _page_rows(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str,
 
 
 def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
-    """Return the fields of the form that changes limits: name, description, and what holds now."""
+    """Return the fields of the form that changes limits: name, description, and present value."""
     rows = []
     for name, spec in LIMITS.items():
         holds = getattr(limits, spec.key, None)
@@ -212,7 +211,7 @@ def _again(run: str, kind: str, *, executes: bool) -> str:
 
 
 def _undriven(shown: ShownRun, *, hosts: bool) -> str:
-    """Return `parked` or `idle` for a run that nobody drives; empty where somebody does, or where it is over."""
+    """Return `parked` or `idle` for an unfinished run that nobody drives; empty for any other run."""
     if shown.status in ("finished", "moved") or shown.driven or (hosts and shown.status != "parked"):
         return ""
     return "parked" if shown.status == "parked" else "idle"

@@ -1,4 +1,4 @@
-"""Serving a home: the web server, and a host beside it, until a stop is requested."""
+"""Serves a home with the web server, and a host beside it, until a stop is requested."""
 
 import ipaddress
 from collections.abc import Callable
@@ -16,8 +16,7 @@ from replan.service.live import Hub
 from replan.service.service import WAITING_MAX, drive_runs
 from replan.service.store import Store, WebState
 from replan.setup.home_folder import Home
-from replan.setup.proxy import ProxyEntry
-from replan.setup.settings import UserConfig
+from replan.setup.settings import ProxyEntry, UserConfig
 from replan.web.app import make_app
 from replan.web.health import Health
 from replan.web.rendering import compile_templates
@@ -76,7 +75,7 @@ async def serve_home(
         form_key="" if proxy is None else await trio.to_thread.run_sync(store.change, with_key),
     )
     health = Health(engine.journal, stop.requested.is_set, serving=not hosts)
-    report, address = health.hearing(report), f"http://{site.name}:{port}"
+    report, address = health.report_to(report), f"http://{site.name}:{port}"
     trusted = None if proxy is None else proxy.trusts
     try:
         if proxy is None:
@@ -117,7 +116,7 @@ def check_listen(listen: str, proxy: ProxyEntry | None) -> None:
 
 
 def _prepare_pages(reader: CachedReader) -> None:
-    """Compile the templates and import what shows runs, so that nobody's first page has to wait for that."""
+    """Compile the templates and import the views before the first page is requested."""
     compile_templates()
     for _ in reader.kinds.built_in():
         pass

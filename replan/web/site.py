@@ -1,21 +1,106 @@
-"""Everything that the pages and the API of one server share, and whose request it is, also behind a proxy."""
+"""State that the pages and the API of one server share: sessions, the proxy, and the parts of pages that are kept."""
 
 import hashlib
 import hmac
 import re
 import secrets
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+import trio
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
+from actors.demands.table import DemandTable
+from actors.run.views import Tree, calls_of
+from actors.values.flow import Checklist, Flow
+from actors.values.lines import Line
+from replan.runs.cached import AT_ONCE_MAX
+from replan.runs.families import ShownRun
 from replan.service.access import SESSION_SECONDS, Principal, Sessions
 from replan.service.limits import KEEP_CONNECTION, Streams
 from replan.service.service import Service
 from replan.service.store import WebState
+from replan.setup.installation import program
 from replan.setup.notifications import Answering
-from replan.setup.proxy import EVERYBODY, ProxyEntry
-from replan.web.run_parts import PartsMaker
+from replan.setup.settings import EVERYBODY, ProxyEntry
+from replan.views.drawing import Drawing, draw
+from replan.views.records import ToolOutput, tool_outputs
+from replan.views.timeline import Timeline, timeline
+
+RUNS_MAX = 8
+"""Runs whose parts are kept; those of the run that was looked at least recently are dropped first."""
+
+_MAKERS = trio.CapacityLimiter(1)
+"""Runs whose parts are made in a thread at a time: each takes one processor."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """The long parts of a run's page."""
+
+    tree: Tree
+    """Its actions."""
+    flow: Flow | None
+    """The graph of its steps or gates; None before there is one."""
+    drawing: Drawing | None
+    """The drawing of this graph; None for a large graph too."""
+    checklist: Checklist | None
+    """The checklist of an execution; None for other kinds."""
+    calls: Sequence[str]
+    """The nodes of its calls of models, where the tree names none."""
+    timeline: Timeline | None
+    """When its calls, tools, waits and questions began and ended; None before the first."""
+    outputs: Sequence[ToolOutput]
+    """The calls of tools that have ended."""
+    lines: Sequence[Line]
+    """The lines of its result, without the table of demands."""
+    demands: DemandTable | None
+    """The table of the user's demands and the plan's steps for them; None for a run without a plan."""
+
+
+class PartsMaker:
+    """Makes the parts of runs, and keeps the last ones."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[Hashable, RunParts]] = OrderedDict()
+
+    async def parts(self, shown: ShownRun) -> RunParts:
+        """Return the parts of a run. They follow from its records, its status and the unread messages of its inbox."""
+        if shown.with_inbox is not shown.loaded.state:
+            return await _make_aside(shown)
+        run, place = shown.row.run, (shown.row.created, shown.loaded.seq, shown.status)
+        known = self._kept.get(run)
+        if known is None or known[0] != place:
+            known = place, await _make_aside(shown)
+            self._kept[run] = known
+        self._kept.move_to_end(run)
+        while len(self._kept) > RUNS_MAX:
+            self._kept.popitem(last=False)
+        return known[1]
+
+
+async def _make_aside(shown: ShownRun) -> RunParts:
+    """Return the parts of a run; those of a long one are made in a thread, so that others need not wait."""
+    if shown.loaded.seq <= AT_ONCE_MAX:
+        return _make_parts(shown)
+    return await trio.to_thread.run_sync(_make_parts, shown, limiter=_MAKERS)
+
+
+def _make_parts(shown: ShownRun) -> RunParts:
+    loaded, views = shown.loaded, shown.loaded.kind.views
+    interrupted = shown.status == "parked"
+    tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
+    flow, checklist = views.flow(loaded.state, shown.result), views.checklist(shown.result)
+    lines = views.lines(shown.result, program(), full=flow is not None, demands=False)
+    named = any(child.key for child in tree.tree.children)
+    calls = () if named else tuple(dict.fromkeys(call.node for _, call in calls_of(loaded.records)))
+    outstanding = loaded.kind.machine.outstanding(loaded.state) if loaded.started else ()
+    bars = timeline(loaded.records, outstanding, price_known=shown.result.cost_usd is not None)
+    outputs = tool_outputs(loaded.records)
+    return RunParts(tree, flow, draw(flow), checklist, calls, bars, outputs, lines, shown.result.demands)
+
 
 _USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
 
@@ -63,11 +148,10 @@ class Site(Service):
     proxy: ProxyEntry | None = None
     """The proxy that the server is behind; None for a server that only this machine reaches."""
     answering: Answering | None = None
-    """Who may answer questions through links; None for nobody."""
+    """The people who may answer questions through links; None for nobody."""
     form_key: str = ""
-    """What signs the forms of the proxy's users."""
+    """The key that signs the forms of the proxy's users."""
     sessions: Sessions = field(default_factory=Sessions)
-    """The sessions of browsers."""
     streams: Streams = field(default_factory=Streams)
     """The open streams of each client."""
     parts: PartsMaker = field(default_factory=PartsMaker)
@@ -84,7 +168,7 @@ class Site(Service):
         return f"replan_{self.port}"
 
     def visitor(self, request: Request) -> Principal | None:
-        """Return whose session the request belongs to, or which user the proxy names; None for nobody."""
+        """Return the owner of the request's session, or the user whom the proxy names; None for nobody."""
         if self.proxy is not None:
             who = user_of(self.proxy, request.headers, self.form_key)
         else:

@@ -1,4 +1,4 @@
-"""What a run can cost and how its workflow goes, for the form that starts it: shown as the fields change.
+"""The cost and the workflow of a run, for the form that starts it. They are updated as the fields change.
 
 The form asks with a GET, which starts nothing and is no write; without scripts, a button shows the form again.
 """
@@ -33,7 +33,7 @@ KINDS = ("planning", "acquisition", "execution")
 WORKFLOW = "search"
 """The workflow that the form starts with."""
 PROPOSES = "*"
-"""The value of the field `profile` that has a model propose one."""
+"""The value of the field `profile` with which a model proposes one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class WorkflowExplained:
     name: str
     """The name by which clients order it."""
     sentence: str
-    """What it does; for one that cannot be read, why."""
+    """Its description; for an unreadable workflow the error."""
     drawing: Drawing | None
     """Its steps; None for one that cannot be read, or is too large to be drawn."""
 
@@ -83,7 +83,7 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
         return StartCost(trouble=line_of_error(error), workflow=workflow)
 
 
-def models_named(site: Site) -> dict[str, str]:
+def model_labels(site: Site) -> dict[str, str]:
     """Return the label of each model that clients may order: its name, and the model's own where that differs."""
     labels = {}
     for name in site.offer.models:
@@ -95,7 +95,7 @@ def models_named(site: Site) -> dict[str, str]:
     return labels
 
 
-def workflows_explained(site: Site) -> tuple[WorkflowExplained, ...]:
+def explain_workflows(site: Site) -> tuple[WorkflowExplained, ...]:
     """Return all workflows that clients may order."""
     return tuple(explain_workflow(site, name) for name in site.offer.workflows)
 

@@ -1,21 +1,33 @@
-"""Starting a run from the page: the forms of each kind, and what happens to a filled one."""
+"""The pages that start a run: the form of each kind, and the form that edits a proposed profile."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import trio
 from starlette.datastructures import ImmutableMultiDict
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
+from actors.acquisition.profile import Profile, outline_lines
 from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS
 from replan.runs.executing import plan_of_run
+from replan.runs.families import read_shown
 from replan.runs.loaded import Loaded
 from replan.runs.orders import DEFAULT, AcquisitionOrder, ExecutionOrder, Order, offer_fields
-from replan.runs.profile_proposals import proposes_profile
+from replan.runs.profile_proposals import (
+    keep_profile,
+    kept_profiles,
+    parse_profile,
+    profile_text,
+    proposed_profile,
+    proposes_profile,
+)
 from replan.service.access import Principal
 from replan.service.messages import hash_key
 from replan.service.starting import (
@@ -29,7 +41,7 @@ from replan.views.errors import line_of_error
 from replan.web.requests import IDEMPOTENCY_KEY, FormFields, page
 from replan.web.run_actions import limits_in_form, values_in_form
 from replan.web.site import Site
-from replan.web.start_costs import PROPOSES, models_named, start_cost, workflows_explained
+from replan.web.start_costs import PROPOSES, explain_workflows, model_labels, start_cost
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO, Limits
 
@@ -147,7 +159,7 @@ async def _empty_form(site: Site, request: Request, who: Principal, kind: str, *
 
 
 def form_of(loaded: Loaded) -> str:
-    """Return the kind of the form that starts a run like this one."""
+    """Return the kind of form that starts runs like this one."""
     return "acquisition" if proposes_profile(loaded) else loaded.kind.name
 
 
@@ -162,12 +174,12 @@ def fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
     model = loaded.kind.model(loaded.state)
     found["model"] = next((name for name, text in site.offer.models.items() if model and model == text), DEFAULT)
     if common is not None:
-        found |= limits_typed(common.ledger.limits)
+        found |= limits_as_text(common.ledger.limits)
     found |= {"profile": PROPOSES} if proposes_profile(loaded) else {}
     return {name: found.get(name, "") for name in FIELDS[form_of(loaded)]}
 
 
-def limits_typed(limits: Limits) -> dict[str, str]:
+def limits_as_text(limits: Limits) -> dict[str, str]:
     """Return limits of a run as a person types them; a deadline is left out, for it is past or near."""
     found = {}
     for name, spec in LIMITS.items():
@@ -201,10 +213,65 @@ def _form(
         "proposes": PROPOSES,
         "notice": notice,
         "offer": offer_fields(site.offer, allow_execute=site.allow_execute),
-        "models": models_named(site),
-        "workflows": workflows_explained(site) if planning else (),
+        "models": model_labels(site),
+        "workflows": explain_workflows(site) if planning else (),
         "cost": start_cost(site, kind, FormFields(ImmutableMultiDict(filled))),
         "executes": site.allow_execute,
         "here": "new",
     }
     return page(site, who, "new.html", values, 422 if trouble else 200)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileShown:
+    """A profile as the page shows it."""
+
+    text: str
+    """The profile as YAML, in the field that a person edits."""
+    profile: Profile | None
+    """The parsed profile; None for an invalid text."""
+    trouble: str = ""
+    """Why it was not kept."""
+    replaces: bool = False
+    """Whether a kept profile of the same name may be replaced."""
+
+
+async def show_profile(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page of the profile that a run has proposed and a person has approved, as text to edit."""
+    shown = await read_shown(site.reader, request.path_params["run"])
+    profile = proposed_profile(shown.result)
+    if profile is None:
+        raise HTTPException(404, "this run has proposed no profile that was approved")
+    return await _profile_page(site, request, who, ProfileShown(text=profile_text(shown.result), profile=profile))
+
+
+async def keep_edited_profile(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Store the edited profile; with the field `do=check` only show it. An invalid profile is shown with its error."""
+    text, replaces = form.text("profile"), form.text("replace") == "yes"
+    run = (await site.engine.journal.row(request.path_params["run"])).run
+    try:
+        if form.text("do") == "check":
+            shown = ProfileShown(text=text, profile=parse_profile(text), replaces=replaces)
+            return await _profile_page(site, request, who, shown)
+        keep = partial(keep_profile, site.offer.folder, text, frozenset(site.offer.fixed_profiles), replace=replaces)
+        name = await trio.to_thread.run_sync(keep)
+    except UsageProblem as error:
+        shown = ProfileShown(text=text, profile=None, trouble=line_of_error(error), replaces=replaces)
+        return await _profile_page(site, request, who, shown)
+    query = urlencode({"profile": name, "like": run, "done": "kept"})
+    return RedirectResponse(f"/new/acquisition?{query}", 303)
+
+
+async def _profile_page(site: Site, request: Request, who: Principal, shown: ProfileShown) -> Response:
+    row = await site.engine.journal.row(request.path_params["run"])
+    values: dict[str, Any] = {
+        "run": row.run,
+        "title": row.title,
+        "text": shown.text,
+        "lines": [] if shown.profile is None else list(outline_lines(shown.profile)),
+        "kept": shown.profile is not None and shown.profile.name in kept_profiles(site.offer.folder),
+        "replaces": shown.replaces,
+        "trouble": shown.trouble,
+        "here": "runs",
+    }
+    return page(site, who, "profile.html", values, 422 if shown.trouble else 200)

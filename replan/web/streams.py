@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import trio
 from starlette.exceptions import HTTPException
@@ -29,7 +30,9 @@ from replan.web.site import Site
 from runtime.core.errors import JournalError, RunNotFound
 from runtime.core.names import RUN_ID
 from runtime.journal.port import RunFilter, RunRow
-from runtime.models.watched import LiveReply
+
+if TYPE_CHECKING:
+    from runtime.models.watched import LiveReply
 
 CURSOR_MAX = 120
 """Characters of a cursor; a longer one counts as none."""
@@ -130,7 +133,7 @@ async def _replies(site: Site, who: Principal, run: str) -> AsyncGenerator[str, 
 
 
 async def cursor_of(site: Site, run: str) -> str:
-    """Return the place of a run, or for an empty id that of the home. A page has it from before it was read."""
+    """Return the cursor of a run, or of the home for an empty id. Take it before the page is read."""
     if run:
         return cursor_at(await site.engine.journal.row(run))
     journal = site.engine.journal  # A run that has finished changes by its records, or when it is moved or deleted.

@@ -22,7 +22,7 @@ TOKEN_MAX = 1000
 
 
 class LinkRefused(ReplanError):
-    """A link that cannot be used: it was not signed here, has expired, or its person may not answer the question."""
+    """The link cannot be used: it was not signed here, has expired, or its person may not answer the question."""
 
 
 class LinkUnknown(LinkRefused):

@@ -45,7 +45,6 @@ class OutgoingMessage:
     id: str
     """Its id, made from the run's id and the record's number. A repeated message has the same id."""
     seq: int
-    """The number of the record."""
     at: float
     """When the record was appended (UTC seconds since 1970)."""
     body: bytes
@@ -57,9 +56,7 @@ class About:
     """The facts about a run that messages contain."""
 
     run: str
-    """The id of the run."""
     title: str
-    """Its title in lists."""
     kind: str
     """The name of the run's kind."""
 
@@ -69,7 +66,6 @@ class Notification:
     """The content of the messages about one record, for every webhook."""
 
     event: WebhookEvent
-    """What happened."""
     data: Mapping[str, Any]
     """Ids and codes, by their keys in the message."""
     asking: Asking | None = None

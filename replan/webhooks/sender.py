@@ -23,7 +23,7 @@ from actors.run.ids import is_child
 from replan.setup.installation import release
 from replan.setup.notifications import SenderEntry, WebhookEntry
 from replan.webhooks.messages import About, OutgoingMessage, Webhook, message_about, without_closed
-from runtime.core.entry_points import PluginGroup, takes
+from runtime.core.entry_points import PluginGroup, accepts_arguments
 from runtime.core.errors import JournalError, UsageProblem
 from runtime.host.held_cursor import UNREADABLE, HeldCursor
 from runtime.journal.cursors import Behind
@@ -143,7 +143,7 @@ def by_webhook(entry: WebhookEntry) -> Channel:
 SENDER_PLUGINS = PluginGroup(
     "replan.senders",
     "an async function send(message, settings)",
-    lambda value: iscoroutinefunction(value) and takes(value, 2),
+    lambda value: iscoroutinefunction(value) and accepts_arguments(value, 2),
     {"webhook": ""},
 )
 """The senders of installed distributions.

@@ -1,4 +1,4 @@
-"""What a user edits for a `what if`: a workflow, guards, a policy. It is resolved once, and applied to each run."""
+"""The user's edit of a workflow, guards or a policy. It is resolved once and applied to each run."""
 
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ from runtime.core.errors import UsageProblem
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """What the user has asked for, as it travels to the processes that fold."""
+    """The user's request, in the form that is sent to the processes."""
 
     workflow: str = ""
     """The name of a shipped workflow, or the path of a file; empty for the recorded one."""
@@ -159,11 +159,11 @@ class _Edit:
         names = guards_of(workflow, step)
         if self.again & {*names} or step in self.by_step or step not in then.action_pairs:
             return True
-        return _judging(then, step) != _judging(workflow, step)
+        return _guard_inputs(then, step) != _guard_inputs(workflow, step)
 
 
-def _judging(workflow: Workflow, step: str) -> tuple[Any, ...]:
-    """Return all of a workflow that the verdict of a step's guard depends on."""
+def _guard_inputs(workflow: Workflow, step: str) -> tuple[Any, ...]:
+    """Return the parts of a workflow on which the verdict of a step's guard depends."""
     own = workflow.action_pairs[step].guard_config
     shared = workflow.r_max, workflow.guard_catalog, workflow.assurance, workflow.target_guard_level
     return workflow.effective_guard(step), own, shared

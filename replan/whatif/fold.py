@@ -117,7 +117,7 @@ class Fold:
         return self._machine.advance(self._state)
 
     def _take(self, placed: PlacedEvent) -> RunComparison | None:
-        """Give the machine a fact from outside; return the difference where it takes it otherwise than before."""
+        """Pass a fact from outside to the machine; return the difference if it reacts otherwise than before."""
         event, again = placed.event, None
         if placed.seq == 1:
             event = message = self._edit.first(event)
@@ -139,7 +139,7 @@ class Fold:
         return None
 
     def _note_verdict(self, then: Any, now: Any) -> None:
-        """Remember the last verdict that another guard has given otherwise: it is the reason of what differs."""
+        """Remember the last verdict that an edited guard has changed: it explains a later difference."""
         if (then.verdict.passed, then.verdict.findings) != (now.verdict.passed, now.verdict.findings):
             match then.verdict.passed, now.verdict.passed:
                 case True, False:

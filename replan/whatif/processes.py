@@ -55,7 +55,7 @@ class Checkout:
 
 @dataclass
 class _Results:
-    """What the threads have found."""
+    """The results of the threads."""
 
     findings: list[RunComparison] = field(default_factory=list)
     error: BaseException | None = None

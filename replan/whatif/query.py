@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replan.runs.run_ids import ALL, find_run
-from replan.setup.database import database_url, journal_url
-from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home
+from replan.setup.home_folder import USE_ANOTHER_HOME, database_url, journal_url, locate_home
 from replan.setup.settings import UserConfig
+from replan.whatif import LIMIT_SECONDS
 from replan.whatif.differences import FoldOutcome, RunComparison
 from replan.whatif.edits import EditRequest
-from replan.whatif.limits import LIMIT_SECONDS
 from replan.whatif.processes import Checkout, fold_all
 from replan.whatif.recorded_run import StoredRun
 from runtime.core.daily_budget import HomeBudget

@@ -1,4 +1,4 @@
-"""The messages from outside that a run's records tell of: replies, verdicts, answers, tells, times, tools. Pure.
+"""Rebuilds messages from outside from a run's records: replies, verdicts, answers, notes, times and tools. Pure.
 
 A recorded fact is made into the message that it came from, so that the machine under test accepts it anew.
 """

@@ -18,7 +18,6 @@ class PlacedEvent(NamedTuple):
     """An event of a recorded run with its place."""
 
     seq: int
-    """The number of its record, from 1."""
     event: Any
     """The event, of a type that the run's kind defines."""
     inbox: int | None
@@ -32,11 +31,8 @@ class RecordedRun:
     """A run as its journal has it, decoded."""
 
     run: str
-    """Its id."""
     kind: str
-    """The name of its kind."""
     status: str
-    """The status of its row."""
     events: Sequence[PlacedEvent]
     """All records, in order."""
     mail: Mapping[int, InboxItem]

@@ -11,11 +11,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Return the time."""
-        ...
 
     async def sleep_until(self, when: float) -> None:
-        """Return once `now()` has reached `when`, or once as many seconds have passed as were left at the call."""
-        ...
+        """Wait until `now()` reaches `when`, but never longer than the seconds that were left at the call."""
 
 
 class SystemClock:
@@ -28,7 +26,7 @@ class SystemClock:
         return time.time()
 
     async def sleep_until(self, when: float) -> None:
-        """Sleep in bounded steps, so that a suspended machine or a clock that is set delays nobody for long.
+        """Sleep in short steps, so that a suspended machine or a changed clock causes only a short delay.
 
         If the machine was suspended or the clock set forward, `when` is reached earlier than trio's clock says. If the
         clock was set back, the wait ends after the seconds that it was meant to take.

@@ -1,4 +1,4 @@
-"""The daily budget: what all runs of one home may commit in a UTC day, and what a run adds to a day. Pure.
+"""The daily budget: the limits of all runs of a home in a UTC day, and the share of each run in that day. Pure.
 
 A run's ledger holds the total that it has committed: reserved, spent and unknown. The journal stores that total beside
 the run, and books the difference on the day in the transaction that appends the events. So a batch whose reservation
@@ -26,20 +26,20 @@ class HomeBudget:
     micro_usd: int | None = None
     """The most micro-dollars; None is no limit."""
     waits: bool = True
-    """Whether a refused run waits for the next day; else it ends."""
+    """Whether a refused run waits for the next day. Otherwise it ends."""
     setting: str = ""
     """Where the user sets the limits, for messages; may be empty."""
     whose: str = "the home's budget"
-    """What it is called in messages."""
+    """The owner of the budget, as messages name it."""
     tenants: Mapping[str, "HomeBudget"] = field(default_factory=dict)
-    """The limits of what the runs of a tenant commit, by its name; they hold beside those of all runs."""
+    """Further limits for the runs of each tenant, by the tenant's name."""
 
     def of(self, tenant: str) -> dict[str, "HomeBudget"]:
-        """Return the budgets that a run of a tenant is booked on, by tenant: that of all runs, and the tenant's own."""
+        """Return the budgets that a tenant's run counts against, by tenant: that of all runs, and the tenant's own."""
         return {HOME: self, tenant: self.tenants.get(tenant, NO_LIMIT)} if tenant else {HOME: self}
 
     def shortfall(self, day: Amount, change: Amount) -> str:
-        """Return the limit that a day's new total exceeds because of a change, as text; empty for none."""
+        """Return as text the first limit that a change makes a day's total exceed; empty for none."""
         if self.calls is not None and change.calls > 0 and day.calls > self.calls:
             return f"{self.calls:,} calls"
         if self.micro_usd is not None and change.micro_usd > 0 and day.micro_usd > self.micro_usd:
@@ -58,7 +58,7 @@ class HomeBudget:
         return f"a request may take {most}, but {self.whose} allows {limit} a day{setting}"
 
     def retry_at(self, now: float) -> float | None:
-        """Return when a refused run may ask again; None where runs do not wait for that."""
+        """Return the time at which a refused run may ask again; None if refused runs end."""
         return next_day(now) if self.waits else None
 
 
@@ -67,14 +67,14 @@ NO_LIMIT = HomeBudget()
 
 
 class Account(NamedTuple):
-    """What one run has committed, and on which day it was booked."""
+    """The amount that one run has committed, and the day that was charged for it."""
 
     total: Amount = ZERO
     """What it has committed since it began."""
     day: int = 0
     """The day that it was last booked on, counted from 1970."""
     before: Amount = ZERO
-    """The calls and money that it had committed before that day."""
+    """Its committed calls and money before that day."""
 
     @property
     def share(self) -> Amount:
@@ -84,7 +84,7 @@ class Account(NamedTuple):
 
 
 def book(account: Account, committed: Amount, reserved: Amount, now: float) -> tuple[Account, Amount]:
-    """Return a run's account after a new total, and what that adds to the day (or takes from it).
+    """Return a run's account after a new total, and the change of the day's total.
 
     The part that is still `reserved` when a day begins is booked on the new day too. Otherwise a reply that costs less
     than its request reserved on the day before would add room that the new day does not have.
@@ -93,11 +93,11 @@ def book(account: Account, committed: Amount, reserved: Amount, now: float) -> t
     if account.day >= day:  # If the clock was set back, the day stays.
         after = Account(committed, account.day, account.before)
         return after, after.share - account.share
-    after = Account(committed, day, _less(account.total, committed - reserved))
+    after = Account(committed, day, _smaller(account.total, committed - reserved))
     return after, after.share
 
 
-def _less(left: Amount, right: Amount) -> Amount:
+def _smaller(left: Amount, right: Amount) -> Amount:
     """Return the smaller calls and the smaller money of two amounts; tokens are not booked on days."""
     calls, money = min(left.calls, right.calls), min(left.micro_usd, right.micro_usd)
     return Amount(calls=calls, micro_usd=money)

@@ -70,7 +70,7 @@ def _distribution(point: "EntryPoint") -> str:
     return point.dist.name if point.dist is not None else "an unknown package"
 
 
-def takes(function: Callable[..., Any], count: int) -> bool:
+def accepts_arguments(function: Callable[..., Any], count: int) -> bool:
     """Tell whether a function can be called with `count` positional arguments; True where it has no signature."""
     try:
         inspect.signature(function).bind(*[None] * count)
@@ -83,7 +83,7 @@ def takes(function: Callable[..., Any], count: int) -> bool:
 
 def function_of(count: int) -> Callable[[Any], bool]:
     """Return a test of plug-ins: whether one is a function of `count` positional arguments."""
-    return lambda value: callable(value) and takes(value, count)
+    return lambda value: callable(value) and accepts_arguments(value, count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Every error the runtime raises, in one tree.
+"""Every error the runtime raises, in one tree, and the hint that names the command for a missing extra.
 
 ReplanError                     one line: a cause, a place, a next step
 ├── UsageProblem                bad input or configuration (exit 2)
@@ -50,7 +50,7 @@ class JournalError(ReplanError):
     """Base of all journal errors."""
 
     passing = True
-    """Whether it may soon pass, as where the journal is busy or a lease is held."""
+    """Whether a later try may succeed, for example after a busy journal or a held lease."""
 
 
 class RunNotFound(JournalError):
@@ -74,7 +74,7 @@ class RunExists(JournalError):
 
 
 class KindUnknown(JournalError):
-    """Nothing installed in this process knows the run's `kind`, or only in another `format` version.
+    """No installed kind can read the run: its `kind` is unknown, or known only in another `format` version.
 
     `known` is the highest format that is known here, None where the kind itself is not; `cause` completes "the run is",
     `hint` is the next step.
@@ -193,7 +193,7 @@ class JournalUnreachable(JournalError):
 
 
 class JournalUncertain(JournalError):
-    """The connection to the database broke in a commit, and it cannot be found out yet whether that was made.
+    """The database connection broke during a commit. It is not known yet whether the commit succeeded.
 
     The run's driver stops; the next one reads what was written.
     """
@@ -229,7 +229,7 @@ class HomeBudgetSpent(JournalError):
 
 
 class Halted(ReplanError):
-    """Raised by an actor whose work only a person can bring on, so that its run is parked.
+    """An actor needs a person before its work can continue; its run is parked.
 
     `halt` says why; the text is the reason, in one line.
     """
@@ -272,3 +272,21 @@ def _rank(error: BaseException) -> int:
             return 2
         case _:
             return 3  # The cancellation of an async library, whichever it is.
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to this installation, from where it was installed.
+
+    A folder or an archive is named as such: on an index, the name `replan` may belong to somebody else.
+    """
+    import json  # noqa: PLC0415 - most commands need no hint
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
+    from urllib.parse import unquote, urlsplit  # noqa: PLC0415
+
+    try:
+        url = str(json.loads(distribution("replan").read_text("direct_url.json") or "{}").get("url", ""))
+    except (PackageNotFoundError, ValueError, AttributeError):
+        url = ""
+    source = unquote(urlsplit(url).path) if url.startswith("file:") else url
+    requirement = f"{source}[{extra}]" if not url or url.startswith("file:") else f"replan[{extra}] @ {url}"
+    return f"pip install '{requirement if source else f'replan[{extra}]'}'"

@@ -24,16 +24,16 @@ E = TypeVar("E")
 Seconds = Annotated[float, AfterValidator(partial(round, ndigits=6))]
 """A time or a duration in seconds, rounded to the microsecond: finer digits are noise."""
 ROUNDING = 1e-6
-"""The most, in seconds, by which rounding can put a time of an event after the time that it stands for."""
+"""The largest rounding error of an event's time, in seconds: the stored time may be this much too late."""
 
 
-def storable(text: str) -> str:
+def make_storable(text: str) -> str:
     """Return the text with lone surrogates replaced: they have no UTF-8 and could not be written."""
     return text.encode("utf-8", "replace").decode()
 
 
-StorableText = Annotated[str, BeforeValidator(lambda text: storable(text) if isinstance(text, str) else text)]
-"""A field for a text from outside, which is made storable when the value is made."""
+StorableText = Annotated[str, BeforeValidator(lambda text: make_storable(text) if isinstance(text, str) else text)]
+"""The type of a field for text from outside: `make_storable` is applied when the value is created."""
 
 
 class Value(BaseModel):
@@ -52,9 +52,9 @@ class Event(Value):
     texts: ClassVar[tuple[str, ...]] = ()
     """The string fields that are stored by content hash."""
     precedes_takeover: ClassVar[bool] = False
-    """Whether a message that becomes this event is accepted before the takeover event: decisions depend on it."""
+    """Whether a message of this event is accepted before the takeover event, since decisions depend on it."""
     added_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that were added after the first release: people are not shown them while they have their default."""
+    """Fields that were added after the first release. Their default values are not shown to people."""
     kind: str = ""
     """The name under which the event is stored."""
 
@@ -121,7 +121,7 @@ class Codec(Generic[E]):
         for name in member.texts:
             if plain.get(name) is not None:
                 plain[name] = texts[_to_hex(plain[name])]
-        return cast(E, member.model_validate(plain))
+        return cast("E", member.model_validate(plain))
 
 
 class Record(NamedTuple, Generic[E]):

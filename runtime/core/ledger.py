@@ -1,4 +1,4 @@
-"""The ledger: limits, and what is reserved, spent and unknown against them; and what a call costs. Pure."""
+"""The ledger: the limits of a run, its reserved, spent and unknown amounts, and the price of a call. Pure."""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ MICRO = 1_000_000
 """The number of micro-dollars in a dollar. Money is counted in whole micro-dollars, so that sums are exact."""
 
 MTOK = 1_000_000
-"""The number of tokens that price lists quote prices for."""
+"""The number of tokens in the unit of price lists."""
 
 
 class Usage(Value):
@@ -61,7 +61,7 @@ Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class TokenRates(Value):
-    """US dollars per token of each kind; a kind without a rate costs what the kind that it is part of costs."""
+    """US dollars per token of each kind. A kind without a rate has the rate of the larger kind that includes it."""
 
     input_per_token_usd: Rate
     """Dollars for one token of the prompt."""
@@ -79,9 +79,9 @@ class TokenRates(Value):
     def usd(self, usage: Usage) -> float:
         """Return the dollars for the tokens of a call."""
         into, out = self.input_per_token_usd, self.output_per_token_usd
-        read, write = _or(self.cache_read_per_token_usd, into), _or(self.cache_write_per_token_usd, into)
-        write_1h = _or(self.cache_write_1h_per_token_usd, write)
-        thought = _or(self.reasoning_per_token_usd, out)
+        read, write = _rate_or(self.cache_read_per_token_usd, into), _rate_or(self.cache_write_per_token_usd, into)
+        write_1h = _rate_or(self.cache_write_1h_per_token_usd, write)
+        thought = _rate_or(self.reasoning_per_token_usd, out)
         return (
             (usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens) * into
             + usage.cache_read_tokens * read
@@ -94,9 +94,9 @@ class TokenRates(Value):
     def usd_at_most(self, input_tokens: int, output_tokens: int) -> float:
         """Return the dollars for the tokens of a call, all at the highest rate for their direction."""
         rates = (self.cache_read_per_token_usd, self.cache_write_per_token_usd, self.cache_write_1h_per_token_usd)
-        into = max(self.input_per_token_usd, *(_or(rate, 0) for rate in rates))
+        into = max(self.input_per_token_usd, *(_rate_or(rate, 0) for rate in rates))
         return input_tokens * into + output_tokens * max(
-            self.output_per_token_usd, _or(self.reasoning_per_token_usd, 0)
+            self.output_per_token_usd, _rate_or(self.reasoning_per_token_usd, 0)
         )
 
 
@@ -108,7 +108,7 @@ class PriceTier(TokenRates):
 
 
 class Price(TokenRates):
-    """What a model's calls cost, and the source of the numbers.
+    """The price of a model's calls, and the source of the numbers.
 
     Where a rate depends on the time of day, the highest one is used, so that a reservation is never too small.
     """
@@ -156,8 +156,10 @@ class Price(TokenRates):
         return _micro(rates.usd(usage) + self.request_usd)
 
     def cache_saving_usd(self, cached_tokens: int) -> float:
-        """Return what reading so many tokens from the prompt cache saved in dollars, for prompts of the first tier."""
-        return cached_tokens * (self.input_per_token_usd - _or(self.cache_read_per_token_usd, self.input_per_token_usd))
+        """Return the dollars that reading these tokens from the prompt cache has saved, at the first tier's rates."""
+        return cached_tokens * (
+            self.input_per_token_usd - _rate_or(self.cache_read_per_token_usd, self.input_per_token_usd)
+        )
 
     def micro_usd_at_most(self, input_tokens: int, output_tokens: int) -> int:
         """Return the most that a call of so many tokens can cost in whole micro-dollars, however it is billed.
@@ -173,7 +175,7 @@ class Price(TokenRates):
 _BASE = frozenset({"input_per_token_usd", "output_per_token_usd", "source"})
 
 
-def _or(rate: float | None, otherwise: float) -> float:
+def _rate_or(rate: float | None, otherwise: float) -> float:
     return otherwise if rate is None else rate
 
 
@@ -224,17 +226,17 @@ class Limits(Value):
     micro_usd: int | None = Field(default=None, ge=1)
     """The most money, in micro-dollars."""
     active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """The most seconds in which any work is open; waiting for people does not count."""
+    """The most seconds with open work; waiting for people does not count."""
     deadline: Seconds | None = Field(default=None, allow_inf_nan=False)
     """The time after which the run requests nothing new (UTC seconds since 1970)."""
     patience_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Seconds of pauses after which nobody stays for a provider; None is `actors.run.outage.PATIENCE_SECONDS`."""
+    """The longest wait for a provider that is down, in seconds; None is `actors.run.outage.PATIENCE_SECONDS`."""
     stop_below: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    """The least chance of success per call that a move must have; None where the run's policy weighs no moves."""
+    """The least chance of success per call of a move; None if the run's policy does not compare moves."""
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what earlier releases do not have, where it is None."""
+        """Leave out the fields that earlier releases lack, while they are None."""
         plain: dict[str, Any] = serialize(self)
         for key in ("patience_seconds", "stop_below"):
             if plain.get(key) is None:
@@ -342,7 +344,7 @@ class Ledger:
 
 
 def cost_of_call(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
-    """Return what a completed call cost: its reported usage, or its reservation where no valid usage was reported."""
+    """Return the cost of a completed call: its reported usage, or its reservation without a valid report."""
     if usage is None or usage.input_tokens < 0 or usage.output_tokens < 0:
         return reserved  # Negative usage would lower what the run has spent.
     cost = 0 if price is None else price.micro_usd(usage)

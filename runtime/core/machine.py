@@ -39,11 +39,11 @@ class Work(NamedTuple):
     repeatable: bool = False
     """Whether doing it twice costs nothing and harms nothing (a pure guard), so that a crashed actor may repeat it."""
     keeps_no_process: bool = False
-    """Whether a run that otherwise waits for a person needs no process for it, as for the wait for the deadline."""
+    """Whether it needs no process while the run waits for a person. The wait for the deadline is such work."""
     until: float | None = None
     """The time at which a wait ends (UTC seconds since 1970); None for other work."""
     leaves: bool = False
-    """Whether a driver in the foreground leaves the run instead of waiting, if nothing else is to be done."""
+    """Whether a driver in the foreground leaves the run instead of waiting for this work alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Summary:
     waiting_since: float | None = None
     """The time since which it waits for a person."""
     next_wake: float | None = None
-    """The time at which it goes on, if only the clock or a person can advance it."""
+    """The time at which it continues, if only the clock or a person can advance it."""
     committed: Amount = ZERO
     """Everything that counts against the run's limits."""
     asks: bytes = b""
@@ -65,13 +65,13 @@ class Summary:
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that open requests may still return; used for the daily budget, not stored."""
     ending: bool = field(default=False, compare=False)
-    """Whether the run's end is decided, and the run only waits for work that cannot be cancelled; not stored."""
+    """Whether the run has an outcome and waits only for work that cannot be cancelled; not stored."""
     parked: bool = field(default=False, compare=False)
-    """Whether the machine asks for nothing more until it is taken over anew, so that its driver leaves; not stored."""
+    """Whether the machine requests nothing until the next takeover, so that its driver leaves; not stored."""
 
     @property
     def due(self) -> float | None:
-        """When the run is due if no process drives it: 0 is at once, None is never."""
+        """The time at which an undriven run is due: 0 is at once, None is never."""
         match self.status:
             case "running":
                 return self.next_wake or 0.0
@@ -86,31 +86,24 @@ class Machine(Protocol[S, E, M]):
 
     def initial(self) -> S:
         """Return the state before the first event."""
-        ...
 
     def accept(self, state: S, message: M) -> E | Refused | None:
         """Return the event for a message; `Refused` for one that is not acceptable, None for a duplicate."""
-        ...
 
     def advance(self, state: S) -> E | None:
         """Return the next decision that follows from the state without a message, or None if there is none."""
-        ...
 
     def evolve(self, state: S, event: E) -> S:
         """Return the state after the event. Never decides, never acts, never fails on an event of its own."""
-        ...
 
     def outstanding(self, state: S) -> Mapping[str, Work]:
         """Return the work asked for and not yet answered, by request id."""
-        ...
 
     def brief(self, state: S, work: Work) -> Any:
         """Return all that the actor that does this work may see: a pure projection, made when the work starts."""
-        ...
 
     def summary(self, state: S) -> Summary:
         """Return the content of the run's status row."""
-        ...
 
 
 def fold(machine: Machine[S, E, Any], events: Iterable[E], state: S | None = None) -> S:

@@ -1,4 +1,4 @@
-"""The messages that the runtime sends to every machine, and what every message to one says about time.
+"""The messages that the runtime sends to every machine, and the times that every message has.
 
 `at` is the time by the journal's clock, in UTC seconds since 1970; a wall clock can be set. `mono` cannot: it tells how
 much time has passed between two messages that one driver takes.
@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 from runtime.core.events import Event
 
 Halt = Literal["", "provider", "plugin", "reply"]
-"""What only a person can mend; empty for nothing.
+"""A problem that only a person can solve; empty for none.
 
 - `provider`: the provider refuses what it is asked.
 - `plugin`: a plug-in of the user has failed.
@@ -39,7 +39,7 @@ def stamp(message: M, mono: float) -> M:
         return message
     if isinstance(message, Event):
         return message.model_copy(update={"mono": round(mono, 6)})
-    return cast(M, replace(cast(Any, message), mono=round(mono, 6)))
+    return cast("M", replace(cast("Any", message), mono=round(mono, 6)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Resumed(Message):
     epoch: int
     at: float
     at_once: bool = False
-    """Whether a person asked for it, who does not want to wait for what the run waits for."""
+    """Whether a person resumed the run and wants no further waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class Parking(Message):
 
     at: float
     handover: bool = False
-    """Whether the next driver goes on with the run without being asked to by a person."""
+    """Whether the next driver continues the run without a person's request."""
     why: str = ""
-    """One line, where no person asked for the stop."""
+    """The reason in one line if no person requested the stop; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Crashed(Message):
     at: float
     error: str
     halted: Halt = ""
-    """Why the run is to be parked instead of ended; empty for a bug of ours."""
+    """The reason to park the run instead of ending it; empty for a bug of the program."""
 
 
 @dataclass(frozen=True, slots=True)

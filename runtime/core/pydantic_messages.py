@@ -61,7 +61,7 @@ def describe(details: ErrorDetails) -> str:
 
 
 def with_value(expected: str, details: ErrorDetails) -> str:
-    """Return what a value should be, and the value, cut to `SHOWN_MAX` characters."""
+    """Return `EXPECTED, not VALUE`, with the value cut to `SHOWN_MAX` characters."""
     value = repr(details["input"])
     return f"{expected}, not {value if len(value) <= SHOWN_MAX else f'{value[:SHOWN_MAX]}...'}"
 

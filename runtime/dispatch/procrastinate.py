@@ -17,8 +17,7 @@ from psycopg.rows import dict_row
 from runtime.core.errors import JournalError
 from runtime.dispatch import tables
 from runtime.dispatch.port import Job
-from runtime.journal.kinds import Formats
-from runtime.journal.port import Dead
+from runtime.journal.port import Dead, Formats
 from runtime.journal.postgres import reading
 from runtime.journal.postgres.address import DatabaseAddress
 from runtime.journal.postgres.connecting import NOW, Connection, DatabaseLink, end, explain
@@ -69,7 +68,7 @@ def in_transaction(work: Callable[[Connection], T], link: DatabaseLink) -> T:
 
 
 STALLED_SECONDS = 30.0
-"""A worker that has not told for so long that it lives has left its jobs behind."""
+"""Seconds without a sign of life after which a worker counts as dead."""
 
 _QUEUES = (
     "SELECT queue_name FROM (SELECT queue_name, max(priority) AS priority, min(id) AS oldest FROM procrastinate_jobs"
@@ -114,12 +113,11 @@ class ProcrastinateDispatcher:
         self._worker = await self._jobs.register_worker()
 
     async def leave(self) -> None:
-        """Remove this worker, and what it has left."""
+        """Remove this worker and its remaining jobs."""
         await self._jobs.unregister_worker(self._worker)
         await self._remove_stalled()
 
     async def fetch(self) -> Job | None:
-        """Implement `Dispatcher.fetch`."""
         for queue in await self._thread.do(partial(in_transaction, _queues)):
             job = await self._jobs.fetch_job([queue], self._worker)
             if job is not None and job.id is not None and job.queueing_lock is not None:
@@ -131,12 +129,10 @@ class ProcrastinateDispatcher:
         await self._thread.do(partial(in_transaction, partial(_delete, job.id)))
 
     async def sweep(self, limit: int, *, dead: Dead, kinds: Formats | None, skip: Collection[str]) -> int:
-        """Implement `Dispatcher.sweep`."""
         sweep = partial(_sweep, limit=limit, dead=dead, kinds=kinds, skip=list(skip))
         return await self._thread.do(partial(in_transaction, sweep))
 
     async def beat(self) -> None:
-        """Implement `Dispatcher.beat`."""
         await self._jobs.update_heartbeat(self._worker)
         if not await self._thread.do(partial(in_transaction, partial(_is_registered, self._worker))):
             await self.begin()  # Others took this worker for dead; what it held is only a hint.

@@ -19,13 +19,13 @@ from runtime.journal.postgres.schema import Rights
 SCHEMA = "replan_jobs"
 
 TASK = "replan.drive"
-"""The name of the task that all jobs are of."""
+"""The name of the task of all jobs."""
 
 QUEUE = "replan"
 """The queue of runs without a tenant; a tenant's runs have the queue `replan/TENANT`."""
 
 WAITING_MAX = 64
-"""How many jobs of a tenant wait at most, at or above a run's priority; further runs get theirs from a sweep."""
+"""The most waiting jobs of a tenant at or above a run's priority. A sweep makes the jobs of further runs."""
 
 TRIES = 20
 

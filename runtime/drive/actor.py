@@ -1,4 +1,4 @@
-"""Actors: an address, a handler, and what follows from a handler's exceptions.
+"""Actors: an address, a handler, the envelopes that it gets, and what follows from its exceptions.
 
 An actor holds no state that matters. An exception in a handler is a bug. Repeatable work is tried again a bounded
 number of times (OTP's restart intensity); other work, and work that keeps failing, is answered with `Crashed`, and the
@@ -10,20 +10,99 @@ An actor of a run has a mailbox: the envelopes that wait for it, and the tasks t
 
 import os
 from collections import deque
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import trio
+from trio.lowlevel import checkpoint_if_cancelled
 
 from runtime.core.errors import Halted, JournalError
-from runtime.core.messages import Crashed, Halt
-from runtime.drive.envelope import Deliver, Delivery, Envelope, Handler
+from runtime.core.machine import Work
+from runtime.core.messages import Crashed, Halt, Message
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 
 B = TypeVar("B")
 M = TypeVar("M")
+
+
+async def _report_recorded(_: object) -> bool:
+    """Return True: the default of `record` for handlers that run without a supervisor, such as in tests."""
+    await trio.lowlevel.checkpoint()
+    return True
+
+
+@dataclass(slots=True, eq=False)
+class Envelope(Generic[B]):
+    """One piece of work for an actor. The supervisor changes it while the actor works, to withdraw or to park it."""
+
+    work: Work
+    """The request, its id, and whether it may be done twice."""
+    brief: B
+    """All that the actor may see of the run (`Machine.brief`)."""
+    trace: Mapping[str, str | int] = field(default_factory=dict)
+    """The ids that are added to log lines; they are passed here since channels do not carry context variables."""
+    ensure_held: Callable[[], Awaitable[None]] = checkpoint_if_cancelled
+    """Awaited before each paid call. Raises `Fenced` if another driver took over."""
+    record: Callable[[Message], Awaitable[bool]] = _report_recorded
+    """Awaited to record a message in the middle of the work; returns whether anything was appended to the journal."""
+    withdrawn: bool = False
+    """Whether the run does not want the work any more."""
+    parked: bool = False
+    """Whether the run is being parked: paid work that has not begun should not begin."""
+    scope: trio.CancelScope | None = None
+    """The scope of the handler while it runs; None otherwise."""
+    unsent: trio.CancelScope | None = None
+    """The scope in which a call waits for a free slot or for the journal; None after it was sent."""
+
+    def withdraw(self) -> None:
+        """Cancel the work. Work that has not begun never begins; a call that was not sent is reported as unsent."""
+        self.withdrawn = True
+        if self.unsent is not None:
+            self.unsent.cancel()
+        elif self.scope is not None:
+            self.scope.cancel()
+
+    def park(self) -> None:
+        """Withdraw repeatable work, and cancel a call that waits to be sent. A call that was sent goes on."""
+        self.parked = True
+        if self.work.repeatable:
+            self.withdraw()
+        elif self.unsent is not None:
+            self.unsent.cancel()
+
+    def may_send(self) -> bool:
+        """End a call's wait to be sent, and return whether it may be sent."""
+        self.unsent = None
+        return not (self.parked or self.withdrawn)
+
+
+class Delivery(NamedTuple, Generic[M]):
+    """The result of a piece of work, for the supervisor."""
+
+    request_id: str
+    """The id of the request that the work was for."""
+    message: M | Crashed | None
+    """The answer; `Crashed` where the handler raised too often, None where the work was withdrawn."""
+
+
+@dataclass(slots=True, eq=False)
+class Report(Generic[M]):
+    """A message of an actor in the middle of its work; the actor waits until the supervisor has processed it."""
+
+    message: M
+    """The message, as the machine's `accept` takes it."""
+    taken: trio.Event = field(default_factory=trio.Event)
+    """Set when the supervisor has appended the resulting events."""
+    appended: bool = False
+
+
+Handler = Callable[[Envelope[B]], Awaitable[M] | M]
+"""The function that does the work. A handler that never waits is a plain function and cannot be cancelled."""
+
+Deliver = Callable[[Delivery[M]], Awaitable[None]]
+"""A function that passes an actor's answer to the supervisor, and waits until it is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +193,7 @@ class Mailbox(Generic[B, M]):
             self._start()
 
     def flush(self) -> None:
-        """Start a task for each envelope that waits, at any concurrency: in a run that parks none of them is slow."""
+        """Start a task for each waiting envelope, whatever the concurrency: while a run parks, no task is slow."""
         for _ in range(self._receive.statistics().current_buffer_used):
             self._start()
 

@@ -1,25 +1,24 @@
-"""A driver's lease of a run: taken over, renewed, verified before each paid call, and released."""
+"""The lease of a driver on a run. It is claimed, renewed, checked before each paid call, and released."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import trio
 
-from runtime.core.crash_points import mark_point
 from runtime.core.errors import Fenced, JournalError
 from runtime.core.events import Record
+from runtime.core.hooks import LEASE_LOST, mark_point, report_measure
 from runtime.core.machine import Machine, Refused, Summary, settle
-from runtime.core.measured import LEASE_LOST, report_measure
 from runtime.core.messages import Mailed, Resumed
 from runtime.drive.options import Admission, LeaseTerms
 from runtime.journal.port import Fact, Journal
 from runtime.logs import log
 
 RENEWALS = 4
-"""How often a lease is renewed in its length: a process may pause for three quarters of it and keep the run."""
+"""The renewals within the length of a lease. A process may pause for three quarters of it and keep the run."""
 
 RETRY_SECONDS = 1.0
-"""The pause between two tries to renew a lease that may be over, where the journal cannot be written."""
+"""The pause in seconds between two tries to renew a lease while the journal cannot be written."""
 
 
 class LeaseKeeper:
@@ -84,7 +83,7 @@ class LeaseKeeper:
                 await self._renew()  # If that fails, it is tried again; until then others may take the run.
 
     async def ensure_held(self) -> None:
-        """Return if the run is still this driver's: after a pause of the process it may not be. Raises `Fenced`."""
+        """Check that this driver still holds the run: a pause of the process may lose it. Raises `Fenced`."""
         while self._may_be_over() and not await self._renew():  # noqa: ASYNC110 - no event tells when it is possible
             await trio.sleep(RETRY_SECONDS)
 
@@ -156,18 +155,16 @@ class Takeover(NamedTuple):
 
 
 class PostedEnd(NamedTuple):
-    """The end of a run that a posted message causes."""
+    """An end of a run by a posted message."""
 
     state: Any
-    """The state after it."""
     events: list[Any]
     """The event of the message, and the decisions that follow from it."""
     inbox: int
-    """The id of the message."""
 
 
 def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence[Mailed]) -> PostedEnd | None:
-    """Return the end that the first of the messages to end the run causes; None where none of them does."""
+    """Return the end of the run by the first message that causes one; None if no message ends it."""
     for message in posted:
         accepted = machine.accept(state, message)
         if accepted is None or isinstance(accepted, Refused):

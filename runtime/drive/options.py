@@ -1,4 +1,4 @@
-"""What a driver is given: what a new run is admitted with, its lease, its stop, and its signal for new messages."""
+"""The options of a driver: how a run is admitted, its lease, its stop, its callbacks, and its inbox signal."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import Any
 
 import trio
 
-from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
-from runtime.journal.port import ORDINARY, Dead, Journal, Placement, nobody
+from runtime.core.events import Record
+from runtime.journal.port import FIRST_FORMAT, FIRST_KIND, ORDINARY, Dead, Formats, Journal, Placement, nobody
 
 TERMINATED_SECONDS = 30.0
 """How long a process waits for replies in flight after SIGTERM, in seconds."""
@@ -61,13 +61,13 @@ class Stop:
     requested: trio.Event = field(default_factory=trio.Event)
     """Once set, the driver starts nothing new, waits for replies in flight, and parks the run."""
     forced: trio.Event = field(default_factory=trio.Event)
-    """Once set, the driver does not wait for replies in flight either."""
+    """Once set, the driver stops waiting for replies in flight."""
     grace: float | None = None
     """The most seconds to wait for replies in flight; None for as long as their own time limits allow."""
 
 
 ChangeSignal = Callable[[], Awaitable[None]]
-"""Returns when the inbox may have changed since the last call."""
+"""A function that returns when the inbox may have changed since the last call."""
 
 
 class Polling:
@@ -100,3 +100,37 @@ class WakeSignal:
         """Return once `wake` was called since the last return."""
         await self._event.wait()
         self._event = trio.Event()
+
+
+OnRecord = Callable[[Record[Any], Any], None]
+"""A function that is called with each appended record and the state after it."""
+Notice = Callable[[str], None]
+"""A function that is called with one line of text for the user."""
+
+
+def ignore(_: object) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriveOptions:
+    """How a run is driven, as `runtime.drive.supervisor.Supervisor` takes it."""
+
+    stop: Stop | None = None
+    """The request to stop; None for a run that cannot be stopped."""
+    on_record: OnRecord | None = None
+    """Called with every record that the run appends; None for nobody."""
+    notice: Notice = ignore
+    """Called with one line when an outside cause delays the run, such as a full disk."""
+    changed: ChangeSignal | None = None
+    """Wakes the driver when there may be a message in the inbox; None polls the journal."""
+    rest_after: float | None = None
+    """A run that waits at least this many seconds for a time is released to its host; None in the foreground."""
+    at_once: bool = False
+    """Whether a person has resumed the run and wants no further waiting."""
+    on_drift: Notice | None = None
+    """Called before a run is resumed if the files that it was started with have changed since; None for nobody."""
+
+
+DETACHED = DriveOptions()
+"""No callbacks, no stop."""

@@ -12,7 +12,6 @@ from typing import Any, Generic, TypeVar, assert_never
 
 import trio
 
-from runtime.core.crash_points import mark_point
 from runtime.core.errors import (
     Fenced,
     HomeBudgetSpent,
@@ -23,9 +22,9 @@ from runtime.core.errors import (
     UsageProblem,
 )
 from runtime.core.events import Record
+from runtime.core.hooks import APPEND_SECONDS, mark_point, report_measure
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Machine, Refused, Summary, fold, settle
-from runtime.core.measured import APPEND_SECONDS, report_measure
 from runtime.core.messages import Overdrawn, stamp
 from runtime.drive.lease import LeaseKeeper, claim, release_quietly
 from runtime.drive.options import Admission, LeaseTerms, Stop
@@ -80,7 +79,7 @@ class Pause(Generic[S, E]):
 def pause(
     machine: Machine[S, E, Any], free: Prefix[S, E], spent: HomeBudgetSpent, now: float, mono: float
 ) -> Pause[S, E]:
-    """Return the pause that the machine makes when it is told that the daily budget is spent.
+    """Return the pause of the machine after the message that the daily budget is spent.
 
     `now` and `mono` are the times of that message. Raises `spent` if the machine cannot pause.
     """
@@ -297,7 +296,7 @@ async def admit(
 async def append_one(
     machine: Machine[S, E, Any], journal: Journal[E], run: str, terms: LeaseTerms, message: Any
 ) -> bool:
-    """Append the event that the machine makes of a message; return False where it makes none.
+    """Append the event of a message; return False if the machine makes no event of it.
 
     Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, `StorageFull`.
     """

@@ -14,13 +14,12 @@ from typing import Any, Generic, TypeVar, cast
 
 import trio
 
-from runtime.core.crash_points import mark_point
 from runtime.core.errors import JournalError, root_cause
 from runtime.core.events import ROUNDING
+from runtime.core.hooks import mark_point
 from runtime.core.machine import Machine, Refused, Work, fold
 from runtime.core.messages import Mailed, Message, Parking, Resumed, stamp
-from runtime.drive.actor import Actor, Mailbox
-from runtime.drive.envelope import Delivery, Envelope, Report
+from runtime.drive.actor import Actor, Delivery, Envelope, Mailbox, Report
 from runtime.drive.lease import LeaseKeeper, end_by_message, takeover
 from runtime.drive.options import Admission, ChangeSignal, Ending, LeaseTerms, Polling, Stop
 from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
@@ -130,7 +129,7 @@ class Supervisor(Generic[S, E, M]):
         return ending
 
     async def _load(self) -> Ending | None:
-        """Read the run. Return how driving it has ended already, or None where it is to go on."""
+        """Read the run. Return its ending if there is nothing to drive, else None."""
         self._inbox_seen = await self._log.load()
         if await self._end_by_inbox():
             return Ending.FINISHED
@@ -167,7 +166,7 @@ class Supervisor(Generic[S, E, M]):
         return self._is_finished()
 
     async def _overtaken(self) -> bool:
-        """Tell whether a hosted run is not due any more: another driver had it since the host asked what is due.
+        """Tell whether a hosted run is no longer due because another driver had it in the meantime.
 
         The status row decides, for hosts too.
         """
@@ -235,11 +234,11 @@ class Supervisor(Generic[S, E, M]):
         return all(self._rests(envelope.work) for envelope in self._running.values())
 
     def _is_left(self) -> bool:
-        """Tell whether the run waits for something for which a driver in the foreground leaves (`Work.leaves`)."""
+        """Tell whether a driver in the foreground leaves the run, since only such work is open (`Work.leaves`)."""
         return any(envelope.work.leaves for envelope in self._running.values())
 
     def _rests(self, work: Work) -> bool:
-        """Tell whether work is no reason to keep the run here: it waits for a time that is far enough away."""
+        """Tell whether work waits for a time that is far enough away to release the run."""
         if work.until is None or (self._rest_after is None and not work.keeps_no_process):
             return False
         return work.until - self._now() > (self._rest_after or ROUNDING)
@@ -250,7 +249,7 @@ class Supervisor(Generic[S, E, M]):
         return any(work.address in self._mailboxes and not self._rests(work) for work in outstanding)
 
     def _asks(self) -> bool:
-        """Tell whether work is outstanding that no actor here does: a person does it."""
+        """Tell whether a person has to do some of the outstanding work."""
         return any(work.address not in self._mailboxes for work in self._machine.outstanding(self.state).values())
 
     async def _take(self, delivery: Delivery[M] | Report[Message] | Mailed) -> None:
@@ -300,7 +299,7 @@ class Supervisor(Generic[S, E, M]):
         self._reconcile()
 
     async def _write(self, facts: Sequence[tuple[Any, int | None]]) -> None:
-        """Append facts and what follows from them; stop where the machine has parked the run by itself."""
+        """Append facts and the decisions that follow. Stop if the machine has parked the run itself."""
         await self._log.write(facts, self._goes_on)
         if self._log.summary.parked and not self._parked:
             self._stop_work()
@@ -358,7 +357,7 @@ class Supervisor(Generic[S, E, M]):
         return report.appended
 
     async def _pass_on(self, delivery: Delivery[M] | Report[Message] | Mailed) -> bool:
-        """Hand something to the loop; return whether the loop still took it."""
+        """Pass a delivery to the loop; return whether the loop took it."""
         try:
             await self._send.send(delivery)
         except trio.BrokenResourceError:

@@ -1,4 +1,4 @@
-"""A cursor of the journal that one process at a time moves behind what it has sent."""
+"""A cursor in the journal that marks the records a process has sent. One process at a time holds it."""
 
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
@@ -54,7 +54,7 @@ class HeldCursor:
         return self.is_held
 
     async def behind(self) -> AsyncGenerator[Behind]:
-        """Yield the runs with records that the cursor has not passed, without those that are left out."""
+        """Yield the runs with records after the cursor, except the excluded runs."""
         beyond = 0
         while rows := await self._journal.behind(self._name, beyond=beyond):
             beyond = rows[-1].number
@@ -63,7 +63,7 @@ class HeldCursor:
                     yield row
 
     def leave_out(self, run: str, error: Exception) -> None:
-        """Leave out a run that this process cannot read.
+        """Exclude a run that this process cannot read.
 
         The cursor stays before its records: another process may be able to read them.
         """
@@ -71,14 +71,14 @@ class HeldCursor:
         log.get_logger(self._topic).warning("run.left_out", run_id=run, reason=str(error))
 
     async def move(self, positions: Mapping[str, int]) -> bool:
-        """Pass records, by run the last one; return False where another process holds the cursor by now."""
+        """Move the cursor to the given last record of each run; return False if another process holds it now."""
         moved = await self._journal.move_cursor(self._name, self._owner, positions)
         if not moved:
             self.lose()
         return moved
 
     def lose(self) -> None:
-        """Count the cursor as another's until it is asked for again."""
+        """Treat the cursor as held by another process until the next request for it."""
         self._until = self._ask_at = -1.0
 
     async def leave(self) -> None:

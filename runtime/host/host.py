@@ -43,8 +43,7 @@ from runtime.host.notices import (
     TakenUp,
     Waiting,
 )
-from runtime.journal.kinds import Formats
-from runtime.journal.port import Dead, Journal
+from runtime.journal.port import Dead, Formats, Journal
 from runtime.logs import log
 
 SWEEP_SECONDS = 0.5
@@ -55,14 +54,14 @@ class Placing:
     """The jobs of one worker."""
 
     def __init__(self, dispatcher: Dispatcher, dead: Dead, kinds: Formats | None) -> None:
-        """Take the engine, and what a sweep looks for: leases of dead owners, and the kinds that are driven here."""
+        """Take the engine, the test for dead owners of leases, and the kinds of runs that this host drives."""
         self._dispatcher, self._dead, self._kinds = dispatcher, dead, kinds
         self._held: dict[str, Job] = {}
         self._ended: list[Job] = []
         self._swept = -SWEEP_SECONDS
 
     async def next(self, room: int, skip: Collection[str]) -> Job | None:
-        """Return the next job, None where there is none; `skip` are runs that need no job. Raises `JournalError`."""
+        """Return the next job or None. `skip` has the runs that need no job. Raises `JournalError`."""
         await self.finish_ended()
         while True:
             job = await self._dispatcher.fetch()
@@ -352,7 +351,7 @@ class Host:
             self._report(_rest(run, ending, summary))
 
     def _try_later(self, run: str, error: ReplanError) -> None:
-        """Set when the run is tried again: soon at first, where the journal may have been busy or out of reach."""
+        """Set the time of the next try of a run. The first try comes soon, since the journal may have been busy."""
         passing = isinstance(error, JournalError) and error.passing
         last = self._pauses.pop(run, RETRY_SECONDS_FIRST / 2)
         pause = min(2 * last, RETRY_SECONDS_MAX) if passing else RETRY_SECONDS_MAX
@@ -374,7 +373,6 @@ class Host:
 
 
 def _rest(run: str, ending: Ending, summary: Summary) -> Notice:
-    """Return what is reported of a run that rests."""
     if ending is Ending.PARKED and summary.next_wake is None:
         return Parked(run, summary.detail)
     match summary.status:

@@ -50,7 +50,7 @@ class Resting:
     until: float | None
     """When it goes on (UTC seconds since 1970), where that is known."""
     why: str = ""
-    """What it waits for, where that is not only a time: its provider."""
+    """The provider that it waits for; empty if it waits only for a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Parked:
     event: ClassVar[str] = "parked"
     run: str
     reason: str
-    """Why, where no person asked for it; else empty."""
+    """The reason if no person requested it; else empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,6 @@ class WakeUp(Protocol):
 
     def wake(self) -> None:
         """Wake every host. Never blocks, and never fails: hosts also poll."""
-        ...
 
     async def listen(
         self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -39,7 +38,6 @@ class WakeUp(Protocol):
 
         Raises `UsageProblem`, before it has started, where this process cannot be woken.
         """
-        ...
 
 
 class NoWakeUp:

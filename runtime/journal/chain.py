@@ -20,10 +20,10 @@ from runtime.journal.validation import Entry
 E = TypeVar("E")
 
 GENESIS = bytes(32)
-"""What the hash begins with that a run's first record follows."""
+"""The first bytes of the hash before a run's first record."""
 
 FIRST_EPOCH = 1
-"""The epoch of the records that a run is admitted with."""
+"""The epoch of a run's first records."""
 
 _PREVIOUS_AND_RUN = struct.Struct(">32sB")
 _PLACE = struct.Struct(">QdQqQ")
@@ -57,7 +57,7 @@ def genesis(kind: str, format: int) -> bytes:
 
 
 def link(previous: bytes, run: str, row: Stored) -> bytes:
-    """Return the hash that a record must have after `previous`; the one that it has is ignored."""
+    """Return the hash that a record must have after `previous`, whatever hash it has."""
     name = run.encode()
     consumed = _NOT_CONSUMING if row.inbox is None else row.inbox
     place = _PLACE.pack(row.seq, row.at, row.epoch, consumed, len(row.body))

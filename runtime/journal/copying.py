@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from runtime.core.crash_points import mark_point
 from runtime.core.errors import Fenced, JournalDamaged, JournalError, RunMoved, RunNotFound
+from runtime.core.hooks import mark_point
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal import rules
 from runtime.journal.head import RunHead
@@ -33,7 +33,6 @@ class Copied:
     """The result of a run."""
 
     run: str
-    """Its id."""
     new: bool
     """Whether it was added now."""
     problem: str = ""
@@ -41,7 +40,7 @@ class Copied:
 
 
 def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
-    """Return what a run has added to the day that it was last booked on: all that a journal knows beside its records.
+    """Return the amount that a run has added to the last day that was charged for it.
 
     Days are counted from 1970.
     """
@@ -84,9 +83,9 @@ def copyable(source: RawStore) -> list[str]:
 
 
 def mark(source: RawStore, runs: Sequence[str], place: str, dead: Dead) -> list[JournalError | None]:
-    """Mark runs as moved to a place, in one transaction; return for each why it is not marked so, or None.
+    """Mark runs as moved to a place, in one transaction. For each run, return None or the error.
 
-    That is `Held`, `RunMoved` for one that was moved elsewhere, `RunNotFound` or `JournalDamaged`.
+    The errors are `Held`, `RunNotFound`, `JournalDamaged`, and `RunMoved` for a run that was moved elsewhere.
     """
     return source.carry_out(
         [RunOperation("move", run, lambda locked: rules.move(locked, place, dead), resumes=True) for run in runs]

@@ -21,7 +21,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """The system's errors for a full disk and for a full quota."""
 
 USE_ANOTHER = "use another folder"
-"""The next step for a folder that cannot be used; the caller knows how the folder is chosen, and can be more exact."""
+"""The default next step for a folder that cannot be used."""
 
 
 def access_hint(use_another: str) -> str:
@@ -96,7 +96,7 @@ def is_there(path: Path, use_another: str = USE_ANOTHER) -> bool:
     return True
 
 
-def in_place(path: Path) -> Callable[[], None]:
+def check_in_place(path: Path) -> Callable[[], None]:
     """Return a check that the file that is now at a path is still there. The check raises `JournalMoved`.
 
     SQLite goes on writing to a file that was renamed or removed, and reports success. The check takes microseconds.
@@ -136,7 +136,7 @@ def _sync(folder: Path) -> None:
 
 
 def explain(error: OSError, path: Path, use_another: str = USE_ANOTHER) -> ReplanError:
-    """Return the runtime's error that says what the operating system's error means for a user."""
+    """Return the runtime's error for an error of the operating system."""
     if error.errno in FULL:
         return StorageFull(str(path))
     if error.errno is None:

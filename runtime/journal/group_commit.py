@@ -62,7 +62,6 @@ class GroupCommit(ABC, Generic[A]):
         """Begin to commit a group, without waiting for it."""
 
     def _next_group(self) -> None:
-        """Go on with the next group."""
         self._committing = False
         self._write()
 

@@ -1,4 +1,4 @@
-"""A run's row: all that a journal has of a run beside its records, messages and texts, and the mark of a moved run.
+"""The row of a run: all data beside its records, messages and texts; and the mark of a moved run.
 
 Its numbers of messages and its summary say whether it is due and whether a message waits. So a store needs nothing else
 to decide about a run, and what it keeps beside the row to find runs quickly follows from it. Pure.
@@ -48,7 +48,7 @@ class RunHead(NamedTuple):
     tip: Tip
     """The end of its chain."""
     account: Account = Account()
-    """What it has committed, and on which day that was booked."""
+    """Its committed amount, and the day that was charged for it."""
     last_posted: int = 0
     """The id of its last posted message, or 0."""
     last_consumed: int = 0

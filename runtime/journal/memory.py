@@ -21,9 +21,8 @@ from runtime.journal import rules
 from runtime.journal.chain import Stored, Tip
 from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
 from runtime.journal.head import RunHead
-from runtime.journal.kinds import Codecs, Formats, codecs_by_kind
 from runtime.journal.operations import Operations
-from runtime.journal.port import Dead, Deleted, HostRow, InboxItem, Journal
+from runtime.journal.port import Codecs, Dead, Deleted, Formats, HostRow, InboxItem, Journal, codecs_by_kind
 from runtime.journal.raw import Part, StoreReader
 from runtime.journal.rules import Change, Locked, RunOperation, may_hold, named_texts
 from runtime.journal.validation import check_text
@@ -113,7 +112,6 @@ class MemoryStore:
         return days
 
     def delete(self, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
-        """Implement `Journal.delete`."""
         for run, last_seq in runs.items():
             rules.check_deletable(self.find_run(run).head, last_seq, now, dead)
         deleted = [self.runs.pop(run) for run in runs]
@@ -131,18 +129,16 @@ def _named_hashes(runs: Iterable[HeldRun]) -> set[bytes]:
 
 
 class MemoryReader(StoreReader):
-    """A snapshot of a store in memory."""
+    """A snapshot of a `MemoryStore`."""
 
     def __init__(self, store: MemoryStore, now: float) -> None:
         """Take the store and the time."""
         self._store, self.now = store, now
 
     def names(self, *, recorded: bool = False) -> list[str]:
-        """Implement `StoreReader.names`."""
         return [run for run, held in self._store.runs.items() if held.rows or not recorded]
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:  # noqa: ARG002 -- they are at hand
-        """Implement `StoreReader.head`."""
         return self._store.find_run(run).head
 
     def part(self, head: RunHead, after: int) -> Part:
@@ -153,19 +149,15 @@ class MemoryReader(StoreReader):
         return Part(start, [*stored[after:]], frozenset(row.seq for row in stored))
 
     def messages(self, run: str, after: int) -> list[InboxItem]:
-        """Implement `StoreReader.messages`."""
         return self._store.find_run(run).posted[max(0, after) :]
 
     def text(self, digest: str) -> bytes | None:
-        """Implement `StoreReader.text`."""
         return self._store.texts.get(digest)
 
     def hosts(self) -> list[HostRow]:
-        """Implement `StoreReader.hosts`."""
         return [row for row in self._store.hosts.values() if row.until > self.now]
 
     def spending(self) -> dict[tuple[str, int], Amount]:
-        """Implement `StoreReader.spending`."""
         return self._store.days
 
 
@@ -179,7 +171,6 @@ class MemoryCursors:
     async def hold_cursor(
         self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
     ) -> bool:
-        """Implement `Cursors.hold_cursor`."""
         check_text(name, "name")
         check_text(owner, "owner")
         now, store = self._clock.now(), self._store
@@ -198,8 +189,6 @@ class MemoryCursors:
         return bool(await self._commit("hold_cursor", commit))
 
     async def leave_cursor(self, name: str, owner: str) -> None:
-        """Implement `Cursors.leave_cursor`."""
-
         def commit() -> None:
             held = self._store.cursors.get(name)
             if held is not None and held.owner == owner:
@@ -208,8 +197,6 @@ class MemoryCursors:
         await self._commit("leave_cursor", commit)
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
-        """Implement `Cursors.move_cursor`."""
-
         def commit() -> bool:
             held = self._store.cursors.get(name)
             if held is None or held.owner != owner:
@@ -223,7 +210,6 @@ class MemoryCursors:
         return bool(await self._commit("move_cursor", commit))
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
-        """Implement `Cursors.behind`."""
         await trio.lowlevel.checkpoint()
         cursor = self._store.cursors.get(name) or MemoryCursor()
         rows = [
@@ -233,7 +219,6 @@ class MemoryCursors:
         return [row for row in rows if row.number > beyond and row.last_seq > row.position][:limit]
 
     async def tally(self) -> list[Tally]:
-        """Implement `Cursors.tally`."""
         await trio.lowlevel.checkpoint()
         now, tallies = self._clock.now(), dict[tuple[str, str], Tally]()
         for head in (held.head for held in self._store.runs.values()):
@@ -244,13 +229,13 @@ class MemoryCursors:
             tallies[key] = Tally(
                 *key,
                 old.runs + 1,
-                _earlier(old.waiting_since, head.summary.waiting_since),
-                _earlier(old.undriven_since, undriven),
+                _earlier_time(old.waiting_since, head.summary.waiting_since),
+                _earlier_time(old.undriven_since, undriven),
             )
         return [tallies[key] for key in sorted(tallies)]
 
 
-def _earlier(one: float | None, other: float | None) -> float | None:
+def _earlier_time(one: float | None, other: float | None) -> float | None:
     return min((time for time in (one, other) if time is not None), default=None)
 
 

@@ -14,14 +14,17 @@ from runtime.core.machine import Summary
 from runtime.journal import rules
 from runtime.journal.chain import records
 from runtime.journal.head import RunHead, new_head
-from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Codecs, Formats, codec_of
 from runtime.journal.port import (
+    FIRST_FORMAT,
+    FIRST_KIND,
     NEW,
     ORDINARY,
+    Codecs,
     Dead,
     Deleted,
     Due,
     Fact,
+    Formats,
     HostRow,
     InboxItem,
     Placement,
@@ -29,6 +32,7 @@ from runtime.journal.port import (
     RunFilter,
     RunRow,
     Totals,
+    codec_of,
     nobody,
 )
 from runtime.journal.raw import RawStore, StoreReader
@@ -46,7 +50,7 @@ class ReadOperations(Generic[E]):
 
     @abstractmethod
     async def _look(self, read: Callable[[StoreReader], T]) -> T:
-        """Return what a function reads on one snapshot of the store."""
+        """Call a function with one snapshot of the store, and return its result."""
 
     def _check_text(self, text: str, place: str) -> str:
         """Return a text that the store can take in a column. Raises `UsageProblem`."""
@@ -56,17 +60,14 @@ class ReadOperations(Generic[E]):
         """Raise `JournalDamaged` if a run that ends so has lost records."""
 
     async def row(self, run: str) -> RunRow:
-        """Implement `Journal.row`."""
         check_known_run(run)
         return await self._look(lambda reader: reader.row(run))
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
-        """Implement `Journal.runs`."""
         self._check_filter(which)
         return await self._look(lambda reader: reader.rows(which))
 
     async def totals(self, which: RunFilter) -> Totals:
-        """Implement `Journal.totals`."""
         self._check_filter(which)
         return await self._look(lambda reader: reader.totals(which))
 
@@ -76,7 +77,6 @@ class ReadOperations(Generic[E]):
         self._check_text(which.run_start, "run")
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
-        """Implement `Journal.read`."""
         check_known_run(run)
 
         def read(reader: StoreReader) -> tuple[RunHead, list[Record[E]]]:
@@ -88,12 +88,10 @@ class ReadOperations(Generic[E]):
         return found
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
-        """Implement `Journal.inbox`."""
         check_known_run(run)
         return await self._look(lambda reader: reader.inbox(run, after))
 
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
-        """Implement `Journal.hosts`."""
         present = await self._look(lambda reader: reader.hosts())
         return [row for row in present if not dead(row.owner)]
 
@@ -138,7 +136,6 @@ class Operations(ReadOperations[E]):
         overdraw: bool = False,
         placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        """Implement `Journal.create`."""
         check_new(run, title, kind, format, owner=owner, placement=placement)
         self._check_text(owner or "", "owner")
         self._check_summary(summary)
@@ -158,7 +155,6 @@ class Operations(ReadOperations[E]):
     async def claim(
         self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None
     ) -> int:
-        """Implement `Journal.claim`."""
         check_known_run(run)
         self._check_text(owner, "owner")
         work = RunOperation("claim", run, lambda locked: rules.claim(locked, owner, ttl, dead, kinds), resumes=True)
@@ -167,12 +163,10 @@ class Operations(ReadOperations[E]):
         return head.epoch
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
-        """Implement `Journal.renew`."""
         check_known_run(run)
         await self._write(RunOperation("renew", run, lambda locked: rules.renew(locked, epoch, ttl)))
 
     async def release(self, run: str, epoch: int) -> None:
-        """Implement `Journal.release`."""
         check_known_run(run)
         await self._write(RunOperation("release", run, lambda locked: rules.release(locked, epoch)))
         self._kinds.pop(run, None)
@@ -187,7 +181,6 @@ class Operations(ReadOperations[E]):
         summary: Summary,
         overdraw: bool = False,
     ) -> list[Record[E]]:
-        """Implement `Journal.append`."""
         check_known_run(run)
         self._check_summary(summary)
         entries = encode_facts(await self._codec(run), facts) if facts else []
@@ -200,24 +193,20 @@ class Operations(ReadOperations[E]):
         return records(run, entries, await self._write(work))
 
     async def post(self, run: str, key: str, body: str) -> Posted:
-        """Implement `Journal.post`."""
         check_known_run(run)
         check_text(key, "key")
         check_text(body, "body")
         return await self._write(RunOperation("post", run, lambda locked: rules.post(locked, key, body), key=key))
 
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
-        """Implement `Journal.delete`."""
         for run in runs:
             check_known_run(run)
         return await self._delete(runs, dead)
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
-        """Implement `Journal.due`."""
         return await self._look(lambda reader: reader.due(max(0, limit), dead, kinds))
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
-        """Implement `Journal.spent_today`."""
         return await self._look(lambda reader: reader.spent(tenant, day_of(reader.now)))
 
     async def _codec(self, run: str) -> Codec[E]:

@@ -1,4 +1,4 @@
-"""The port of journals. One contract suite (`tests/contracts/journal.py`) tests every adapter against it.
+"""The port of journals, and the codecs of kinds of runs. `tests/contracts/journal.py` tests every adapter.
 
 A driver calls `claim` (which returns an epoch) and `read`, then `append` repeatedly, each time naming the last record
 that it knows; `renew` before the lease ends; `release` at the end. The driver of a new run calls `create` with the
@@ -8,16 +8,70 @@ A cancelled call has written nothing: once a write is handed to the store, its c
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from runtime.core.daily_budget import HOME
-from runtime.core.events import Record
+from runtime.core.errors import JournalNewer, JournalUnreadable, KindUnknown
+from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.cursors import Cursors
-from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
 
 E = TypeVar("E")
+
+FIRST_KIND = "planning"
+"""The kind of every run that was written before a journal stored kinds. Frozen: it is part of stored journals."""
+
+FIRST_FORMAT = 1
+"""The format version of the runs of `FIRST_KIND` from before formats were stored."""
+
+Codecs = Mapping[str, Codec[Any]]
+"""The codec of each kind, by the kind's name."""
+
+Formats = Mapping[str, int]
+"""The highest format version that a process can drive, by the kind's name."""
+
+
+def codecs_by_kind(codecs: Codec[E] | Codecs) -> Codecs:
+    """Return codecs by kind; a single codec is that of `FIRST_KIND`."""
+    return {FIRST_KIND: codecs} if isinstance(codecs, Codec) else codecs
+
+
+def codec_of(codecs: Codecs, run: str, kind: str, format: int) -> Codec[Any]:
+    """Return the codec for a run of a kind in this format version. Raises `KindUnknown`."""
+    codec = codecs.get(kind)
+    if codec is None or codec.format < format:
+        raise KindUnknown(run, kind, format, None if codec is None else codec.format)
+    return codec
+
+
+def is_drivable(formats: Formats | None, kind: str, format: int) -> bool:
+    """Tell whether a process that can drive these formats can drive a run of this kind and format; None for all."""
+    return formats is None or format <= formats.get(kind, 0)
+
+
+def check_drivable(formats: Formats | None, run: str, kind: str, format: int) -> None:
+    """Raise `KindUnknown` for a run that is not `is_drivable`."""
+    if formats is not None and not is_drivable(formats, kind, format):
+        raise KindUnknown(run, kind, format, formats.get(kind))
+
+
+VERSION = 1
+"""The version of the journals that this release writes; 1 is the first."""
+
+BEFORE_FIRST = "written by an older development version, whose journals this one does not open"
+"""The cause in the error about a journal from before version 1."""
+
+
+def check_version(place: str, version: int) -> None:
+    """Raise `JournalNewer` for a journal whose version is newer than this release's."""
+    if version > VERSION:
+        raise JournalNewer(place, version, VERSION)
+
+
+def before_first(place: str) -> JournalUnreadable:
+    """Return the error for a journal of an older development version."""
+    return JournalUnreadable(place, BEFORE_FIRST, "begin another home or database, or go on with that version")
 
 
 class Fact(NamedTuple, Generic[E]):
@@ -28,7 +82,7 @@ class Fact(NamedTuple, Generic[E]):
 
 
 class Placement(NamedTuple):
-    """Whom a run is accounted to, and how soon it is driven where there is more to drive than room."""
+    """The tenant that pays for a run, and the run's priority when hosts are full."""
 
     tenant: str = ""
     """A label with a daily budget, which matches `[a-z0-9][a-z0-9._-]{0,63}`; empty for none."""
@@ -37,16 +91,14 @@ class Placement(NamedTuple):
 
 
 ORDINARY = Placement()
-"""The placement of a run without a tenant and a priority of its own."""
+"""The placement of a run without tenant and with the usual priority."""
 
 
 class RunRow(NamedTuple):
     """A run's status row, flat because thousands are listed at a time. Times are UTC seconds since 1970."""
 
     run: str
-    """Its id."""
     title: str
-    """The title of the run in lists."""
     kind: str
     """The name of its kind, which this process need not know."""
     format: int
@@ -55,7 +107,6 @@ class RunRow(NamedTuple):
     """The tenant of its `Placement`; the priority is from there, too."""
     priority: int
     created: float
-    """When it was admitted."""
     updated: float
     """When the row changed last."""
     status: str
@@ -86,7 +137,7 @@ class RunRow(NamedTuple):
 
     @property
     def placement(self) -> Placement:
-        """Whom it is accounted to, and its priority."""
+        """Its tenant and its priority."""
         return Placement(self.tenant, self.priority)
 
     @property
@@ -121,7 +172,7 @@ class RunFilter:
 
 
 class Totals(NamedTuple):
-    """What the runs that match a filter have together: how many they are, their records, and how many have an owner."""
+    """Totals of the runs that match a filter: the runs, their records, and the runs with an owner."""
 
     runs: int
     records: int
@@ -142,7 +193,7 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What a host has to do now, and when it has to look again."""
+    """The present work of a host, and the time of its next look."""
 
     runs: tuple[str, ...] = ()
     """Runs to drive now, by priority and then in the order of admission: they are due or have unread messages."""
@@ -171,7 +222,6 @@ class Deleted:
     """What was deleted."""
 
     runs: int
-    """How many runs."""
     texts: int = 0
     """How many texts that no other run names."""
     text_bytes: int = 0
@@ -205,34 +255,31 @@ def nobody(_: str) -> bool:
 
 
 class Readable(Protocol[E]):
-    """The half of the port that reads; see `Journal`."""
+    """The half of the port that reads."""
 
     async def row(self, run: str) -> RunRow:
-        """Implement `Journal.row`."""
-        ...
+        """Return one status row. Raises `RunNotFound`."""
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
-        """Implement `Journal.runs`."""
-        ...
+        """Return the status rows that match, the run admitted last first."""
 
     async def totals(self, which: RunFilter) -> Totals:
-        """Implement `Journal.totals`."""
-        ...
+        """Return the totals of all runs that match, whatever part of them is listed."""
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
-        """Implement `Journal.read`."""
-        ...
+        """Return the records after `after`, verified. Raises `RunNotFound`, `JournalDamaged`, `KindUnknown`.
+
+        If the first record is among them, the run's kind and format are verified too: the chain covers them.
+        """
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
-        """Implement `Journal.inbox`."""
-        ...
+        """Return posted messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
 
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
-        """Implement `Journal.hosts`."""
-        ...
+        """Return the hosts that are present, without those whose process is `dead`. Changes nothing."""
 
 
-class Journal(Cursors, Protocol[E]):
+class Journal(Readable[E], Cursors, Protocol[E]):
     """The port. All adapters are used as `async with open_...(...) as journal`.
 
     Leases, days, due times and the presence of hosts go by the journal's own clock, which all processes share.
@@ -247,7 +294,6 @@ class Journal(Cursors, Protocol[E]):
         Where the clock is a server's, this is an estimate, made from its last answer; the server itself decides about
         leases, days and due times.
         """
-        ...
 
     async def create(
         self,
@@ -284,19 +330,6 @@ class Journal(Cursors, Protocol[E]):
         Raises `RunExists`, `StorageFull`, `HomeBudgetSpent`, and `KindUnknown` for facts of a kind that is not known
         here. Raises `JournalDamaged` where there was a run of this id, and all of its records are missing.
         """
-        ...
-
-    async def row(self, run: str) -> RunRow:
-        """Return one status row. Raises `RunNotFound`."""
-        ...
-
-    async def runs(self, which: RunFilter) -> list[RunRow]:
-        """Return the status rows that match, the run admitted last first."""
-        ...
-
-    async def totals(self, which: RunFilter) -> Totals:
-        """Return what all runs that match have together, whatever part of them is listed."""
-        ...
 
     async def claim(
         self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None
@@ -307,15 +340,12 @@ class Journal(Cursors, Protocol[E]):
         holder `dead` proves to be gone. Raises `RunNotFound`, `KindUnknown` for a run that is not of these
         kinds and formats, `Held`, and `JournalDamaged` for a run whose last records are missing.
         """
-        ...
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
         """Let the lease end `ttl` seconds from now, also if it has ended and was not taken. Raises `Fenced`."""
-        ...
 
     async def release(self, run: str, epoch: int) -> None:
         """End the lease now; a no-op for an older epoch. Nothing may be appended under it afterwards."""
-        ...
 
     async def append(
         self,
@@ -337,22 +367,9 @@ class Journal(Cursors, Protocol[E]):
 
         Raises `RunNotFound`, `KindUnknown`, `Fenced`, `SequenceConflict`, `StorageFull`, `HomeBudgetSpent`.
         """
-        ...
-
-    async def read(self, run: str, after: int = 0) -> list[Record[E]]:
-        """Return the records after `after`, verified. Raises `RunNotFound`, `JournalDamaged`, `KindUnknown`.
-
-        If the first record is among them, the run's kind and format are verified too: the chain covers them.
-        """
-        ...
 
     async def post(self, run: str, key: str, body: str) -> Posted:
         """Put a message into the run's inbox, durably; `key` is unique within the run. Raises `RunNotFound`."""
-        ...
-
-    async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
-        """Return posted messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
-        ...
 
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
         """Delete runs for good: records, messages, rows, and texts that no other run names; what was spent stays.
@@ -360,35 +377,26 @@ class Journal(Cursors, Protocol[E]):
         `runs` has the place of each run's last record, as it is known. All are deleted or none. Raises `RunNotFound`,
         `Held` for a run that somebody drives, `SequenceConflict` for one that has other records by now.
         """
-        ...
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
-        """Return what is to be done for runs of these kinds and formats: runs to drive and to wake.
+        """Return the runs of these kinds and formats that a host has to drive or wake.
 
         At most `limit` runs are to be driven. No process drives a run whose lease has ended or whose driver `dead`
         proves to be gone. Runs that wait cost nothing. A run without a record, or one that a person has parked, is left
         out.
         """
-        ...
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         """Enter a host as present for `ttl` seconds from now, or prolong its presence; `kinds` are those it drives."""
-        ...
 
     async def depart(self, host: str) -> None:
         """Enter that a host is not present any more; a no-op for one that is not."""
-        ...
-
-    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
-        """Return the hosts that are present, without those whose process is `dead`. Changes nothing."""
-        ...
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
-        """Return what all runs have committed in this UTC day, or those of a tenant: calls and money.
+        """Return the calls and money that all runs, or those of a tenant, have committed in this UTC day.
 
         Tokens are not stored per day.
         """
-        ...
 
     async def version(self) -> int:
         """Return a number that changes whenever this process or another commits something.
@@ -396,4 +404,3 @@ class Journal(Cursors, Protocol[E]):
         It costs microseconds and writes nothing: poll it, and read the inbox only when it has changed. Do not compare
         numbers of different openings of a journal.
         """
-        ...

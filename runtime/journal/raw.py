@@ -1,4 +1,4 @@
-"""What a journal stores, as it is stored: the port under reading, copying and verification.
+"""The stored form of a journal: the port below reading, copying and verification.
 
 A `StoreReader` is one snapshot of a store. It gives rows, records with their hashes, and messages, run by run or in
 parts; the chain, the texts and the events are verified here, for every store alike.
@@ -17,22 +17,33 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.journal import rules
 from runtime.journal.chain import Stored, Tip, decode, verify
 from runtime.journal.head import RunHead
-from runtime.journal.kinds import Codecs, Formats, codec_of
-from runtime.journal.port import Dead, Deleted, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
+from runtime.journal.port import (
+    Codecs,
+    Dead,
+    Deleted,
+    Due,
+    Formats,
+    HostRow,
+    InboxItem,
+    RunFilter,
+    RunRow,
+    Totals,
+    codec_of,
+)
 from runtime.journal.rules import RunOperation, named_texts
 
 TextOf = Callable[[str], bytes | None]
-"""Returns the UTF-8 bytes of the text with a hash, given in hex."""
+"""A function that returns the UTF-8 bytes of the text with a hash in hex."""
 
 
 class Part(NamedTuple):
     """Records of a run as they are stored, not verified."""
 
     start: Tip
-    """The record before the first of them, or where the chain begins."""
+    """The tip of the chain before the first of them."""
     rows: list[Stored]
     ends: frozenset[int]
-    """Which of them, perhaps with others, end an append."""
+    """The numbers of the records that end an append; it may have others."""
 
 
 class RunCopy(NamedTuple):
@@ -56,7 +67,7 @@ class RunCopy(NamedTuple):
 
     @property
     def added(self) -> RunHead:
-        """The row that another journal gives it: nobody holds it."""
+        """The row of the run in a new journal: nobody holds it."""
         return self.head._replace(owner=None, end=0.0)
 
 
@@ -125,7 +136,7 @@ class StoreReader(ABC):
         return self.messages(run, after)
 
     def texts_of(self, rows: Iterable[Stored]) -> TextOf:  # noqa: ARG002 -- a store may read them all at once
-        """Return what finds the texts that records name."""
+        """Return a function that finds the texts of these records."""
         return self.text
 
     def chain(self, head: RunHead, after: int = 0) -> list[Stored]:
@@ -157,7 +168,7 @@ class StoreReader(ABC):
                 yield run, error
 
     def named(self, rows: Sequence[Stored]) -> dict[bytes, bytes]:
-        """Return the texts that records name, by hash, as far as they are there."""
+        """Return the existing texts of records, by hash."""
         found, text_of = dict[bytes, bytes](), self.texts_of(rows)
         for digest in named_texts(row.body for row in rows):
             text = text_of(digest.hex())
@@ -179,10 +190,10 @@ def _matches(which: RunFilter, head: RunHead) -> bool:
 
 
 Refused = RunExists | RunMoved
-"""Why a journal does not take a run."""
+"""The error with which a journal refuses a run."""
 
 Spent = Mapping[int, Amount]
-"""What a run has added to each day."""
+"""A function that returns the amounts that a run has added to each day."""
 
 
 class RawStore(ABC):
@@ -190,11 +201,11 @@ class RawStore(ABC):
 
     @abstractmethod
     def look(self) -> AbstractContextManager[StoreReader]:
-        """Yield what is committed now, in one snapshot, which should end before anything is waited for."""
+        """Yield one snapshot of the committed content. End it before you wait for anything."""
 
     @abstractmethod
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
-        """Carry out works in one transaction; return for each why it has changed nothing, or None."""
+        """Carry out works in one transaction. For each work, return None or the error that stopped it."""
 
     @abstractmethod
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
@@ -230,8 +241,8 @@ class Inspection:
     may_lack_deleted: bool = True
     """Whether runs may have been deleted."""
     agenda: Callable[[RunHead], tuple[float | None, bool]] = lambda head: (head.summary.due, head.unread)
-    """Returns what the store says of a run for hosts: when it is due, and whether it has unread messages."""
+    """A function that returns when a run is due by the store's tables, and whether it has unread messages."""
     check_end: Callable[[RunHead, Sequence[Stored]], None] = lambda _, __: None
-    """Raises `JournalDamaged` where something beside the records says that some are missing."""
+    """A function that raises `JournalDamaged` if the row or an anchor shows that records are missing."""
     last_posted: Callable[[RunHead], int] = lambda head: head.last_posted
-    """Returns the id of the last message that was posted, as far as something beside the inbox says so."""
+    """A function that returns the id of the last posted message, by the row and the anchor."""

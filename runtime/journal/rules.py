@@ -16,15 +16,14 @@ from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, extend
 from runtime.journal.head import MOVED_UNTIL, RunHead, check_here, moved_owner, place_moved_to
-from runtime.journal.kinds import Formats, check_drivable, drivable
-from runtime.journal.port import Dead, Due, InboxItem, Posted
+from runtime.journal.port import Dead, Due, Formats, InboxItem, Posted, check_drivable, is_drivable
 from runtime.journal.validation import Entry
 
 T = TypeVar("T")
 
 
 class Locked(NamedTuple):
-    """What an operation decides on."""
+    """The locked values that an operation decides on."""
 
     head: RunHead
     """The row of its run, or of the run that it admits."""
@@ -33,11 +32,11 @@ class Locked(NamedTuple):
     message: InboxItem | None = None
     """The message that was posted before under the operation's key, if there is one."""
     fresh: Mapping[int, bool] = {}
-    """By id, the messages to be consumed that were posted; the value says whether no record has consumed it yet."""
+    """The posted messages to consume, by id. The value says whether no record has consumed the message yet."""
 
 
 class Booking(NamedTuple):
-    """What is added to the totals of a day."""
+    """An amount that is added to the totals of a day."""
 
     day: int
     change: Amount
@@ -68,7 +67,7 @@ class RunOperation(NamedTuple, Generic[T]):
     """Its name in the port."""
     run: str
     decide: Callable[[Locked], Change[T]]
-    """Returns what changes, or raises the reason why nothing does."""
+    """The function that returns the change, or raises the reason for none."""
     new: RunHead | None = None
     """The row of the run that it admits; its store raises `RunExists` where there is one of the name."""
     entries: Sequence[Entry[Any]] = ()
@@ -76,7 +75,7 @@ class RunOperation(NamedTuple, Generic[T]):
     key: str | None = None
     """The key that it posts a message under."""
     resumes: bool = False
-    """Whether somebody goes on from the run's last record, so that its store checks that none is missing."""
+    """Whether the caller continues after the last record, so that the store checks for missing records."""
 
     @property
     def texts(self) -> dict[bytes, bytes]:
@@ -146,7 +145,7 @@ def post(locked: Locked, key: str, body: str) -> Change[Posted]:
 
 
 def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
-    """Mark a run as moved to another journal, under a new epoch; nothing for one that is marked so.
+    """Mark a run as moved to another journal, under a new epoch. A run with this mark stays unchanged.
 
     Raises `Held`, and `RunMoved` for one that was moved elsewhere.
     """
@@ -158,13 +157,13 @@ def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
 
 
 def keep(locked: Locked, place: str) -> Change[None]:
-    """Take the mark of a run back that was to be moved to a place; nothing for any other run."""
+    """Remove the mark of a run that was to be moved to a place. Any other run stays unchanged."""
     head = locked.head
     return Change(None, head._replace(owner=None, end=0.0) if place_moved_to(head.owner) == place else None)
 
 
 def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> RunHead | None:
-    """Return what changes in the run of the name that a target has, if that is the copied one; None for nothing.
+    """Return the change of the target's run with this name if it is the copied one; None for no change.
 
     `has_tip` tells whether the copy's last record is among its records. A mark that a killed copy back to `source` has
     left is taken back. Raises `RunMoved` where the run was moved away from the target and has gone on since: the copy
@@ -183,7 +182,7 @@ def due(runs: Iterable[RunHead], limit: int, now: float, dead: Dead, kinds: Form
     """Return what a host has to do, as `Journal.due`; the runs are in the order of their admission."""
     free, unread, later = list[RunHead](), set[str](), list[float]()
     for head in runs:
-        if not drivable(kinds, head.kind, head.format):
+        if not is_drivable(kinds, head.kind, head.format):
             continue
         at = head.summary.due if head.tip.seq else None
         if at is not None and at > now:
@@ -229,7 +228,7 @@ def check_moved(head: RunHead, read: RunHead, place: str) -> None:
 
 
 def check_total(budget: HomeBudget, total: Amount, booking: Booking, now: float) -> None:
-    """Raise `HomeBudgetSpent` if the new total of a day passes a limit because of what is booked."""
+    """Raise `HomeBudgetSpent` if a booking makes the total of a day pass a limit."""
     if not booking.overdraw and (limit := budget.shortfall(total, booking.change)):
         raise HomeBudgetSpent(limit, budget.retry_at(now), budget)
 

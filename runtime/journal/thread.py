@@ -17,7 +17,6 @@ class Closable(Protocol):
 
     def close(self) -> object:
         """Close it."""
-        ...
 
 
 A = TypeVar("A")

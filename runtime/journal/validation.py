@@ -37,7 +37,7 @@ class Entry(NamedTuple, Generic[E]):
 
 
 def check_run(run: str) -> str:
-    """Return the id of a new run. Raises `UsageProblem` if no run may be called that."""
+    """Return the id of a new run. Raises `UsageProblem` if the id is not valid."""
     if RUN_ID.fullmatch(run) is None:
         hint = "1 to 64 of a-z, 0-9, dot, underscore and hyphen, starting with a letter or a digit"
         raise UsageProblem(f"{run!r} is not a run id", hint=hint)
@@ -72,7 +72,7 @@ def check_kind(kind: str, format: int) -> None:
 
 
 def check_known_run(run: str) -> str:
-    """Return the id of a run that may exist. Raises `RunNotFound` if no run can be called that."""
+    """Return the id of a run that may exist. Raises `RunNotFound` if the id is not valid."""
     if RUN_ID.fullmatch(run) is None:
         raise RunNotFound(run)
     return run

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from runtime.core.events import Event, Record
+from runtime.core.hooks import listen_to_readers
 from runtime.core.names import span_id, trace_id
-from runtime.core.total_readers import listen
 from runtime.logs.redact import Redactor
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 ITEMS_MAX = 20
-"""Items of a list, or fields of a mapping, that an outline shows; a larger one is shown as its size."""
+"""The most items of a list, or fields of a mapping, in an outline. A larger one appears only as its size."""
 
 _PRODUCT = "replan"
 _JOURNAL = logging.getLogger(f"{_PRODUCT}.journal")
@@ -133,7 +133,7 @@ def _log_unread(what: str) -> None:
     get_logger("actor").exception("reply.unread", what=what)
 
 
-listen(_log_unread)
+listen_to_readers(_log_unread)
 
 
 def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dict) -> None:
@@ -221,7 +221,7 @@ def _with_trace(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> M
 
 
 def _escape_fields(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Make every field one line that cannot be mistaken for another; lines of a traceback are indented."""
+    """Escape every field to one line, so that no field can imitate a log line; indent tracebacks."""
     escaped: MutableMapping[str, Any] = {}
     for name, value in line.items():
         text = value if isinstance(value, str) else stdlib_json.dumps(value)

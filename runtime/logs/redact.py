@@ -17,10 +17,10 @@ MARK = "[redacted]"
 """Replaces a secret."""
 
 SECRET_MIN = 6
-"""Shorter values are not treated as secrets: they occur in ordinary texts by chance."""
+"""The least length of a secret; shorter values occur in ordinary texts by chance."""
 
 MARGIN = 8192
-"""Characters after the end of a beginning that are read too: a secret that it would cut is found by its whole form."""
+"""The characters read after the end of a beginning, so that a secret at the cut is found whole."""
 
 DEPTH_MAX = 64
 """Levels of nesting that `Redactor.value` follows; deeper parts are replaced."""

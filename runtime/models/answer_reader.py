@@ -1,4 +1,4 @@
-"""Reading the body of a 200: a stream of server-sent events, or one value in JSON. What the events say is another's."""
+"""Reads the body of a 200: a stream of server-sent events, or one JSON value. Subclasses interpret the events."""
 
 import json
 from abc import ABC, abstractmethod
@@ -11,7 +11,7 @@ from runtime.models.port import HEARD_MAX, Fault, FaultKind, Reply
 from runtime.models.replies import has_more_values
 
 VALUES_MAX = 100_000
-"""The most JSON values of an answer, or of an event of a stream; what is in the reply's text does not count."""
+"""The most JSON values of an answer, or of an event of a stream. Values within the reply's text do not count."""
 STREAM_FACTOR = 8
 """How many times larger than a reply its event stream may be: each event repeats the frame around a few characters."""
 
@@ -70,7 +70,7 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def _texts(self) -> Sequence[list[str]]:
-        """Return the pieces of the texts so far. The first text that is not empty is the reply."""
+        """Return the texts so far, each as its pieces. The first text that is not empty is the reply."""
 
     @abstractmethod
     def _reported_usage(self) -> Usage | None:
@@ -78,7 +78,7 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def _read(self, body: bytes) -> Reply | Fault:
-        """Return what a body says that is not a stream. Raises `ValueError` for one that is not of the interface."""
+        """Return the answer in a body that is not a stream. Raises `ValueError` for a body of another interface."""
 
     def feed(self, data: bytes) -> None:
         """Take the next piece of the body."""
@@ -118,7 +118,7 @@ class AnswerReader(ABC):
         ]
 
     def result(self) -> Reply | Fault:
-        """Return what the whole body says, once it has ended.
+        """Return the reply or the fault of the whole body, after its end.
 
         A body that is no answer is `TOO_LARGE` above `VALUES_MAX`, `NO_API` for a web page, else `BAD_REPLY`.
         """
@@ -167,7 +167,7 @@ class AnswerReader(ABC):
     def _build_reply(
         self, texts: Iterable[str | None], *, reason: str, usage: Usage | None, model: str
     ) -> Reply | Fault:
-        """Return the reply that an answer's parts are, as the server sent them.
+        """Return the reply that consists of an answer's parts.
 
         Its text is the first that is not empty, else the first that is there. Without a text it is empty where it was
         paid for: the model was stopped by the token limit or a filter, or the server reports usage. Else it is a fault.
@@ -186,7 +186,7 @@ class AnswerReader(ABC):
         )
 
     def _grow(self, pieces: list[str], piece: str) -> None:
-        """Add a piece to a text of the reply; what is beyond the limit is counted and not kept."""
+        """Add a piece to a text of the reply. Characters beyond the limit are counted, but not kept."""
         self.characters += len(piece)
         self._size += len(piece)
         if self._size <= self._bytes_max:
@@ -204,7 +204,7 @@ class AnswerReader(ABC):
             self._data = []
 
     def _event(self, data: bytes) -> bool:
-        """Take an event's data; return whether it is one. What follows the end of the stream is ignored."""
+        """Take the data of an event; return whether it is valid. Events after the end of the stream are ignored."""
         if self.done or not data:
             return True
         if data == b"[DONE]":
@@ -233,7 +233,7 @@ class AnswerReader(ABC):
 
 
 def escape_surrogates(text: str) -> str:
-    """Return a text with each lone surrogate as its escape, which can be stored and says what was there."""
+    """Return a text in which each lone surrogate is replaced by its escape, which can be stored."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

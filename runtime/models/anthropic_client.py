@@ -1,6 +1,6 @@
 """The Anthropic client: the Messages API, with the official client.
 
-Importing this module loads the client (0.9 s); use `runtime.models.anthropic.open_anthropic`.
+Importing this module loads the client (0.9 s); use `runtime.models.opening.open_anthropic`.
 """
 
 import logging
@@ -10,8 +10,7 @@ from typing import Any
 
 import anthropic
 
-from runtime.models.answer_reader import AnswerReader
-from runtime.models.context_window import ContextWindow, listed_window
+from runtime.models.context_window import ContextWindow, window_in_price_list
 from runtime.models.http_client import open_client
 from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.messages import MessageReader
@@ -21,7 +20,7 @@ from runtime.models.providers import ANTHROPIC_URL, PROVIDERS
 _MARK = {"type": "ephemeral"}  # For five minutes; each use begins them anew.
 _MARKS_MAX = 4
 _UNIONS = frozenset({"anyOf", "oneOf", "allOf"})
-"""What the schema of a tool's input may not be."""
+"""The keys of unions, which the schema of a tool's input must not have."""
 
 
 def _without_prompts(record: logging.LogRecord) -> bool:
@@ -43,12 +42,13 @@ class AnthropicModel(HttpModel):
     refusals_of_mode = ("tool_choice", "tools", "input_schema", "tool use")
     refusal_of_cache = "cache_control"
     path = "/v1/messages"
+    reader = MessageReader
     path_of_models = "/v1/models?limit=1000"
     sent_names = {"stop": "stop_sequences", "reasoning_effort": "effort"}  # noqa: RUF012 - as declared above
 
     async def context_window(self) -> ContextWindow | None:
         """Return the context window of a model of Anthropic's own server, as the price list has it; else None."""
-        return listed_window(self._name, ANTHROPIC_URL) if self._address == ANTHROPIC_URL else None
+        return window_in_price_list(self._name, ANTHROPIC_URL) if self._address == ANTHROPIC_URL else None
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Send one try; a request with a setting that the API does not have is not sent."""
@@ -64,15 +64,6 @@ class AnthropicModel(HttpModel):
             return "text"
         thinks = _fields(request.fields.get("thinking")).get("type", "disabled") != "disabled"
         return "tool_offered" if thinks and mode == "tool" else mode
-
-    def _reader(self, mode: str, tokens_max: int) -> AnswerReader:
-        return MessageReader(
-            asked=self._name,
-            mode=mode,
-            secret=self._secret,
-            bytes_max=self._reply_bytes_max,
-            tokens_max=tokens_max,
-        )
 
     def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
         fields = dict(request.fields)

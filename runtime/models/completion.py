@@ -16,7 +16,7 @@ from runtime.models.usage import read_usage
 LISTED_VALUES_MAX = 400_000
 """The most JSON values of a list of models; a catalogue of 400 models has 30,000."""
 _REASONING = ("reasoning_content", "reasoning")
-"""Where compatible servers put a reasoning model's thoughts, which are no part of its reply."""
+"""The keys for reasoning text of compatible servers, which is not part of the reply."""
 
 
 class _Lenient(BaseModel):
@@ -65,8 +65,8 @@ def _with_escapes(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: escape_surrogates(value) if isinstance(value, str) else value for name, value in fields.items()}
 
 
-def listed_models(body: bytes) -> frozenset[str]:
-    """Return the names of the models in the answer to `GET /models`; none where it cannot be read."""
+def read_model_list(body: bytes) -> frozenset[str]:
+    """Return the names of the models in the answer to `GET /models`; none for an unreadable answer."""
     if has_more_values(body, LISTED_VALUES_MAX):
         return frozenset()
     with suppress(ValueError, RecursionError):

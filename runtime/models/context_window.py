@@ -1,4 +1,4 @@
-"""Context windows: how many tokens a model takes, its reply included, as its server says it.
+"""Context windows: the most tokens of a prompt and its reply, as a model's server states it.
 
 A prompt that cannot fit is not sent. No tokenizer is needed for that: a token of running text, code or JSON has fewer
 than `TOKEN_BYTES` bytes on average, so the bytes give the least number of tokens. Where a prompt may fit, it is sent,
@@ -17,11 +17,11 @@ from runtime.models.port import Fault, FaultKind, ModelRequest
 from runtime.models.providers import OPENAI_URL, is_local
 
 TOKEN_BYTES = 6
-"""More bytes than a token has on average in a text without runs of white space; English prose has 4 to 5."""
+"""An upper bound of the mean bytes per token in a text without runs of white space; English prose has 4 to 5."""
 ASK_SECONDS = 2.0
 """The longest that a server is asked for its window."""
 ASKED_FROM_TOKENS = 300
-"""The least tokens of a prompt for which a server is asked: each window has room for a shorter one."""
+"""The least tokens of a prompt for which a server is asked; shorter prompts fit every window."""
 _TOKENS_MAX = 10**9
 
 AskServer = Callable[[str, Any], Awaitable[Any]]
@@ -35,11 +35,11 @@ class ContextWindow:
     tokens: int
     """The most tokens of a prompt and its reply together."""
     source: str
-    """Who says so: a path of the server, or a name that people know."""
+    """The source of the number: a path of the server, or a name for people."""
 
 
 def least_tokens(text: str) -> int:
-    """Return a number of tokens that a text has at least. Runs of white space count as one character."""
+    """Return a lower bound of the tokens in a text. Runs of white space count as one character."""
     return len(" ".join(text.split()).encode(errors="replace")) // TOKEN_BYTES
 
 
@@ -56,14 +56,14 @@ def too_long(request: ModelRequest, window: ContextWindow) -> Fault | None:
 
 
 async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow | None:
-    """Return the context window of a server's model, within `ASK_SECONDS`; None where nobody says it.
+    """Return the context window of a server's model, within `ASK_SECONDS`; None if it is unknown.
 
     vLLM has it in its list of models, llama.cpp in `/props`, Ollama in `/api/ps` for a model that is loaded and in
     `/api/show`. Only servers on this machine or in a private network are asked for the last three; OpenAI is in the
     price list.
     """
     if base_url == OPENAI_URL:
-        return listed_window(model, base_url)
+        return window_in_price_list(model, base_url)
     with trio.move_on_after(ASK_SECONDS):
         listed = _of_vllm(await ask(f"{base_url}/models", None), model)
         parts = urlsplit(base_url)
@@ -75,7 +75,7 @@ async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow
     return None
 
 
-def listed_window(model: str, base_url: str) -> ContextWindow | None:
+def window_in_price_list(model: str, base_url: str) -> ContextWindow | None:
     """Return the context window of a provider's model, as the bundled price list has it."""
     import genai_prices  # noqa: PLC0415 -- it takes tens of milliseconds to load
 

@@ -18,7 +18,7 @@ MARK = "[key]"
 """Replaces the key, or a part of it."""
 
 SECRET_MIN = 4
-"""Shorter keys are not removed: they are placeholders, and occur in ordinary texts by chance."""
+"""The least length of a key that is removed; shorter keys are placeholders and occur in ordinary texts."""
 
 PART_MIN = 12
 """The shortest part of a key that is removed; also the shortest key that is removed from a model's own words."""
@@ -64,7 +64,7 @@ def _without_parts(text: str, form: str) -> str:
 
 
 def _extent(text: str, position: int, form: str, start: int, least: int) -> tuple[int, int]:
-    """Return where the part of a form begins and ends in a text that has the form's block `start` at `place`."""
+    """Return begin and end of a part of `form` in a text whose characters at `position` are the block at `start`."""
     before = after = 0
     while before < min(start, position - least) and text[position - before - 1] == form[start - before - 1]:
         before += 1

@@ -20,7 +20,7 @@ Client = TypeVar("Client")
 def open_client(
     make: Callable[[httpx2.AsyncClient], Client], *, refused: type[Exception], base_url: str, reply_bytes_max: int
 ) -> Client:
-    """Return what `make` makes of an HTTP client, or raises `refused`.
+    """Return the client that `make` builds on an HTTP client.
 
     Proxies are taken from the environment, except for a server on this machine. Redirects are not followed; compressed
     and oversized answers are not read. A server on this machine or in a private network gets a new connection for each
@@ -61,10 +61,10 @@ def _check_proxies() -> None:
 
 
 class RejectedAnswer(Exception):
-    """Carries a fault out of the client's reading, up to `runtime.models.http_model`."""
+    """Carries a fault from the reading of an answer to `runtime.models.http_model`."""
 
     def __init__(self, kind: FaultKind, message: str, status: int, content_type: str = "") -> None:
-        """Take the parts of the fault, and the type of what came."""
+        """Take the parts of the fault, and the content type of the answer."""
         self.fault = Fault(kind=kind, message=message, status=status)
         self.content_type = content_type
         super().__init__(message)

@@ -19,7 +19,7 @@ import trio
 
 from runtime.core.clock import Clock
 from runtime.models.answer_reader import AnswerReader
-from runtime.models.completion import listed_models
+from runtime.models.completion import read_model_list
 from runtime.models.context_window import (
     ASK_SECONDS,
     ASKED_FROM_TOKENS,
@@ -31,7 +31,7 @@ from runtime.models.context_window import (
 from runtime.models.faults import is_unresolved, provider_text, status_fault
 from runtime.models.http_client import RejectedAnswer
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
-from runtime.models.probe import PROBE_SECONDS, Listed
+from runtime.models.sharing import PROBE_SECONDS, Listed
 
 CONNECT_SECONDS_MAX = 10.0
 """The longest that a server may take to accept a connection. Nothing is sent by then, so it counts as a refusal."""
@@ -58,12 +58,12 @@ class Sdk:
     client: Any
     """Its asynchronous client, which makes no retries."""
     status_error: type[Any]
-    """What it raises for an answer that is not 2xx."""
+    """The exception for an answer that is not 2xx."""
     connection_error: type[Any]
-    """What it raises where no answer comes; the cause is the HTTP client's own exception."""
+    """The exception for a missing answer; its cause is the HTTP client's own exception."""
     error: type[Exception]
     stream_class: type[Any]
-    """What it returns for a request of a stream: the answer's head, with a body that is not read yet."""
+    """The type of a streamed answer, whose body is not read yet."""
 
 
 class HttpModel(ABC):
@@ -81,17 +81,19 @@ class HttpModel(ABC):
     """
 
     modes: ClassVar[tuple[str, ...]]
-    """How structure is asked for, the strongest first; the last is `text`."""
+    """The ways to ask for structure, the strongest first; the last is `text`."""
     refusals_of_mode: ClassVar[tuple[str, ...]]
-    """What a refusal of a mode mentions, in lower case."""
+    """Words in the refusal of a mode, in lower case."""
     refusal_of_cache: ClassVar[str]
-    """What a refusal of the fields about the prompt cache mentions, in lower case."""
+    """A word in the refusal of the fields about the prompt cache, in lower case."""
     path: ClassVar[str]
     """The path of a request."""
+    reader: ClassVar[type[AnswerReader]]
+    """The reader of the interface's answers."""
     path_of_models: ClassVar[str]
     """The path of the list of models."""
     sent_names: ClassVar[Mapping[str, str]] = {}
-    """What settings are called in a request, where that is not the setting's name."""
+    """The names of settings in a request that differ from the setting's own name."""
 
     def __init__(
         self,
@@ -105,7 +107,7 @@ class HttpModel(ABC):
         stall_seconds: float | None,
         cache: bool,
     ) -> None:
-        """Take the model's name and how it is asked. `cache` says whether the server is told of prompts that repeat."""
+        """Take the model's name and connection. `cache` says whether requests have the prompt cache's fields."""
         self._name, self._sdk, self._secret, self._clock = name, sdk, secret, clock
         self._reply_bytes_max, self._stall_seconds = reply_bytes_max, stall_seconds
         self._address, self._cache = base_url, cache
@@ -116,15 +118,11 @@ class HttpModel(ABC):
 
     @abstractmethod
     async def context_window(self) -> ContextWindow | None:
-        """Return the context window of the model, within `ASK_SECONDS`; None where nobody says it."""
+        """Return the context window of the model, within `ASK_SECONDS`; None if it is unknown."""
 
     @abstractmethod
     def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
         """Return the body of a request."""
-
-    @abstractmethod
-    def _reader(self, mode: str, tokens_max: int) -> AnswerReader:
-        """Return a reader for the answer to a request in a mode, whose reply may have so many tokens."""
 
     def _first_mode(self, request: ModelRequest) -> str:
         """Return the mode in which a request is sent first."""
@@ -145,7 +143,7 @@ class HttpModel(ABC):
             answer = Fault(kind=FaultKind.TIMEOUT, message=text)
         return answer
 
-    async def listed(self) -> Listed:
+    async def ask_models(self) -> Listed:
         """Ask the server which models it has, within `PROBE_SECONDS`; it costs nothing."""
         with trio.move_on_after(PROBE_SECONDS):
             return await self._list_models()
@@ -200,7 +198,7 @@ class HttpModel(ABC):
             return self._connection_fault(error.__cause__ or error)
         except RejectedAnswer as rejected:
             return rejected.fault
-        return listed_models(response.content)
+        return read_model_list(response.content)
 
     async def _complete(self, request: ModelRequest) -> Reply | Fault:
         mode = first = self._first_mode(request)
@@ -256,14 +254,20 @@ class HttpModel(ABC):
             return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
 
     def _connection_fault(self, cause: BaseException) -> Fault:
-        """Return the fault for what an SDK takes for a lost connection."""
+        """Return the fault for an error that an SDK reports as a lost connection."""
         if isinstance(cause, RejectedAnswer):
             return self._with_address(cause.fault, cause.content_type)
         return _connection_fault(cause, self._secret)
 
     async def _read(self, response: httpx2.Response, request: ModelRequest, mode: str) -> Reply | Fault:
         """Read the body of a 200. A silence is a fault only after the model has written something."""
-        reader = self._reader(mode, request.output_tokens_max)
+        reader = self.reader(
+            asked=self._name,
+            mode=mode,
+            secret=self._secret,
+            bytes_max=self._reply_bytes_max,
+            tokens_max=request.output_tokens_max,
+        )
         ended, stall = False, self._stall_seconds
         if stall is None:
             stall = max(STALL_SECONDS, request.timeout_seconds / 2)
@@ -294,7 +298,7 @@ class HttpModel(ABC):
         return answer
 
     def _with_address(self, fault: Fault, content_type: str) -> Fault:
-        """Return a fault, with the address and the type of what came where that is no answer of the interface."""
+        """Return a fault; for an answer of another interface, with its address and content type."""
         if fault.kind not in NO_COMPLETION:
             return fault
         came = provider_text(content_type, self._secret)[:_CONTENT_TYPE_MAX] or "no content type"
@@ -302,7 +306,7 @@ class HttpModel(ABC):
         return fault.model_copy(update={"message": text})
 
     def _naming_settings(self, answer: Reply | Fault, request: ModelRequest) -> Reply | Fault:
-        """Return an answer; with a refusal of a field or header that a person has set, the name to leave out."""
+        """Return an answer. If it refuses a field or header of the user's settings, add which one to leave out."""
         if not isinstance(answer, Fault) or answer.kind is not FaultKind.BAD_REQUEST:
             return answer
         words = set(_WORD.findall(answer.message.lower()))

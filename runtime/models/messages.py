@@ -19,7 +19,7 @@ _REASONS = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
-"""OpenAI's words for the reasons why a model stops. Another reason stays as it is."""
+"""OpenAI's words for the stop reasons of Anthropic. Any other reason stays unchanged."""
 _STATUSES = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -32,7 +32,7 @@ _STATUSES = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The status that an error of a type would have had before the stream began."""
+"""The HTTP status of each type of error, for errors within a stream."""
 
 
 class _Block(BaseModel):

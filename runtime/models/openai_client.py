@@ -1,20 +1,18 @@
 """The OpenAI client: chat completions of an OpenAI-compatible server, with the official client.
 
-Importing this module loads the client (0.4 s); use `runtime.models.openai.open_openai`.
+Importing this module loads the client (0.4 s); use `runtime.models.opening.open_openai`.
 """
 
 from typing import Any
 
 import openai
 
-from runtime.models.answer_reader import AnswerReader
 from runtime.models.completion import CompletionReader
 from runtime.models.context_window import ContextWindow, ask_window
 from runtime.models.http_client import open_client
 from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.port import ModelRequest
-from runtime.models.prompt_cache import matches_marks_only, with_cache_fields
-from runtime.models.providers import OPENAI_URL
+from runtime.models.providers import OPENAI_URL, matches_marks_only, with_cache_fields
 
 
 class OpenAIModel(HttpModel):
@@ -27,20 +25,12 @@ class OpenAIModel(HttpModel):
     refusals_of_mode = ("response_format", "json_schema", "json_object", "structured output", "grammar")
     refusal_of_cache = "prompt_cache"
     path = "/chat/completions"
+    reader = CompletionReader
     path_of_models = "/models"
 
     async def context_window(self) -> ContextWindow | None:
         """Ask the server for the context window of the model, within `ASK_SECONDS`; None where it does not say it."""
         return await ask_window(self._address, self._name, self._ask)
-
-    def _reader(self, mode: str, tokens_max: int) -> AnswerReader:
-        return CompletionReader(
-            asked=self._name,
-            mode=mode,
-            secret=self._secret,
-            bytes_max=self._reply_bytes_max,
-            tokens_max=tokens_max,
-        )
 
     def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
         messages = [{"role": "system", "content": request.system}] if request.system else []

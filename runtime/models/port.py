@@ -54,7 +54,7 @@ _FINAL = frozenset(
 )
 _REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED, FaultKind.NO_API}
 NO_COMPLETION = frozenset({FaultKind.BAD_REPLY, FaultKind.NO_API})
-"""The faults of a reply that came and is no chat completion: the address may be that of something else."""
+"""The faults of replies that are no chat completion: the address may belong to another service."""
 
 
 class Fault(Value):
@@ -71,7 +71,7 @@ class Fault(Value):
 
 
 HEARD_MAX = 4_000
-"""The most characters of a reply in progress that are told."""
+"""The most characters of a reply in progress that are shown."""
 
 Heard = Callable[[int, Callable[[], str]], None]
 """A function that is called while a streamed reply comes in.
@@ -126,7 +126,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a try that the model has completed, or was made to end early."""
+    """The model's answer to a try, complete or ended early."""
 
     text: str
     """The model's text, unchanged."""
@@ -137,7 +137,7 @@ class Reply:
     finish_reason: str = "stop"
     """Why the model stopped, in OpenAI's words."""
     mode: str = "text"
-    """How structure was asked for: `json_schema`, `json_object`, `tool`, `tool_offered` or `text`."""
+    """The way structure was requested: `json_schema`, `json_object`, `tool`, `tool_offered` or `text`."""
 
 
 class Model(Protocol):
@@ -146,12 +146,9 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """The name that prices are looked up by and that records show."""
-        ...
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Return the reply or the fault. Raises only on a bug, or when cancelled."""
-        ...
 
     async def aclose(self) -> None:
         """Close all connections. No call may follow."""
-        ...

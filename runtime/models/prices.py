@@ -36,7 +36,7 @@ _SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:
 
 
 def price_in_list(provider: str, model: Any, at: float) -> Price | None:
-    """Return the price of a model of the list at a day, or None where no number of tokens bounds what a call costs.
+    """Return the price of a listed model on a day, or None if tokens do not bound the cost of a call.
 
     That is so for what is not priced by tokens. It is so, too, for a model that searches the web unasked, unless the
     list has a price of each request.

@@ -1,12 +1,17 @@
-"""The providers of models: their keys, the addresses to which a prompt may be sent, and the settings that they take."""
+"""The providers of models: their keys, addresses, settings and prompt caches."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Any, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from urllib.parse import SplitResult, urlsplit
 
 from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from runtime.models.port import ModelRequest
 
 OPENAI_URL = "https://api.openai.com/v1"
 """The base URL of OpenAI, which is used when none is set."""
@@ -32,8 +37,11 @@ _PRIVATE = tuple(
         ),
     )
 )
-"""What counts as a private network. `is_private` of `ipaddress` also holds for Teredo, which leaves the network, and
-for addresses that are reserved or only for examples."""
+"""The addresses that count as private networks.
+
+`is_private` of `ipaddress` also holds for Teredo, which leaves the network, and for addresses that are reserved or only
+for examples.
+"""
 
 
 def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
@@ -73,7 +81,7 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
 
 
 def check_key(text: str, *, place: str) -> str:
-    """Return a key of an API without blanks around it. Raises `UsageProblem` for what no key can be."""
+    """Return an API key without blanks around it. Raises `UsageProblem` for a text that cannot be a key."""
     key = text.strip()
     if not key.isascii() or not key.isprintable() or " " in key:
         raise UsageProblem("holds characters that no key has", place=place, hint="copy the key again")
@@ -99,7 +107,7 @@ def is_loopback(host: str) -> bool:
 
 
 def call_seconds(base_url: str) -> float:
-    """Return the time limit of one call to a server in seconds where nobody sets one; of any text, also no URL."""
+    """Return the usual time limit of one call to a server, in seconds. The text need not be a URL."""
     try:
         host = urlsplit(base_url.strip()).hostname or ""
     except ValueError:
@@ -116,7 +124,7 @@ def is_local(host: str) -> bool:
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
-    """Return the address that a host is in digits, one of IPv4 also where it is written as one of IPv6."""
+    """Return the IP address that a host is, or None. An IPv4 address in IPv6 form is returned as IPv4."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -149,11 +157,10 @@ class Provider:
     url: str
     """The base URL where that is not set; empty where it must be set."""
     title: str
-    """Its name for people."""
     interface: Literal["openai", "anthropic"] = "openai"
     """Whether its models are called by OpenAI's chat completions or by Anthropic's Messages API."""
     model: str = ""
-    """A model that it has, to offer to a person; empty where only the server can say."""
+    """A model to offer to a person; empty if only the server knows its models."""
     port: int = 0
     """The usual port on this machine of a server of one's own, which needs no key; 0 for a service."""
     path: str = ""
@@ -224,3 +231,58 @@ PROVIDERS: Mapping[ProviderName, Provider] = {
     "vllm": _own_server("vllm", "vLLM", 8000),
 }
 """The providers by name. A model of `openai` has no prefix."""
+
+
+PromptCache = Literal["auto", "on", "off"]
+"""Where the cache fields are sent: `auto` is only to OpenAI's and Anthropic's own servers."""
+VARIABLE = "REPLAN_PROMPT_CACHE"
+"""The environment variable that holds a `PromptCache`."""
+
+_MARK: Mapping[str, Any] = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+_MARKED_FROM = (5, 6)
+_GPT = re.compile(r"(?:.*[/:])?gpt-(\d{1,3})(?:\.(\d{1,3}))?(?:[-:@].*)?")
+
+
+def prompt_cache_of(environment: Mapping[str, str]) -> PromptCache:
+    """Return what the environment says, `auto` where it says nothing. Raises `UsageProblem` for an unknown value."""
+    text = environment.get(VARIABLE, "").strip().lower() or "auto"
+    if text not in get_args(PromptCache):
+        raise UsageProblem(f"{text[:40]!r} is unknown", place=VARIABLE, hint="auto, on or off")
+    return cast("PromptCache", text)
+
+
+def sends_cache_fields(setting: PromptCache, base_url: str) -> bool:
+    """Tell whether the cache fields are sent to a server; other servers may refuse unknown fields."""
+    return setting == "on" or (setting == "auto" and base_url in (OPENAI_URL, ANTHROPIC_URL))
+
+
+def matches_marks_only(model: str) -> bool:
+    """Tell whether a model matches only marked prefixes: GPT-5.6 and later, also with a provider's prefix."""
+    matched = _GPT.fullmatch(model)
+    return matched is not None and (int(matched[1]), int(matched[2] or 0)) >= _MARKED_FROM
+
+
+def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marked: bool) -> dict[str, Any]:
+    """Return a body of chat completions with the run's key, and with `marked` with marks in its messages.
+
+    One mark ends the system message, and one ends each prefix of the user message that later requests may repeat; the
+    provider takes four. Its own mark at the end of the prompt is declined, since no other prompt begins with all of
+    this one.
+    """
+    fields = dict(body)
+    if request.run:
+        fields["prompt_cache_key"] = request.run  # At most 64 characters, as OpenAI demands and `RUN_ID` says.
+    if marked and request.repeated:
+        ends = {"system": (len(request.system),), "user": request.repeated}
+        fields["prompt_cache_options"] = {"mode": "explicit"}
+        fields["messages"] = [
+            {**message, "content": _parts(message["content"], ends[message["role"]])} for message in body["messages"]
+        ]
+    return fields
+
+
+def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
+    """Return a message's text in parts that end at `ends`, each with a mark; the text after the last one has none."""
+    marked = [{"type": "text", "text": text[start:end], **_MARK} for start, end in pairwise((0, *ends))]
+    rest = text[ends[-1] :]
+    return [*marked, {"type": "text", "text": rest}] if rest else marked

@@ -1,4 +1,4 @@
-"""Recorded replies, keyed by a fingerprint of the prompt: those of a run, and those in a file that users commit.
+"""Recorded replies of a run or of a file, by a fingerprint of the prompt.
 
 What reaches a file has no secrets: prompts and replies pass the redactor first. Fingerprints are of redacted prompts,
 so they tell nothing of a secret, and are the same wherever another one is set.
@@ -35,11 +35,11 @@ _END = b"\n...\n"
 _TOO_LARGE = f"the file is over {FILE_BYTES_MAX // 1024**2} MiB"
 _FOLDER = "name a file in a folder of yours"
 SAID = "the recording "
-"""How the message of every fault of a recording begins."""
+"""The first words of the message of every fault of a recording."""
 
 
 class RecordingMode(StrEnum):
-    """What answers a prompt that is not in the recording."""
+    """The mode of a recording: how a prompt that it lacks is answered."""
 
     STRICT = "strict"  # a fault, which shows the first difference between the prompts
     LENIENT = "lenient"  # the reply that was recorded to the same request, whatever its prompt was
@@ -101,7 +101,7 @@ class RecordingModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the recorded answer, that of the model which is asked for what is missing, or a fault."""
+        """Return the recorded answer, else the answer of the model for missing prompts, else a fault."""
         await trio.lowlevel.checkpoint()
         system, user = self._redacted(request.system), self._redacted(request.user)
         printed = fingerprint(system, user)
@@ -128,7 +128,7 @@ class RecordingModel:
         """Do nothing: whoever has opened the model for what is missing closes it."""
 
     def _choose(self, places: Sequence[int], request_id: str, *, only_own: bool = False) -> int | None:
-        """Return the answer to the same request, else the first that is unused, else one to a try of the same call."""
+        """Return the answer to the same request, else the first unused one, else one for the same call."""
         own = next((place for place in places if self._answers[place].request_id == request_id), None)
         if own is not None:
             return own
@@ -171,7 +171,6 @@ def prompt_difference(then: tuple[str, str], now: tuple[str, str]) -> str:
 
 
 def _call_of(request_id: str) -> str:
-    """Return what a request is a try of."""
     return request_id.partition(".t")[0]
 
 
@@ -350,7 +349,7 @@ class _Dumper(yaml.SafeDumper):
     """The safe dumper, which writes texts of several lines as blocks, so that people can read what changed."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write everything where it stands."""
+        """Write no aliases: repeated values are written in full."""
         del data
         return True
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
 
-from runtime.core.total_readers import total
+from runtime.core.hooks import make_total
 
 _QUICK = (",", "[", "{")
 _QUICK_BYTES = (b",", b"[", b"{")
@@ -94,7 +94,7 @@ _RESPELLED = re.compile(r"\\x(?P<hex>[0-9a-fA-F]{2})|\\(?P<apostrophe>')|(?P<esc
 _PYTHON_NAMES = {"True": "true", "False": "false", "None": "null"}
 
 
-@total("the reply", lambda said: Unreadable(ReplyCode.UNREAD, said))
+@make_total("the reply", lambda said: Unreadable(ReplyCode.UNREAD, said))
 def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_MAX) -> Parsed | Unreadable:
     """Return the one JSON value in a model's reply, or why there is none.
 
@@ -136,7 +136,7 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
 
 
 def is_whole(text: str) -> bool:
-    """Tell whether a reply is one JSON object or array with nothing around it but reasoning and a closed fence.
+    """Tell whether a reply is one JSON object or array, with only reasoning and a closed fence around it.
 
     Such a reply has lost nothing, also where the server says that it was cut. A candidate of `read_reply` may be a part
     of what was to come.

@@ -1,4 +1,4 @@
-"""A model whose replies are known before: in a file or a mapping."""
+"""A model with scripted replies from a file or a mapping."""
 
 import json
 import re
@@ -157,7 +157,7 @@ class ScriptedModel:
 
 
 class _Limited(yaml.composer.Composer):
-    """PyYAML's composer with a limit of the nodes, each alias counted as all that it stands for."""
+    """PyYAML's composer with a limit of nodes; an alias counts as all nodes of its target."""
 
     def __init__(self) -> None:
         yaml.composer.Composer.__init__(self)

@@ -1,4 +1,4 @@
-"""Reading what a call used from the reply of a server, as providers report it in several forms."""
+"""Reads the usage of a call from a server's reply; providers report it in several forms."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ class _Totals(BaseModel):
 
 
 def read_usage(reported: Any) -> Usage | None:
-    """Return the usage in the `usage` of a completion; None where it is missing or makes no sense."""
+    """Return the usage of a chat completion; None if it is missing or invalid."""
     try:
         usage = _Totals.model_validate(reported)
     except ValidationError:
@@ -29,7 +29,7 @@ def read_usage(reported: Any) -> Usage | None:
 
 
 def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
-    """Return the usage in the `usage` of a message of Anthropic; None where it is missing or makes no sense.
+    """Return the usage of an Anthropic message; None if it is missing or invalid.
 
     Cached tokens are counted beside the other input, thoughts within the output. Parts that are no counts, or larger
     than what they are a part of, are contradictory.
@@ -116,7 +116,7 @@ def _fields(value: Any) -> Mapping[str, Any]:
 
 
 def _count(*places: Any) -> int | None:
-    """Return the largest count of some places, 0 where none has one; None where a place holds no count."""
+    """Return the largest of some counts, 0 without any; None if one of them is invalid."""
     there = [place for place in places if place is not None]
     if all(type(count) is int and 0 <= count <= TOKENS_MAX for count in there):
         return max(there, default=0)

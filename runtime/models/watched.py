@@ -1,4 +1,4 @@
-"""Replies in progress: what models have written so far of replies that are not whole yet. Nothing of it is recorded."""
+"""Replies in progress: the text that models have written so far. It is not recorded."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from runtime.logs.terminal_text import clean
 from runtime.models.port import Fault, Model, ModelRequest, Reply
 
 TOLD_SECONDS = 0.3
-"""The least time between two changes of a reply in progress that are told."""
+"""The least seconds between two notices about a reply in progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class LiveReplies:
 
 
 class WatchedModel:
-    """Another model, whose streamed replies are told while they come in."""
+    """A model that publishes the streamed replies of another model while they arrive."""
 
     def __init__(self, model: Model, replies: LiveReplies) -> None:
         self._model, self._replies = model, replies

@@ -25,9 +25,9 @@ OUTPUT_BYTES_MAX = 1024 * 1024
 GRACE_SECONDS = 5.0
 """Seconds between the request to end (SIGTERM) and the end (SIGKILL)."""
 KILLED_SECONDS = 10.0
-"""Seconds that processes have to vanish after SIGKILL: on a busy machine it takes thousands of them more than one."""
+"""Seconds to wait for processes to vanish after SIGKILL; thousands of processes take several."""
 LOOK_SECONDS = 0.02
-"""How often a group that is being ended is looked at."""
+"""The seconds between two looks at a group that is being ended."""
 
 _GATE = Path(__file__).with_name("gate.py")
 

@@ -83,7 +83,7 @@ def end_of_group(name: str) -> bool | None:
 
 
 def _group_lives(group: int) -> bool:
-    """Tell whether a process of the group is at work; one that has ended and was not waited for is not."""
+    """Tell whether a process of the group still runs. A zombie does not count."""
     try:
         numbers = [entry.name for entry in _PROC.iterdir() if entry.name.isdigit()]
     except OSError:
@@ -127,7 +127,7 @@ def _boot_of(birth: str) -> str:
 
 
 def _has_ended(pid: int) -> bool:
-    """Tell whether a process has ended, and only its parent has not asked for its exit code yet."""
+    """Tell whether a process is a zombie: it has ended, but its parent has not read the exit code."""
     try:
         return _stat(pid)[0] in ("Z", "X")
     except (OSError, IndexError):

@@ -19,7 +19,7 @@ from actors.run.ids import call_of
 from actors.run.questions import ClarificationRequested
 from actors.run.tools import ToolFinished
 from runtime.core.clock import SystemClock
-from runtime.core.crash_points import LABELS
+from runtime.core.hooks import LABELS
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite.journal import open_sqlite
 from tests.acquisition.stage import profile_file

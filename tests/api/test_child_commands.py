@@ -6,10 +6,9 @@ import trio
 from actors.planning.events import GenerationRequested
 from actors.planning.kind import CODEC
 from actors.run.ids import child_run
-from replan.runs.options import DriveOptions
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RunNotFound, UsageProblem
-from runtime.drive.options import Stop
+from runtime.drive.options import DriveOptions, Stop
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
 from tests.long.api.test_children import CHILD, ParentRun, answers, write

@@ -11,12 +11,11 @@ from actors.handlers.registry import Registry
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunRequest
 from replan.runs.engine import Engine
-from replan.runs.options import DriveOptions
 from replan.runs.session import Follower
 from runtime.core.clock import TrioClock
 from runtime.core.errors import RunExists, UsageProblem
 from runtime.core.ledger import Limits, Price
-from runtime.drive.options import Stop
+from runtime.drive.options import DriveOptions, Stop
 from runtime.journal.memory import open_memory
 from tests.cli.samples import delayed_reply, write_script
 from tests.support.worlds import passed, pinned, rejected

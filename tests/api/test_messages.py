@@ -6,9 +6,8 @@ import pytest
 import replan
 from replan.runs.changes import record_undrivable
 from replan.runs.engine import Engine
-from replan.runs.options import DriveOptions
 from runtime.core.errors import Held, RunNotFound
-from runtime.drive.options import Stop
+from runtime.drive.options import DriveOptions, Stop
 from tests.support.worlds import always_hosted
 
 VAGUE = "Make it better, please."

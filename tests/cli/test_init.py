@@ -5,8 +5,8 @@ import json
 import pytest
 import yaml
 
-from replan.setup.starter import found_programs
-from runtime.core.extras import install_command
+from replan.setup.starter import find_programs
+from runtime.core.errors import install_command
 
 PROJECTS = [
     ({"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n"}, {"tests": "pytest -q", "lint": "ruff check"}),
@@ -31,7 +31,7 @@ def project(folder, files):
 
 @pytest.mark.parametrize(("files", "programs"), PROJECTS)
 def test_the_tools_of_a_project_are_found_by_its_files(tmp_path, files, programs):
-    found = found_programs(project(tmp_path, files))
+    found = find_programs(project(tmp_path, files))
     assert {each.role: " ".join(each.words) for each in found} == programs
 
 

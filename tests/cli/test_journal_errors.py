@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from runtime.journal.kinds import VERSION
+from runtime.journal.port import VERSION
 from runtime.journal.sqlite.schema import EARLIER_ID
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
 from tests.cli.test_bad_input import assert_refused

@@ -120,7 +120,7 @@ def test_a_workflow_that_finds_no_actions_is_refused_and_so_is_that_of_pddl_with
     assert_refused(
         replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini", "-w", "single"), "no step of the workflow 'single'"
     )
-    from replan.runs.planner_model import workflow_for_pddl
+    from replan.runs.token_goals import workflow_for_pddl
 
     result = replan("run", problem, "-m", "gpt-5-mini", "-w", workflow_for_pddl())
     assert_refused(result, "--workflow: the workflow 'pddl' plans for problems in PDDL", "replan lab pddl run")

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from runtime.journal.kinds import VERSION
+from runtime.journal.port import VERSION
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
 
 EDITS = {

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from replan.setup.starter import found_programs, shipped_text, tools_text
+from replan.setup.starter import find_programs, shipped_text, tools_text
 from tests.config.test_schemas import ROOT, SHIPPED
 from tests.deploy.test_linters import FOLDER, PATH
 
@@ -64,7 +64,7 @@ def test_an_editor_accepts_the_shipped_files_and_marks_a_wrong_one(tmp_path):
         pytest.skip("there is no yaml-language-server: `make linters` installs it where there is npm")
     texts = {path.as_uri(): path.read_text(encoding="utf-8") for _, path in SHIPPED}
     texts |= {(tmp_path / "config.yaml").as_uri(): shipped_text("config.yaml")}
-    texts |= {(tmp_path / "tools.yaml").as_uri(): tools_text(found_programs(ROOT))}
+    texts |= {(tmp_path / "tools.yaml").as_uri(): tools_text(find_programs(ROOT))}
     wrong = (tmp_path / "wrong.yaml").as_uri()
     said = marks({**texts, wrong: WRONG.format(ROOT / "configs" / "schemas" / "workflow.schema.json")})
     assert any(line == 4 and "gaurd" in message for line, message in said.pop(wrong))

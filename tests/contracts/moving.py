@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from runtime.core.clock import SystemClock
-from runtime.core.crash_points import COPY_LABELS, install
+from runtime.core.hooks import COPY_LABELS, set_crash_hook
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal import rules
@@ -87,12 +87,12 @@ def crash(label):
         if name == label:
             raise Crash
 
-    install(reached)
+    set_crash_hook(reached)
     try:
         with pytest.raises(Crash):
             yield
     finally:
-        install(None)
+        set_crash_hook(None)
 
 
 OWN = "WHERE instr(text, CAST('its own' AS BLOB))"

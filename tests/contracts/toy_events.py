@@ -6,8 +6,7 @@ from typing import ClassVar, Literal
 
 from runtime.core.events import Codec, Event
 from runtime.core.machine import Summary
-from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
-from runtime.journal.port import Fact, Journal, RunRow
+from runtime.journal.port import FIRST_FORMAT, FIRST_KIND, Fact, Journal, RunRow
 
 
 class Noted(Event):

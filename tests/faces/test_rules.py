@@ -10,10 +10,9 @@ from actors.run.ids import child_run
 from actors.run.inbox import MESSAGE_MAX
 from actors.values.answers import ANSWER_MAX
 from replan.cli.app import app
-from replan.runs.options import DriveOptions
 from replan.runs.run_ids import ALL
 from replan.setup.installation import data_root
-from runtime.drive.options import Stop
+from runtime.drive.options import DriveOptions, Stop
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct
 from tests.faces.faces import FACES, MISSING, REFUSED, house
 from tests.web.test_hostile_texts import REVIEWED

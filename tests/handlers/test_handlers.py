@@ -26,7 +26,7 @@ from runtime.core.clock import TrioClock
 from runtime.core.ledger import Limits, Usage
 from runtime.core.machine import Work
 from runtime.core.messages import Woken
-from runtime.drive.envelope import Envelope
+from runtime.drive.actor import Envelope
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import open_memory

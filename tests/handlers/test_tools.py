@@ -10,7 +10,7 @@ import trio
 from actors.handlers.tools import command_tool, function_tool, tool_actor
 from actors.run.tools import Begun, ToolCheckRequested, ToolOutcome, ToolRequested
 from runtime.core.machine import Work
-from runtime.drive.envelope import Envelope
+from runtime.drive.actor import Envelope
 from runtime.process.identity import end_of_group, identity
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}

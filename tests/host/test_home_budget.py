@@ -6,11 +6,10 @@ import trio
 from actors.planning.result_lines import outcome_lines
 from replan.cli.exits import Exit, exit_of_result
 from replan.runs.engine import Engine
-from replan.runs.options import DriveOptions
 from replan.runs.session import RunSession
 from runtime.core.daily_budget import DAY_SECONDS, HomeBudget
 from runtime.core.ledger import Amount
-from runtime.drive.options import Stop
+from runtime.drive.options import DriveOptions, Stop
 from tests.host.fake_home import START, FakeHome, run_request
 from tests.support.worlds import always_hosted
 

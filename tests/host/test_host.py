@@ -9,12 +9,11 @@ from actors.handlers.registry import Registry
 from actors.planning.kind import PLANNING
 from actors.planning.machine import PlanningMachine
 from replan.runs.engine import Engine
-from replan.runs.options import DriveOptions
 from replan.runs.session import TAKEN_UP_SECONDS, Follower, RunSession
 from replan.setup.kinds import Kinds
 from runtime.core.clock import TrioClock
 from runtime.core.errors import JournalError
-from runtime.drive.options import Stop
+from runtime.drive.options import DriveOptions, Stop
 from runtime.journal.port import Due
 from runtime.models.port import Reply
 from tests.host.fake_home import START, FakeHome, run_request

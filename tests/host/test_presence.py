@@ -6,8 +6,7 @@ import trio
 from actors.planning.kind import CODEC
 from runtime.core.errors import JournalDamaged, JournalError, StorageFull
 from runtime.host.host import PRESENCE_SECONDS
-from runtime.journal.kinds import FIRST_KIND
-from runtime.journal.port import RunFilter
+from runtime.journal.port import FIRST_KIND, RunFilter
 from tests.host.fake_home import FakeHome, run_request
 
 PLANNING = (FIRST_KIND, CODEC.format)

@@ -7,10 +7,9 @@ from functools import partial
 import pytest
 import trio
 
-from replan.runs.options import DriveOptions
-from runtime.drive.options import Stop
-from runtime.models.limiter import CallLimiter
+from runtime.drive.options import DriveOptions, Stop
 from runtime.models.port import FaultKind
+from runtime.models.sharing import CallLimiter
 from tests.host.fake_home import FakeHome, run_request
 from tests.support.worlds import pinned
 

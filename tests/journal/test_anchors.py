@@ -8,8 +8,7 @@ import pytest
 
 from runtime.core.errors import JournalDamaged, JournalError, RunNotFound
 from runtime.journal.chain import Tip
-from runtime.journal.kinds import codecs_by_kind
-from runtime.journal.port import RunFilter
+from runtime.journal.port import RunFilter, codecs_by_kind
 from runtime.journal.sqlite.anchors import NUMBERS_MAX, SLOT_BYTES, SUFFIX, Anchors, open_anchors
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.journal.sqlite.raw import open_inspection

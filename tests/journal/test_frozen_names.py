@@ -2,7 +2,7 @@
 
 `frozen_names.json` is what 1.0.0 writes. Until that is released, write it anew with `python -m
 tests.journal.list_stored_names`. From then on add to it, and never change it: a name that is to be called differently
-is read under both and stays in the list, and a new one raises the version of journals (`runtime.journal.kinds`).
+is read under both and stays in the list, and a new one raises the version of journals (`runtime.journal.port`).
 """
 
 import json

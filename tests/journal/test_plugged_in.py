@@ -5,8 +5,7 @@ from click.testing import CliRunner
 
 import replan
 from replan.cli.app import app
-from replan.setup.database import JOURNAL, database_url, database_wakeup
-from replan.setup.home_folder import locate_home
+from replan.setup.home_folder import JOURNAL, database_url, database_wakeup, locate_home
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.open_journal import JOURNALS, open_dispatcher, open_journal, shown_url

@@ -4,8 +4,7 @@ import pytest
 
 from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
 from runtime.journal.folder import USE_ANOTHER
-from runtime.journal.kinds import VERSION
-from runtime.journal.port import RunFilter
+from runtime.journal.port import VERSION, RunFilter
 from runtime.journal.sqlite import schema
 from runtime.journal.sqlite.raw import upgrade
 from runtime.journal.sqlite.reading import at_once, open_to_read

@@ -8,8 +8,8 @@ import pytest
 
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage
-from runtime.models.anthropic import open_anthropic
 from runtime.models.context_window import ContextWindow
+from runtime.models.opening import open_anthropic
 from runtime.models.port import FaultKind, Reply
 from runtime.models.prices import find_price
 from runtime.models.providers import ANTHROPIC_URL, PROVIDERS
@@ -414,11 +414,11 @@ async def test_a_server_that_refuses_the_marks_is_asked_at_once_without_and_from
 async def test_the_list_of_models_is_asked_for_as_a_whole():
     async with claude(Answer.say(TEXT)) as (server, model):
         server.models = lambda headers: Answer.json({"data": [{"id": "claude-x"}], "has_more": False})
-        assert await model.listed() == frozenset({"claude-x"})
+        assert await model.ask_models() == frozenset({"claude-x"})
 
 
 async def test_without_the_extra_one_line_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("runtime.models.anthropic.find_spec", lambda _: None)
+    monkeypatch.setattr("runtime.models.opening.find_spec", lambda _: None)
     with pytest.raises(
         UsageProblem, match=r"need the extra anthropic \(install it: pip install '.*\[anthropic\]"
     ) as told:

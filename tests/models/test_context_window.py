@@ -5,8 +5,8 @@ import json
 import pytest
 import trio
 
-from runtime.models.context_window import ContextWindow, ask_window, least_tokens, listed_window, too_long
-from runtime.models.openai import open_openai
+from runtime.models.context_window import ContextWindow, ask_window, least_tokens, too_long, window_in_price_list
+from runtime.models.opening import open_openai
 from runtime.models.port import FaultKind, Reply
 from runtime.models.providers import OPENAI_URL
 from tests.contracts.model import TEXT, request
@@ -71,8 +71,8 @@ def test_a_server_elsewhere_is_asked_for_its_list_of_models_and_nothing_else():
 
 
 def test_the_windows_of_openai_are_those_of_the_price_list_and_nobody_is_asked():
-    assert learned({}, OPENAI_URL) == (listed_window("test-model", OPENAI_URL), []) == (None, [])
-    assert listed_window("gpt-5-mini", OPENAI_URL).tokens >= 100_000
+    assert learned({}, OPENAI_URL) == (window_in_price_list("test-model", OPENAI_URL), []) == (None, [])
+    assert window_in_price_list("gpt-5-mini", OPENAI_URL).tokens >= 100_000
 
 
 def test_a_text_has_at_least_as_many_tokens_as_six_bytes_each_and_white_space_has_none():

@@ -2,8 +2,7 @@
 
 from contextlib import asynccontextmanager
 
-from runtime.models.anthropic import open_anthropic
-from runtime.models.openai import open_openai
+from runtime.models.opening import open_anthropic, open_openai
 from runtime.models.port import Reply
 from runtime.models.scripted import ScriptedModel
 from tests.contracts.model import STEPS, TEXT, ModelContract

@@ -4,10 +4,15 @@ import pytest
 
 from replan.runs.models import open_model
 from runtime.core.errors import UsageProblem
-from runtime.models.openai import open_openai
+from runtime.models.opening import open_openai
 from runtime.models.port import Fault, Reply
-from runtime.models.prompt_cache import matches_marks_only, prompt_cache_of, sends_cache_fields, with_cache_fields
-from runtime.models.providers import OPENAI_URL
+from runtime.models.providers import (
+    OPENAI_URL,
+    matches_marks_only,
+    prompt_cache_of,
+    sends_cache_fields,
+    with_cache_fields,
+)
 from tests.contracts.model import TEXT, request
 from tests.models.wired import KEY, FixedClock
 from tests.support.openai_server import Answer, serve

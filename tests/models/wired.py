@@ -7,8 +7,7 @@ from functools import partial
 
 import pytest
 
-from runtime.models.anthropic import open_anthropic
-from runtime.models.openai import open_openai
+from runtime.models.opening import open_anthropic, open_openai
 from runtime.models.port import Fault
 from tests.contracts.model import request
 from tests.support.openai_server import Answer, serve

@@ -23,7 +23,7 @@ from actors.run.state import NotStarted
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import limit_verdict
 from replan.setup.plugins import registry
-from runtime.core import total_readers
+from runtime.core import hooks
 from runtime.core.ledger import Limits
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Mailed, Resumed, Woken
@@ -55,10 +55,10 @@ PASSAGE = (
 def unread():
     """The exceptions that readers have raised; the boundary has turned each into a rejection."""
     heard = []
-    before = total_readers._listener
-    total_readers.listen(lambda what: heard.append((what, repr(sys.exc_info()[1]))))
+    before = hooks._listener
+    hooks.listen_to_readers(lambda what: heard.append((what, repr(sys.exc_info()[1]))))
     yield heard
-    total_readers.listen(before)
+    hooks.listen_to_readers(before)
 
 
 def acquire(dice, sent):
@@ -339,7 +339,7 @@ def test_the_log_has_the_traceback_of_a_reader_that_raised():
     stream = io.StringIO()
     log.configure(stream=stream, json=True, level="INFO", redactor=Redactor(()))
     try:
-        assert total_readers.total("the test", len)(broken)() == len(total_readers.unread("the test", OverflowError()))
+        assert hooks.make_total("the test", len)(broken)() == len(hooks.describe_unread("the test", OverflowError()))
     finally:
         log.reset()
     line = json.loads(stream.getvalue())

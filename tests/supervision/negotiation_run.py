@@ -9,8 +9,7 @@ import trio
 
 from runtime.core.clock import TrioClock
 from runtime.core.errors import JournalError
-from runtime.drive.actor import Actor
-from runtime.drive.envelope import Envelope
+from runtime.drive.actor import Actor, Envelope
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import Fault, open_memory

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import trio
 
-from runtime.core.crash_points import install
 from runtime.core.errors import Fenced, Held, JournalDamaged, JournalError, UsageProblem, root_cause
+from runtime.core.hooks import set_crash_hook
 from runtime.core.machine import Work, fold
 from runtime.drive.actor import Actor
 from runtime.drive.options import Ending, Stop
@@ -340,13 +340,13 @@ async def test_a_crash_at_a_labelled_point_loses_no_record(label, nth, autojump_
             raise Killed
 
     async with open_negotiation() as journal:
-        install(kill)
+        set_crash_hook(kill)
         try:
             await driver_of(journal, bidder(10, 10), bidder(50, -10)).drive(Start(6))
         except Killed:
             pass
         finally:
-            install(None)
+            set_crash_hook(None)
         begun = await journal.read("run")
         assert await driver_of(journal, bidder(30, 10), bidder(30, -10)).drive(Start(6)) is Ending.FINISHED
         records = await journal.read("run")

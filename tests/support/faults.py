@@ -32,7 +32,7 @@ KEPT: list[object] = []
 
 def suffer(faults: dict[str, Any]) -> None:
     from replan.runs import engine
-    from runtime.core.crash_points import install
+    from runtime.core.hooks import set_crash_hook
     from runtime.drive.supervisor import LeaseTerms
 
     counts: Counter[str] = Counter()
@@ -50,7 +50,7 @@ def suffer(faults: dict[str, Any]) -> None:
             time.sleep(0.1)
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    install(reached)
+    set_crash_hook(reached)
     if "ttl" in faults:
         assert engine.LeaseTerms is LeaseTerms
         engine.LeaseTerms = partial(LeaseTerms, ttl=faults["ttl"])  # type: ignore[misc, assignment]

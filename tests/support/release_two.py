@@ -4,14 +4,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from runtime.journal import kinds
+from runtime.journal import port
 
 
 @contextmanager
 def release_two(schema, step):
     """Let what is opened within a `with` block be of that release; `schema` is a store's, `step` a statement."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (kinds, schema):
+        for module in (port, schema):
             patch.setattr(module, "VERSION", 2)
         patch.setattr(schema, "UPGRADES", (*schema.UPGRADES, (step,)))
         yield

@@ -6,8 +6,8 @@ from actors.planning.kind import PLANNING
 from actors.run.calls import Settled
 from replan.telemetry.metrics import Metrics, measures_of
 from runtime.core.events import Record
+from runtime.core.hooks import LEASE_LOST, report_measure
 from runtime.core.ledger import Amount
-from runtime.core.measured import LEASE_LOST, report_measure
 from runtime.journal.cursors import Tally
 from tests.support.collector import attributes, collecting
 

@@ -33,7 +33,7 @@ EXTRAS = {
     "replan/mcp/": "mcp",
     "replan/pddl_planner.py": "unified-planning",
     "replan/pytest_plugin.py": "pytest",
-    "replan/runs/planner_model.py": "unified-planning",
+    "replan/runs/token_goals.py": "unified-planning",
     "replan/telemetry/": "otel",
     "replan/unified_planning_engine.py": "unified-planning",
     "replan/web/": "web",

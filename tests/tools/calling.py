@@ -11,7 +11,7 @@ from actors.tools.built_in import open_tools
 from actors.tools.loader import load_tools
 from actors.tools.workspace import open_workspace
 from runtime.core.machine import Work
-from runtime.drive.envelope import Envelope
+from runtime.drive.actor import Envelope
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "SECRET": "s3cret"}
 

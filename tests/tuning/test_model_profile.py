@@ -17,16 +17,18 @@ from replan.tuning.model_profile import (
     SETTINGS,
     TASKS,
     TASKS_MAX,
+    AttemptsUntilPlan,
+    Measures,
+    StepMeasure,
     choose_settings,
-    comparing,
+    comparison_definition,
     first_tasks,
     fit_profile,
-    measuring,
+    measurement_definition,
     task_calls,
     workflow_text,
     write_definition,
 )
-from replan.tuning.step_measures import AttemptsUntilPlan, Measures, StepMeasure
 from runtime.core.errors import UsageProblem
 
 ROOT = data_root()
@@ -90,7 +92,7 @@ def test_the_preferred_settings_do_best_and_are_a_workflow_that_loads(tmp_path, 
     tasks = first_tasks(ROOT, tmp_path, 10)
     fit = fit_profile(measures_of(*records))
     installation = Installation(registry({}, {}), ROOT, UserConfig(), {}, 0.0)
-    prepared = prepare(write_definition(tmp_path, comparing(tasks, fit), fit), installation)
+    prepared = prepare(write_definition(tmp_path, comparison_definition(tasks, fit), fit), installation)
     trials = run_all(prepared, lambda done, of: None, 1)
     found = choose_settings(prepared, trials)
     assert found.settings.policy in policies
@@ -104,7 +106,7 @@ def test_the_preferred_settings_do_best_and_are_a_workflow_that_loads(tmp_path, 
 
 
 def test_the_definition_that_measures_keeps_to_the_limits(tmp_path):
-    value = measuring(ROOT / TASKS, "simulated:base", 480, 2.5, 60, keys={})
+    value = measurement_definition(ROOT / TASKS, "simulated:base", 480, 2.5, 60, keys={})
     installation = Installation(registry({}, {}), ROOT, UserConfig(), {}, 0.0)
     prepared = prepare(write_definition(tmp_path, value), installation)
     assert (len(prepared.trials), prepared.arms[0].calls_max) == (60, 8)

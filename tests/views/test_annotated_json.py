@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.values.findings import Finding
-from replan.views.annotated_json import annotate, side_by_side
+from replan.views.records import annotate, side_by_side
 
 PLAN = {"goal": "x", "steps": [{"step_id": "find", "needs": []}, {"step_id": "fix", "needs": ["a", "b"]}]}
 

@@ -11,11 +11,10 @@ import pytest
 import trio
 from jsonschema import Draft202012Validator
 
-from replan.runs.options import DriveOptions
 from replan.service import access
 from replan.service.limits import STREAMS_MAX
 from replan.web.api_routes import addressed_operations, openapi, openapi_text
-from runtime.drive.options import Stop
+from runtime.drive.options import DriveOptions, Stop
 from tests.cli.samples import BACKTRACKS, PROBLEM
 from tests.tidy.source import ROOT
 from tests.web.world import served

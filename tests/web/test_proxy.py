@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from replan.cli.app import app
 from replan.service.store import Starts
-from replan.setup.proxy import ProxyEntry
+from replan.setup.settings import ProxyEntry
 from replan.web.serving import check_listen
 from runtime.core.errors import UsageProblem
 from tests.cli.samples import PROBLEM

@@ -11,10 +11,9 @@ import pytest
 import trio
 from standardwebhooks import WebhookVerificationError
 
-from replan.runs.options import DriveOptions
 from replan.webhooks import sender
 from replan.webhooks.messages import message_id
-from runtime.drive.options import Stop
+from runtime.drive.options import DriveOptions, Stop
 from tests.cli.samples import PROBLEM
 from tests.journal.behind import change
 from tests.support.receiver import free_port, receiving

@@ -27,9 +27,8 @@ from runtime.drive.options import Stop
 from runtime.host.notices import Notice
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
-from runtime.models.limiter import CallLimiter, CallSlot
 from runtime.models.port import Fault
-from runtime.models.probe import Askable, Probes
+from runtime.models.sharing import Askable, CallLimiter, CallSlot, Probes
 from tests.support.answers import Answer
 from tests.support.artifacts import PROBLEM
 from tests.support.openai_server import OpenAIServer

@@ -25,13 +25,13 @@ from actors.planning.result import Result
 from actors.run.calls import CallFailed
 from actors.run.waits import WaitRequested
 from replan.runs.engine import Engine
-from replan.runs.options import DriveOptions
 from replan.runs.prepare import prepare_run
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.events import Event
+from runtime.drive.options import DriveOptions
 from runtime.journal.memory import open_memory
 from tests.support.answers import Answer, Handler, by_step, request_parts
 from tests.support.artifacts import GOOD, PROBLEM, plan

@@ -19,7 +19,7 @@ from replan.cli.run_options import (
     driving_options,
     limit_options,
     model_option,
-    naming_options,
+    name_options,
     parse_assignments,
     placement_options,
     set_option,
@@ -107,13 +107,13 @@ def acquire(
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.acquiring import prepare_to_acquire
-    from replan.runs.options import ignore
+    from runtime.drive.options import ignore
 
     model = model_to_use(invocation, model, ["acquire", profile, goal], templates=False)
     wish = AcquisitionInput(profile, _goal(goal), given=parse_assignments(given), limits=split_limits(limits))
     _check_report(output)
     earlier = None if compare is None else _earlier(invocation, compare)
-    with naming_options():
+    with name_options():
         prepared = prepare_to_acquire(wish, docs, model, registry=registry_of(invocation), environment=os.environ)
     for item in prepared.notices:
         notice(item)
@@ -132,7 +132,7 @@ def _propose(
     limits: dict[str, Any],
     detach: bool,
 ) -> int:
-    """Have a profile proposed for a goal, and write it once it is approved. Return the exit code."""
+    """Start a run that proposes a profile for a goal, and write the approved profile. Return the exit code."""
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
     from replan.cli.model_choice import model_to_use
@@ -142,7 +142,7 @@ def _propose(
 
     path = profile_path(output)
     model = model_to_use(invocation, model, ["acquire", goal], templates=False)
-    with naming_options(problem="PROFILE"):
+    with name_options(problem="PROFILE"):
         prepared = prepare_proposal(
             goal,
             docs,
@@ -220,12 +220,12 @@ def _check_report(report: str | None) -> None:
 def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
     """Return the result of an earlier run. Raises `UsageProblem` for one that is no acquisition."""
     from actors.acquisition.result import AcquisitionResult
-    from replan.cli.reading import reading, resolve_or_newest
+    from replan.cli.reading import read_home, resolve_or_newest
 
     async def read(reader: RunReader) -> RunResult:
         return await reader.result(await resolve_or_newest(reader, name))
 
-    result = reading(invocation, read)
+    result = read_home(invocation, read)
     if not isinstance(result, AcquisitionResult):
         raise UsageProblem(
             f"run {result.run_id} is no acquisition", place="--compare", hint="name one of `replan list`"

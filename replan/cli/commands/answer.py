@@ -32,10 +32,10 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, as_json
     from actors.run.words import reason_in_words
     from actors.values.lines import line, verbatim
     from replan.cli.hints import say_answer_command
-    from replan.cli.reading import reading
+    from replan.cli.reading import read_home
     from replan.cli.terminal.console import print_json, print_row
 
-    questions = reading(invocation, lambda reader: _questions(reader, run_id, last=last))
+    questions = read_home(invocation, lambda reader: _questions(reader, run_id, last=last))
     if as_json:
         print_json({"questions": questions})
         return Exit.OK
@@ -142,7 +142,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
 
 
 async def _only_question(engine: Engine, run: str) -> str:
-    """Return the id of the only open question of a run. Raises `UsageProblem` where there is none, or a choice."""
+    """Return the id of the only open question of a run. Raises `UsageProblem` if there is none or several."""
     from replan.runs.inbox import questions_of, split_question_id
 
     names = [split_question_id(question["id"])[1] for question in await questions_of(engine, run)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -80,7 +80,7 @@ def check(
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
     form = named[0] if named else "text"
     worst, single = Exit.OK, len(files) == 1 and not files[0].endswith(".jsonl")
-    output = output_of(form, single=single)
+    output = CheckOutput(form, single=single)
     for name in files:
         try:
             for case in _cases(name):
@@ -95,7 +95,7 @@ def check(
 
 
 def check_assurance(level: str) -> None:
-    """Refuse `--assurance` where the level looks at no failures."""
+    """Raise `UsageProblem` for `--assurance` at a level that ignores failures."""
     if level != "expansive":
         hint = "add --level expansive"
         raise UsageProblem(f"the level {level} looks at no failures", place="--assurance", hint=hint)
@@ -130,7 +130,7 @@ def _cases(name: str) -> Iterator[PlanToCheck]:
 
 @contextmanager
 def _open_input(name: str) -> Iterator[BinaryIO]:
-    """Open the file, or give standard input, which stays open."""
+    """Open the file, or return standard input, which stays open."""
     from replan.cli.inputs import file_named
 
     if name == "-":
@@ -157,7 +157,7 @@ def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _text(data: bytes, place: str) -> str:
-    """Return the text; one that is too large for a plan may be cut in a character, and its verdict says that."""
+    """Decode the text. A text that is too large for a plan may be cut within a character; its verdict rejects it."""
     from replan.cli.inputs import as_text
     from runtime.models.replies import BYTES_MAX
 
@@ -181,119 +181,63 @@ def _worse(first: Exit, second: Exit) -> Exit:
 Report = Mapping[str, Any]
 
 
-class CheckOutput(Protocol):
-    """Prints reports in one form."""
+class CheckOutput:
+    """Prints reports in one format.
+
+    With `single`, one plan is checked, and its JSON is an object instead of an array.
+    """
+
+    def __init__(self, form: str, *, single: bool) -> None:
+        from replan.cli.terminal.plain import JsonArray, print_text
+        from replan.views import check_report
+
+        self._form = "array" if form == "json" and not single else form
+        self._array = JsonArray()
+        self._before = ""
+        if form == "sarif":
+            from replan.setup.installation import release
+
+            self._before = check_report.sarif_head(release())
+        elif form == "junit":
+            print_text(check_report.JUNIT_HEAD)
 
     def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
         """Print the report on one plan: its object, the guards of its steps, and the text that was checked."""
-
-    def end(self) -> None:
-        """Print what follows the last report."""
-
-
-class _OneByOne:
-    """The forms in which a report is complete without others."""
-
-    def __init__(self, form: str) -> None:
-        self._form = form
-
-    def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
         from replan.cli.terminal.plain import print_json, print_text
+        from replan.views import check_report
 
         match self._form:
             case "json":
                 print_json(report)
             case "jsonl":
                 print_json(report, indent=None)
+            case "array":
+                self._array.add(report)
             case "github":
-                from replan.views.check_report import github_lines
-
-                print_text("".join(f"{row}\n" for row in github_lines(report, text)))
+                print_text("".join(f"{row}\n" for row in check_report.github_lines(report, text)))
+            case "sarif":
+                for result in check_report.sarif_results(report, text):
+                    print_text(self._before + "\n")
+                    print_json(result, indent=None)
+                    self._before = ","
+            case "junit":
+                print_text(check_report.junit_case(report, text))
             case _:
                 from replan.cli.terminal.console import show
-                from replan.views.check_report import report_lines
 
-                show(report_lines(report, dict(guards)))
-
-    def end(self) -> None:
-        """Print nothing."""
-
-
-class _Array:
-    """One array of JSON."""
-
-    def __init__(self) -> None:
-        from replan.cli.terminal.plain import JsonArray
-
-        self._array = JsonArray()
-
-    def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
-        del guards, text
-        self._array.add(report)
+                show(check_report.report_lines(report, dict(guards)))
 
     def end(self) -> None:
-        self._array.end()
-
-
-class _Sarif:
-    """One log of SARIF 2.1.0."""
-
-    def __init__(self) -> None:
-        from replan.setup.installation import release
-        from replan.views.check_report import sarif_head
-
-        self._before = sarif_head(release())
-
-    def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
-        from replan.cli.terminal.plain import print_json, print_text
-
-        del guards
-        from replan.views.check_report import sarif_results
-
-        for result in sarif_results(report, text):
-            print_text(self._before + "\n")
-            print_json(result, indent=None)
-            self._before = ","
-
-    def end(self) -> None:
+        """Print the text that follows the last report."""
         from replan.cli.terminal.plain import print_text
-        from replan.views.check_report import SARIF_TAIL
+        from replan.views import check_report
 
-        print_text((self._before if self._before != "," else "") + SARIF_TAIL)
-
-
-class _Junit:
-    """One suite of JUnit's XML."""
-
-    def __init__(self) -> None:
-        from replan.cli.terminal.plain import print_text
-        from replan.views.check_report import JUNIT_HEAD
-
-        print_text(JUNIT_HEAD)
-
-    def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
-        from replan.cli.terminal.plain import print_text
-
-        del guards
-        from replan.views.check_report import junit_case
-
-        print_text(junit_case(report, text))
-
-    def end(self) -> None:
-        from replan.cli.terminal.plain import print_text
-        from replan.views.check_report import JUNIT_TAIL
-
-        print_text(JUNIT_TAIL)
-
-
-def output_of(form: str, *, single: bool) -> CheckOutput:
-    """Return what prints in a format; `single` says that one plan is checked, whose JSON is an object and no array."""
-    match form:
-        case "json" if not single:
-            return _Array()
-        case "sarif":
-            return _Sarif()
-        case "junit":
-            return _Junit()
-        case _:
-            return _OneByOne(form)
+        match self._form:
+            case "array":
+                self._array.end()
+            case "sarif":
+                print_text((self._before if self._before != "," else "") + check_report.SARIF_TAIL)
+            case "junit":
+                print_text(check_report.JUNIT_TAIL)
+            case _:
+                pass

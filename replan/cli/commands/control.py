@@ -13,7 +13,7 @@ from replan.cli.run_options import (
     detach_option,
     driving_options,
     limit_options,
-    naming_options,
+    name_options,
     parse_assignments,
     require_one_run,
     run_argument,
@@ -23,12 +23,9 @@ from replan.setup.installation import program
 from runtime.core.errors import Held, UsageProblem
 
 if TYPE_CHECKING:
-    from actors.run.result import RunResult
     from replan.runs.changes import Changes
     from replan.runs.engine import Engine
     from replan.runs.forks import ForkRequest
-    from replan.runs.session import RunSession
-    from runtime.drive.options import Stop
 
 
 _RESUME = examples(
@@ -67,16 +64,16 @@ def resume(
 
     from actors.run.limits import check_limits, split_limits
     from replan.runs.changes import Changes
-    from replan.setup.gc_tuning import tune
+    from replan.setup.installation import tune
 
-    with naming_options():
+    with name_options():
         changes = Changes(check_limits(split_limits(limits)), model, strict)
     tune()
     return trio.run(_resume, invocation, run_id, changes)
 
 
 async def _resume(invocation: Invocation, prefix: str | None, changes: Changes) -> int:
-    from replan.cli.drive import drive_to_rest, show_result
+    from replan.cli.drive import drive_further
     from replan.cli.home import open_engine
     from replan.cli.reading import newest_to_resume, resolve_named
     from replan.runs.changes import post_changes
@@ -89,22 +86,17 @@ async def _resume(invocation: Invocation, prefix: str | None, changes: Changes) 
         else:
             run = await resolve_named(engine, prefix)
         if changes:
-            with naming_options():
+            with name_options():
                 await post_changes(engine, run, changes)
         row, kind = await engine.journal.row(run), await engine.kind_of(run)
         check_here(run, row.owner)
         if row.status == "finished":
             await _say_if_over(engine, run)
-
-        async def start(session: RunSession, stop: Stop) -> RunResult:
-            return await session.drive(stop, compare=True)
-
-        result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=row.title)
-        return await show_result(engine, kind, result, signals, invocation)
+        return await drive_further(engine, run, invocation, kind=kind, title=row.title)
 
 
 async def _say_if_older(engine: Engine, run: str) -> None:
-    """Say which run goes on, where a newer one has finished."""
+    """Say which run is resumed, if a newer one has finished."""
     from replan.cli.reading import newest_run
     from replan.cli.terminal.console import notice
 
@@ -115,7 +107,7 @@ async def _say_if_older(engine: Engine, run: str) -> None:
 
 
 async def _say_if_over(engine: Engine, run: str) -> None:
-    """Say of a finished run that nothing goes on now, and what can be done."""
+    """Say that a finished run cannot be resumed now, and what can be done."""
     from actors.run.advice import reopening_advice
     from replan.cli.terminal.console import notice
     from replan.runs.status import goes_on
@@ -159,7 +151,7 @@ async def _cancel(invocation: Invocation, name: str | None, undo: bool, as_json:
 
 
 async def _undo_driven(engine: Engine, run: str, as_json: bool) -> int:
-    """Have a run that goes on undo what it did; a run that has ended is undone by the command `undo`."""
+    """Ask a driven run to undo its calls. The command `undo` does so for a run that has ended."""
     from replan.cli.terminal.console import notice, print_json
 
     row = await engine.journal.row(run)
@@ -192,7 +184,7 @@ def undo(invocation: Invocation, /, run_id: str | None, *, last: bool) -> int:
 
 
 async def _undo(invocation: Invocation, name: str | None) -> int:
-    from replan.cli.drive import drive_to_rest, show_result
+    from replan.cli.drive import drive_further
     from replan.cli.home import open_engine
     from replan.cli.reading import resolve_or_newest
     from replan.cli.terminal.console import notice
@@ -206,12 +198,7 @@ async def _undo(invocation: Invocation, name: str | None) -> int:
             notice(f"`{program()} cancel {run} --undo` has the process that drives it undo it")
             raise Held(run, row.owner, engine.clock.now())
         await engine.undo(run)
-
-        async def start(session: RunSession, stop: Stop) -> RunResult:
-            return await session.drive(stop, compare=True)
-
-        result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=row.title)
-        return await show_result(engine, kind, result, signals, invocation)
+        return await drive_further(engine, run, invocation, kind=kind, title=row.title)
 
 
 _FORK = examples(
@@ -275,9 +262,9 @@ def fork(
     from actors.run.limits import check_limits, split_limits
     from replan.runs.changes import Changes
     from replan.runs.forks import ForkRequest
-    from replan.setup.gc_tuning import tune
+    from replan.setup.installation import tune
 
-    with naming_options():
+    with name_options():
         changes = Changes(check_limits(split_limits(limits)), model)
     tune()
     folder = None if workspace is None else Path(workspace)
@@ -286,22 +273,22 @@ def fork(
 
 
 async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest, detach: bool) -> int:
-    from replan.cli.drive import drive_to_rest, print_result, show_result
+    from replan.cli.drive import drive_further, print_result
     from replan.cli.hints import say_how_to_follow
     from replan.cli.home import open_engine
     from replan.cli.reading import resolve_or_newest
     from replan.cli.starting import require_host
-    from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
+    from replan.cli.terminal.console import ignore_closed_stdout, notice, print_text
+    from replan.runs.executing import EXECUTION
     from replan.runs.forks import fork_run
     from replan.runs.run_ids import new_run_id
-    from replan.runs.workspaces import EXECUTION
 
     async with open_engine(invocation, drives=not detach) as engine:
         origin = await resolve_or_newest(engine, prefix)
         kind = await engine.kind_of(origin)
         if detach:
             await require_host(engine, kind.name)
-        with naming_options(at="--at", policy="--policy", workspace="--workspace"):
+        with name_options(at="--at", policy="--policy", workspace="--workspace"):
             run = await fork_run(engine, origin, wanted, name=new_run_id())
         state, _ = await engine.load(run)
         notice(f"run {run} is forked from run {origin} after its record {state.run.fork.seq}")
@@ -312,14 +299,10 @@ async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest,
             if invocation.json:
                 print_result(kind, await engine.result(run), as_json=True)
             else:
-                with ignoring_closed_stdout():
+                with ignore_closed_stdout():
                     print_text(f"{run}\n")
             say_how_to_follow(run)
             return Exit.OK
 
-        async def start(session: RunSession, stop: Stop) -> RunResult:
-            return await session.drive(stop)
-
         title = (await engine.journal.row(run)).title
-        result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=title)
-        return await show_result(engine, kind, result, signals, invocation)
+        return await drive_further(engine, run, invocation, kind=kind, title=title, compare=False)

@@ -16,7 +16,7 @@ from replan.cli.run_options import (
     goal_options,
     limit_options,
     model_option,
-    naming_options,
+    name_options,
     placement_options,
     planning_options,
     tools_options,
@@ -96,8 +96,8 @@ def do(
     from replan.runs.attaching import attach
     from replan.runs.executing import ExecutionOptions, request_with_tools, tools_of
     from replan.runs.prepare import prepare
-    from replan.setup.gc_tuning import tune
     from replan.setup.home_folder import locate_home
+    from replan.setup.installation import tune
 
     executing, goal = model, _goal(problem, example, model, values)
     model = values["model"] if goal else model
@@ -113,7 +113,7 @@ def do(
     elif goal is None:
         model = executing = model_to_use(invocation, model, ["do", problem or ""])
     attached = attach(values["files"], values["repository"], text)
-    with naming_options(PROBLEM=source_of(problem or "--goal"), tools=file or "--tools"):
+    with name_options(PROBLEM=source_of(problem or "--goal"), tools=file or "--tools"):
         tools, remarks = tools_of(file, home, check_workspace(options.workspace, home.folder), os.environ)
         prepared = prepare(
             text,
@@ -158,8 +158,8 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
     from replan.cli.drive import drive_to_rest, show_result
     from replan.cli.home import open_engine
     from replan.cli.terminal.console import notice
+    from replan.runs.executing import ensure_unused
     from replan.runs.run_ids import new_run_id
-    from replan.runs.workspaces import ensure_unused
     from replan.setup.home_folder import locate_home
 
     run, home = new_run_id(), locate_home().folder
@@ -189,7 +189,7 @@ async def _execute(
     from replan.cli.terminal.console import notice
     from replan.runs.executing import plan_of_run, prepare_to_execute
 
-    with naming_options():
+    with name_options():
         try:
             plan = await plan_of_run(engine, run)
             prepared = prepare_to_execute(plan, options, model, registry=engine.registry, environment=os.environ)
@@ -204,7 +204,7 @@ async def _execute(
 
 
 def _show(invocation: Invocation, lines: list[Line]) -> None:
-    """Print what leads to the execution on stderr, unless only the result is wanted."""
+    """Print the result of planning on stderr, unless only the result of the execution is wanted."""
     from replan.cli.terminal.console import show_aside
 
     if not (invocation.quiet or invocation.json):

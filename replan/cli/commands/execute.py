@@ -17,7 +17,7 @@ from replan.cli.run_options import (
     driving_options,
     limit_options,
     model_option,
-    naming_options,
+    name_options,
     placement_options,
     tools_options,
 )
@@ -106,7 +106,7 @@ def execute(
         workflow=values["workflow"],
         limits=split_limits(values),
     )
-    with naming_options():
+    with name_options():
         source = _source_of(invocation, plan or "")
         prepared = prepare_to_execute(source, options, model, registry=registry_of(invocation), environment=os.environ)
     for item in prepared.notices:
@@ -125,7 +125,7 @@ def execute(
 def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
     """Return the plan of a file, of standard input, or of a run. Raises `UsageProblem` where there is none."""
     from replan.cli.inputs import read_stdin
-    from replan.cli.reading import reading
+    from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice
     from replan.runs.executing import is_file, plan_in_file, plan_of_run, read_plan_file
     from replan.runs.run_ids import resolve_run
@@ -142,7 +142,7 @@ def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
         return await plan_of_run(reader, await resolve_run(reader.journal, name))
 
     try:
-        source = reading(invocation, read)
+        source = read_home(invocation, read)
     except RunNotFound as error:
         raise RunNotFound(name, cause=f"{error}, and no file of this name") from None
     invocation.done_at_once = False  # The execution follows.

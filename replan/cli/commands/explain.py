@@ -66,16 +66,15 @@ _SECTIONS = {
 }
 
 EXIT_KIND = "exit code"
-"""What sort of term an exit code is."""
+"""The kind of the terms that are exit codes."""
 _ROW = "rule of the default policy"
-"""What the terms of a section are."""
+"""The kind of the terms in a section."""
 
 
 class GlossaryTerm(NamedTuple):
     """One term."""
 
     name: str
-    """The term, as it is printed."""
     kind: str
     """What sort of term it is, such as `outcome of a run`."""
     means: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,8 @@ from replan.cli.options import Duration, Invocation, common, examples, json_opti
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from actors.tools.fork_workspace import LeftFolder
 
 
@@ -60,7 +61,7 @@ def files(*, as_json: bool) -> int:
 @common
 def verify(url: str | None, *, as_json: bool) -> int:
     """Compute again what follows from the records of all runs, and compare; change nothing. Exit 0 or 9."""
-    from replan.cli.verify import verify_journal
+    from replan.cli.journals import verify_journal
 
     return verify_journal(url, as_json=as_json)
 
@@ -97,9 +98,9 @@ def copy(
     steps; --older-than chooses only those that never go on. The command can be repeated, also after it was killed.
     Exit 0: all are in TARGET; 8: some are driven or cannot be copied.
     """
-    from replan.cli.copying import copy_between
+    from replan.cli.journals import copy_between
     from replan.runs.retention import RunChoice
-    from replan.setup.database import journal_url
+    from replan.setup.home_folder import journal_url
 
     if len(urls) > 2:
         raise UsageProblem("these are more than two journals", place="TARGET", hint="[SOURCE] TARGET")
@@ -129,8 +130,7 @@ def upgrade(url: str | None, *, app: str | None, archive: str | None, reader: st
     Stop the programs of the earlier release first: one that still runs can neither read nor write afterwards.
     """
     from replan.cli.terminal.console import notice, print_json
-    from replan.setup.database import journal_url
-    from replan.setup.home_folder import USE_ANOTHER_HOME
+    from replan.setup.home_folder import USE_ANOTHER_HOME, journal_url
     from runtime.open_offline import shown_url, upgrade
 
     roles = {"app": app, "archive": archive, "reader": reader}

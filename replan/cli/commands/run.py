@@ -16,7 +16,7 @@ from replan.cli.run_options import (
     is_given,
     limit_options,
     model_option,
-    naming_options,
+    name_options,
     placement_options,
     planning_options,
     tools_file_option,
@@ -110,7 +110,7 @@ def start_planning(
         no_input=invocation.no_input,
         strict=values["strict"],
     )
-    with naming_options(PROBLEM=source_of(source)):
+    with name_options(PROBLEM=source_of(source)):
         prepared = prepare(
             text,
             options,
@@ -157,5 +157,5 @@ def read_goal(
     if not is_given("workflow"):
         values["workflow"] = workflow_for_goal()
     values["model"] = values["model"] or MODEL
-    with naming_options():
+    with name_options():
         return goal_in(goal, holds)

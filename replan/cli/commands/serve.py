@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import nullcontext
 from functools import partial
+from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
@@ -14,16 +15,19 @@ import click
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, health_option, plugins_option
 from replan.setup.installation import program
-from runtime.core.errors import UsageProblem
-from runtime.core.extras import install_command
+from runtime.core.errors import UsageProblem, install_command
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
+    import trio
+
     from replan.mcp.serving import Wish
-    from replan.setup.proxy import ProxyEntry
-    from replan.setup.settings import UserConfig
+    from replan.runs.engine import Engine
+    from replan.setup.settings import ProxyEntry, UserConfig
     from runtime.dispatch.port import Dispatcher
+    from runtime.drive.options import Stop
+    from runtime.host.notices import Report
 
 
 PORT = 8430
@@ -70,7 +74,7 @@ def serve(
         raise UsageProblem(f"the web page needs the extra `web`, and {missing[0]} is missing", place="serve", hint=hint)
     import trio
 
-    from replan.setup.gc_tuning import tune
+    from replan.setup.installation import tune
 
     if sign_in:
         return print_sign_in(as_json=as_json)
@@ -97,7 +101,6 @@ async def _serve_page(
     """Serve the home until a signal asks to stop; `where` is what `serve_home` takes. Return the exit code."""
     import trio
 
-    from replan.cli.health import start_health
     from replan.cli.home import open_engine
     from replan.cli.host_notices import reporter, watch_signals
     from replan.setup.home_folder import locate_home
@@ -197,7 +200,7 @@ def mcp(
 
     from replan.cli.terminal.console import notice
     from replan.mcp.serving import Wish
-    from replan.setup.gc_tuning import tune
+    from replan.setup.installation import tune
 
     chosen = (MCP_PORT if port is None else port) if http else None
     wish = Wish(port=chosen, hosts=not no_host, allow_execute=allow_execute)
@@ -253,7 +256,7 @@ def host(invocation: Invocation, *, health_port: int | None, as_json: bool) -> i
     """
     import trio
 
-    from replan.setup.gc_tuning import tune
+    from replan.setup.installation import tune
 
     tune()
     return trio.run(_drive, invocation, health_port, as_json)
@@ -273,7 +276,6 @@ async def _drive(
     """
     import trio
 
-    from replan.cli.health import start_health
     from replan.cli.home import open_engine
     from replan.cli.host_notices import reporter, watch_signals
     from replan.runs.hosting import host
@@ -317,8 +319,32 @@ def worker(invocation: Invocation, *, concurrency: int | None, health_port: int 
     """
     import trio
 
-    from replan.setup.database import database_dispatcher
-    from replan.setup.gc_tuning import tune
+    from replan.setup.home_folder import database_dispatcher
+    from replan.setup.installation import tune
 
     tune()
     return trio.run(_drive, invocation, health_port, as_json, concurrency, database_dispatcher())
+
+
+def start_health(
+    engine: Engine, stop: Stop, report: Report, port: int | None, nursery: trio.Nursery, *, serving: bool = False
+) -> Report:
+    """Serve the health endpoints in a nursery if a port is given. Return the report that also informs them.
+
+    With `serving`, they do not wait for a host.
+
+    Raises `UsageProblem` for a port that cannot be used, or where the extra `web` is missing.
+    """
+    if port is None:
+        return report
+    if find_spec("starlette") is None or find_spec("hypercorn") is None:
+        hint = install_command("web")
+        raise UsageProblem("the health endpoints need the extra `web`", place="--health-port", hint=hint)
+    import trio
+
+    from replan.web.health import Health, serve_health
+    from replan.web.server import bind_socket
+
+    health = Health(engine.journal, stop.requested.is_set, serving)
+    nursery.start_soon(serve_health, health, bind_socket(port, option="--health-port"), trio.sleep_forever)
+    return health.report_to(report)

@@ -24,11 +24,11 @@ def init(*, folder: Path, as_json: bool) -> int:
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import print_json
     from replan.setup.home_folder import prepare_home
-    from replan.setup.starter import found_programs, shipped_text, tools_text
+    from replan.setup.starter import find_programs, shipped_text, tools_text
 
     if not folder.is_dir():
         raise UsageProblem("there is no such folder", place=str(folder), hint="name the folder of a project")
-    programs = found_programs(folder)
+    programs = find_programs(folder)
     home = prepare_home()
     tools = home.folder / "tools.yaml"  # Not in the workspace: what tools may write must not say which tools there are.
     problem = folder / "problem.md"
@@ -113,7 +113,7 @@ def version(*, as_json: bool) -> int:
     from replan.cli.terminal.plain import print_json, print_text
 
     if as_json:
-        from runtime.journal.kinds import VERSION
+        from runtime.journal.port import VERSION
 
         print_json({"version": release(), "python": platform.python_version(), "journal": VERSION})
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +16,13 @@ from replan.setup.installation import program
 from runtime.core.errors import RunMoved, UsageProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from actors.run.result import RunResult
     from actors.run.views import RunDocument, SentPrompt
-    from replan.runs.families import LinkedRun
+    from replan.runs.families import LinkedRun, ShownRun
     from replan.runs.loaded import AnyKind, Loaded
     from replan.runs.reader import RunReader
-    from replan.runs.shown import ShownRun
     from runtime.core.events import Record
     from runtime.journal.port import RunRow
 
@@ -54,7 +54,7 @@ def runs(
     if page is not None and limit is None:
         raise UsageProblem("this is for lists with a limit", place="--page", hint="add --limit N")
     from actors.values.lines import line
-    from replan.cli.reading import reading
+    from replan.cli.reading import read_home
     from replan.cli.terminal.console import print_json, print_row, print_table
     from replan.runs.reader import RowQuery
     from replan.runs.run_ids import ALL
@@ -65,7 +65,7 @@ def runs(
     most, begin = limit or ALL.limit, ((page or 1) - 1) * (limit or 0)
     which = RunFilter(status="waiting" if waiting else None, waiting_since_before=before, limit=most, begin=begin)
     # A page of waiting runs is one of those that still wait after the answers that nobody has taken yet.
-    rows, _ = reading(invocation, lambda reader: reader.row_page(which, RowQuery()))
+    rows, _ = read_home(invocation, lambda reader: reader.row_page(which, RowQuery()))
     if as_json:
         print_json({"runs": [row_to_json(row, status) for row, status in rows]})
         return Exit.OK
@@ -122,10 +122,10 @@ def show(
     assert invocation is not None
     if prompt is not None:
         return _show_prompt(invocation, run_id, prompt, as_json=as_json)
-    from replan.cli.reading import reading
+    from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice
 
-    shown = reading(invocation, partial(_read_shown, name=run_id))
+    shown = read_home(invocation, partial(_read_shown, name=run_id))
     row, loaded, status, result, top = shown.row, shown.loaded, shown.status, shown.result, shown.top
     run = row.run
     invocation.run = run
@@ -145,7 +145,7 @@ def show(
 
 async def _read_shown(reader: RunReader, name: str | None) -> ShownRun:
     from replan.cli.reading import resolve_or_newest
-    from replan.runs.shown import read_shown
+    from replan.runs.families import read_shown
 
     return await read_shown(reader, await resolve_or_newest(reader, name))
 
@@ -210,7 +210,7 @@ def _print_document(result: RunResult, loaded: Loaded, view: str, top: str, *, a
 
 
 def _hint_next(result: RunResult, top: str) -> None:
-    """Say on stderr how an unfinished run that nobody drives goes on: with `top`, which it is or is a step of."""
+    """Say on stderr how to resume an unfinished run that nobody drives. `top` is the run to resume."""
     from replan.cli.hints import say_how_to_answer, say_how_to_resume
 
     say_how_to_answer(result)
@@ -234,13 +234,13 @@ _LOG = examples(
 def log(invocation: Invocation, run_id: str | None, *, last: bool, follow: bool, as_json: bool) -> int:
     """Print the records of a RUN, a line each."""
     require_one_run("log", run_id, last=last)
-    from replan.cli.reading import reading
+    from replan.cli.reading import read_home
 
     if follow:
         import trio
 
         return trio.run(_follow, invocation, run_id, as_json)
-    kind, records = reading(invocation, partial(_read_records, name=run_id))
+    kind, records = read_home(invocation, partial(_read_records, name=run_id))
     RecordPrinter(kind, as_json=as_json).print(records)
     return Exit.OK
 
@@ -289,7 +289,7 @@ class RecordPrinter:
         self.last_seq = 0
 
     def print(self, records: Iterable[Record[Any]]) -> None:
-        """Print the records that follow on those before."""
+        """Print the next records."""
         from replan.cli.terminal.console import print_json, print_row
         from replan.views.records import record_line, record_to_json
 
@@ -327,12 +327,12 @@ def export(
 ) -> int:
     """Write the proved plan of a RUN, or the report of an acquisition, in a form for others. A file is replaced."""
     require_one_run("export", run_id, last=last)
-    from replan.cli.reading import reading
+    from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import json_text, print_json, print_text
 
     form = form or _FORMS.get(Path(output).suffix.lower(), "markdown")
-    run, what, document = reading(invocation, partial(_document, name=run_id, form=form))
+    run, what, document = read_home(invocation, partial(_document, name=run_id, form=form))
     content = document.content
     if content is None:
         text = json_text(document.json) + "\n" if document.text is None else document.text
@@ -382,12 +382,12 @@ def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_js
 
     It is 1 where they do not have the hash that was stored, as after a release that renders prompts differently.
     """
-    from replan.cli.reading import reading
+    from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import print_json, print_text
     from runtime.logs.terminal_text import clean
 
-    run, sent = reading(invocation, partial(_read_prompt, name=wanted, node=node))
+    run, sent = read_home(invocation, partial(_read_prompt, name=wanted, node=node))
     if as_json:
         messages = [{"role": role, "content": text} for role, text in sent.messages]
         shown = {"request_id": sent.request_id, "prompt_hash": sent.prompt_hash, "verified": sent.verified}

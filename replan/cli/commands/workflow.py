@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ from replan.cli.options import Invocation, common, examples, json_option, plugin
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from pydantic import BaseModel
 
     from actors.planning.config import RunConfig
@@ -74,7 +75,7 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> int:
     from runtime.logs.terminal_text import clean
 
     plugins = registry_of(invocation)
-    with _naming_argument():
+    with _name_argument():
         loaded, _ = check_workflow(name, data_root(), frozenset(plugins.guards), plugins.generator_names, to_run=False)
     for text in loaded.notices:
         notice(text)
@@ -115,7 +116,7 @@ def graph(invocation: Invocation, name: str, *, form: str | None, as_plan: bool,
     text = None if form == "dot" else _diagram_of_a_kind(name)
     drawn = name
     if text is None:
-        with _naming_argument():
+        with _name_argument():
             workflow, _, _ = read_workflow(name, data_root())
         text, drawn = (mermaid if form == "mermaid" else dot)(workflow), workflow.name
     if as_json:
@@ -167,7 +168,7 @@ def cost(invocation: Invocation, name: str, *, model: str | None, as_json: bool)
 
 
 def _diagram_of_a_kind(name: str) -> str | None:
-    """Return the diagram of what another kind of agent is started with; None where no built-in kind knows the name."""
+    """Return the diagram of another kind's configuration; None if no built-in kind knows the name."""
     from actors.config.loader import shipped_workflows
     from replan.setup.installation import data_root
     from replan.setup.kinds import Kinds
@@ -180,14 +181,14 @@ def _diagram_of_a_kind(name: str) -> str | None:
 
 
 def _pinned_config(invocation: Invocation, name: str, model: str | None) -> RunConfig:
-    """Return what a run of the workflow would be pinned to, whatever its problem."""
+    """Return the configuration that a run of the workflow would store, whatever its problem."""
     from actors.planning.prepare import RunOptions
     from replan.cli.home import registry_of
     from replan.runs.prepare import prepare
     from replan.runs.token_goals import MODEL
     from replan.setup.settings import NoModel
 
-    with _naming_argument():
+    with _name_argument():
         plugins = registry_of(invocation)
         given = RunOptions(workflow=name)
         try:
@@ -198,7 +199,7 @@ def _pinned_config(invocation: Invocation, name: str, model: str | None) -> RunC
 
 
 @contextmanager
-def _naming_argument() -> Iterator[None]:
+def _name_argument() -> Iterator[None]:
     """Name the argument in the error about an unknown workflow."""
     try:
         yield
@@ -333,7 +334,7 @@ def _lines(report: dict[str, Any]) -> Iterator[Line]:
 
 
 def _print_shipped(sort: str, descriptions: Mapping[str, str], *, as_json: bool) -> None:
-    """Print what is shipped, a line each; in JSON one object, whose only key is `sort`."""
+    """Print a line for each shipped file; as JSON, one object with the only key `sort`."""
     from actors.values.lines import Line, StyledSpan, columns, line
     from replan.cli.terminal.console import print_json, show
 

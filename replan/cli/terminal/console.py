@@ -1,32 +1,34 @@
-"""Consoles that keep the contract: no colour and no folded lines unless it is a terminal that shows them."""
+"""Consoles, notices and progress on stderr. Colour and folded lines appear only on a terminal that shows them."""
 
 import contextlib
 import io
 import os
 import select
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import IO, TYPE_CHECKING, TextIO, cast
+from typing import IO, TYPE_CHECKING, Self, TextIO, cast
 
 from actors.values.lines import Line, LineTree, line
 from replan.cli.terminal.plain import plain_line, print_json, print_lines, print_text, tree_lines
 from replan.cli.terminal.width import width_of
 
-if TYPE_CHECKING:  # Loaded where a terminal is written to: a pipe gets its text without it, and sooner.
+if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
     from rich.tree import Tree
 
+
 WIDE = 10_000
-"""Columns where no terminal limits them: a line in a pipe is never folded."""
+"""The columns of an output that is no terminal, so that no line is folded."""
 
 __all__ = [
     "Lossy",
     "err",
     "has_room",
-    "ignoring_closed_stdout",
+    "ignore_closed_stdout",
     "notice",
     "out",
     "plain_terminal",
@@ -52,7 +54,7 @@ def err() -> "Console":
 
 
 class Lossy(io.TextIOBase):
-    """A stream whose reader may leave: text that can no longer be written is dropped, and the command goes on."""
+    """A stream whose reader may leave. Text that cannot be written is dropped, and the command continues."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -103,8 +105,8 @@ def silence(stream: TextIO) -> None:
 
 
 @contextmanager
-def ignoring_closed_stdout() -> Iterator[None]:
-    """Print on stdout as long as it is read: where its reader leaves, the rest is dropped and the command goes on."""
+def ignore_closed_stdout() -> Iterator[None]:
+    """Within the block, ignore a closed stdout: the rest of the output is dropped, and the command continues."""
     try:
         yield
         sys.stdout.flush()
@@ -199,7 +201,7 @@ def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
 
 
 def print_table(rows: Iterable[Line]) -> None:
-    """Print lines on stdout; on a terminal, a line that is too long ends in an ellipsis. Thousands are quick."""
+    """Print lines on stdout, quickly even for thousands. On a terminal, a long line ends in an ellipsis."""
     if not sys.stdout.isatty():
         print_lines(rows)
         return
@@ -243,3 +245,44 @@ def _console(stream: TextIO | Lossy) -> "Console":
         emoji=False,
         legacy_windows=False,
     )
+
+
+NEWS_SECONDS = 10.0
+"""The seconds between two lines of progress where there is no terminal."""
+
+
+class Ticker:
+    """Progress on stderr: one line that is rewritten on a terminal, else a line every few seconds."""
+
+    def __init__(self, what: str) -> None:
+        """`what` is counted, such as `trials`."""
+        self._what = what
+        self._live = sys.stderr.isatty()
+        self._started = self._shown_at = time.monotonic()
+        self._first: int | None = None
+
+    def tick(self, done: int, of: int) -> None:
+        """Show how many are done, and how long the others will take."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = done
+        if now - self._shown_at < (0.2 if self._live else NEWS_SECONDS):
+            return
+        self._shown_at = now
+        rate = (done - self._first) / (now - self._started)
+        estimate = f", {(of - done) / rate:.0f} s left" if rate > 0 else ""
+        text = f"{done:,} of {of:,} {self._what}, {rate:.0f} a second{estimate}"
+        if self._live:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+        else:
+            err().print(rich_text(line(text)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the line."""
+        if self._live:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

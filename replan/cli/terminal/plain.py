@@ -1,4 +1,4 @@
-"""Results that are printed as they are: text, JSON, and lines for a pipe or a file. Imports nothing heavy."""
+"""Prints results without styles: text, JSON, and lines for a pipe or a file. Imports nothing heavy."""
 
 import json
 import re
@@ -10,11 +10,11 @@ from typing import Any
 from actors.values.lines import Line, LineTree
 
 _UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that JSON may hold as they are, but that a terminal obeys or a reader of lines takes for a line's end."""
+"""Characters that JSON allows unescaped, but that a terminal obeys or that end a line."""
 
 
 def print_text(text: str) -> None:
-    """Print text that is the result, as it is, on stdout."""
+    """Print a result on stdout without a line end of its own."""
     print(text, end="")  # noqa: T201 -- results go to stdout
 
 

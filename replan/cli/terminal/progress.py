@@ -22,7 +22,7 @@ from runtime.logs.terminal_text import clean
 from runtime.models.watched import LiveReply
 
 FIRST_SECONDS = 10.0
-"""When a call in flight is first told of, where progress is lines; then at twice that time, and so on."""
+"""The age in seconds at which a call gets its first line; the next line comes at twice the age."""
 GAP_SECONDS_MAX = 60.0
 """The longest time between two lines about a call."""
 
@@ -44,13 +44,13 @@ class CallsInFlight:
         self._replies, self._now = replies, now
         self._open: dict[str, _Flight] = {}
 
-    def are(self, requests: Collection[str]) -> None:
-        """Take the ids of all open requests."""
+    def set_open(self, requests: Collection[str]) -> None:
+        """Set the open calls by the ids of all open requests."""
         now = self._now()
         self._open = {name: self._open.get(name) or _Flight(now, FIRST_SECONDS) for name in requests}
 
     def all(self) -> list[tuple[str, str]]:
-        """Return a text for each, the oldest first, and the end of its reply so far."""
+        """Return a text and the end of the reply so far for each call, the oldest first."""
         replies = self._replies()
         return [
             (self._text(name, flight, replies), replies[name].text if name in replies else "")
@@ -58,7 +58,7 @@ class CallsInFlight:
         ]
 
     def due(self) -> list[str]:
-        """Return a text for each that has not been told of for long enough."""
+        """Return a text for each call that is due for another line."""
         texts, replies = [], self._replies()
         for name, flight in self._open.items():
             age = self._now() - flight.since
@@ -76,9 +76,9 @@ class CallsInFlight:
 REST = 3
 """Rows of the screen that the live tree leaves to the summary and the cursor."""
 ROWS_MIN = 4
-"""Rows of the tree that are drawn however low the screen is."""
+"""The least rows of the tree, however low the screen is."""
 TOLD_SECONDS = 1.0
-"""The shortest call whose length a line about its reply tells."""
+"""The least seconds of a call from which the line about its reply shows them."""
 ROOM_MIN = 20
 """The fewest characters of a reply that are worth showing."""
 IN_FLIGHT_MAX = 4
@@ -90,23 +90,18 @@ class Progress(Protocol):
 
     def on_record(self, record: Record[Any], state: Any) -> None:
         """Show a record; `state` is the one after it."""
-        ...
 
     def note(self, text: str) -> None:
         """Show a notice."""
-        ...
 
     def tick(self) -> None:
         """Update what depends on the time."""
-        ...
 
     def pause(self) -> None:
         """Leave the screen, because the user is about to be asked."""
-        ...
 
     def close(self) -> None:
         """Show the last state, and stop."""
-        ...
 
 
 class Silence:
@@ -138,7 +133,7 @@ class LineProgress(Silence):
 
     def on_record(self, record: Record[Any], state: Any) -> None:
         """Print the event's line."""
-        self._in_flight.are(_open_calls(self._kind, state))
+        self._in_flight.set_open(_open_calls(self._kind, state))
         event = record.event
         if isinstance(event, Replied) and event.elapsed >= TOLD_SECONDS:
             self._took[event.node] = event.elapsed
@@ -175,7 +170,7 @@ class LiveTree:
     def on_record(self, record: Record[Any], state: Any) -> None:
         """Redraw, also after a pause."""
         self._state, self._clock_offset = state, time.time() - time.monotonic()
-        self._in_flight.are(_open_calls(self._kind, state))
+        self._in_flight.set_open(_open_calls(self._kind, state))
         self._records.append(record)
         if not self._live.is_started:
             self._live = self._new()
@@ -198,7 +193,7 @@ class LiveTree:
 
     def close(self) -> None:
         """Leave the last tree on the screen."""
-        self._in_flight.are(())
+        self._in_flight.set_open(())
         self._left = True
         self._live.stop()
 

@@ -18,7 +18,7 @@ LINE_BYTES_MAX = 4096
 """The most that a terminal returns from one read, and the longest line that a user can type."""
 
 QUIET_SECONDS = 0.05
-"""Lines that follow each other faster than this were pasted, not typed, and are one answer."""
+"""The seconds below which the next line counts as pasted, so that it belongs to the same answer."""
 
 
 def may_ask() -> bool:
@@ -52,7 +52,7 @@ async def ask_on_terminal(question: Mapping[str, Any]) -> str | None:
 
 
 def drop_typed() -> None:
-    """Discard unread input: it was meant neither for the next question nor for the user's shell."""
+    """Discard unread input, so that neither the next question nor the user's shell gets it."""
     terminal = sys.stdin.fileno()
     # A process in the background would be stopped for this, and the input is not for it.
     if os.isatty(terminal) and os.tcgetpgrp(terminal) == os.getpgrp():

@@ -13,11 +13,9 @@ class Stream(Protocol):
 
     def isatty(self) -> bool:
         """Tell whether it is a terminal."""
-        ...
 
     def fileno(self) -> int:
         """Return its file descriptor."""
-        ...
 
 
 def width_of(stream: Stream) -> int | None:

@@ -24,10 +24,10 @@ FORM = "postgresql://USER:PASSWORD@SERVER:5432/DATABASE"
 ESCAPE = "write special characters in the user's name and the password as %40, %2F, …"
 
 SECRET_MIN = 4
-"""Shorter passwords are not searched for in messages, since they occur in ordinary words."""
+"""The least length of a password that is removed from messages; shorter ones occur in ordinary words."""
 
 NO_WEAK_PASSWORDS = "!password,!md5"
-"""The ways to sign in that are refused: those in which a server that is none learns the password, or its hash."""
+"""The refused ways to sign in: a false server would learn the password or its hash."""
 
 _SERVERS = re.compile(r"[\w.:,%/\\-]*")
 _PORTS = re.compile(r"[\d,]*")
@@ -39,11 +39,11 @@ class DatabaseAddress:
     """Where a journal is, and how it is reached."""
 
     conninfo: str = field(repr=False)
-    """What libpq connects with; it may hold a password."""
+    """The connection string of libpq; it may hold a password."""
     place: str
     """The servers and the database, for messages."""
     secrets: tuple[str, ...] = field(repr=False, default=())
-    """What no message may hold."""
+    """The secrets that no message may hold."""
 
     def message_line(self, message: str) -> str:
         """Return the first line of a message of the database, without secrets."""
@@ -54,7 +54,7 @@ class DatabaseAddress:
 
 
 def parse_address(url: str, place: str = "") -> DatabaseAddress:
-    """Return the address that a URL tells. Raises `UsageProblem`, which names `place` and shows nothing of the URL."""
+    """Return the address in a URL. Raises `UsageProblem`, which names `place` and shows no part of the URL."""
     try:
         parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
     except Error:
@@ -76,7 +76,7 @@ def parse_address(url: str, place: str = "") -> DatabaseAddress:
 
 
 def _protection(parts: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that protect a connection, as far as neither the URL nor the environment has any."""
+    """Return the settings that protect a connection, except those that the URL or the environment sets."""
     added = {}
     if "require_auth" not in parts and "PGREQUIREAUTH" not in environment:
         added["require_auth"] = NO_WEAK_PASSWORDS

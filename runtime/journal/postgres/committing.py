@@ -1,4 +1,4 @@
-"""Committing groups: what passes is tried again, a job that cannot be written set apart, a cut COMMIT asked about.
+"""Commits groups of jobs: retries after passing errors, isolates bad jobs, and resolves interrupted commits.
 
 A connection that breaks before COMMIT was sent has written nothing. If it breaks after that, the transaction may have
 been committed. Each transaction therefore writes its number into a row of its writer. After a cut the writer reads that
@@ -19,7 +19,7 @@ import trio
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalUncertain
 from runtime.journal.group_commit import GROUP_MAX, GroupCommit
-from runtime.journal.postgres.connecting import Connection, DatabaseLink, end, explain, leaves_unknown, passes
+from runtime.journal.postgres.connecting import Connection, DatabaseLink, end, explain, is_passing, leaves_unknown
 from runtime.journal.postgres.group import Alone, Group, GroupResults, Request, decide, size_of, writes_early
 from runtime.journal.postgres.transaction import (
     MARK,
@@ -36,7 +36,7 @@ from runtime.journal.thread import ConnectionThread, ThreadJob
 T = TypeVar("T")
 
 RETRY_SECONDS = 10.0
-"""How long a group is tried again."""
+"""The seconds during which a group is retried."""
 
 PAUSE_SECONDS = 0.05
 """The first pause between two tries; each further one is longer by half, up to ten times this."""
@@ -66,7 +66,7 @@ class Committer:
         self._writer, self._number = secrets.token_bytes(12), 0
 
     def commit(self, link: DatabaseLink, works: Sequence[Request]) -> list[JobOutcome]:
-        """Commit the jobs, and return how each ended, in their order. Never raises."""
+        """Commit the jobs, and return the outcome of each in order. Never raises."""
         outcomes: dict[int, JobOutcome] = {}
         for batch in _batches(works):
             self._commit_batch(link, batch, outcomes)
@@ -101,7 +101,7 @@ class Committer:
                 outcomes.update(dict.fromkeys(batch, JobOutcome(error=error)))
                 return
             except Exception as error:  # noqa: BLE001 -- it becomes the error of a job, and no caller is left waiting
-                again = isinstance(error, psycopg.Error) and passes(error)
+                again = isinstance(error, psycopg.Error) and is_passing(error)
                 if again and time.monotonic() < until:
                     time.sleep(pause)
                     pause = min(pause * 1.5, 10 * PAUSE_SECONDS)
@@ -117,7 +117,7 @@ class Committer:
             batch = {place: work for place, work in batch.items() if place not in outcomes}
 
     def _attempt(self, link: DatabaseLink, batch: Mapping[int, Request], *, exact: bool) -> GroupResults:
-        """Try to commit jobs; return those that ended. Raises `psycopg.Error` and others, with no transaction open."""
+        """Try to commit jobs, and return those that ended. Every raised error leaves no open transaction."""
         connection = link.connection()
         try:
             for place, work in batch.items():

@@ -5,6 +5,8 @@ may go through a pooler that hands them out per transaction.
 """
 
 import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import psycopg
@@ -28,7 +30,7 @@ ANSWER_SECONDS = 10.0
 """How long to wait for an answer; a connection that gives none is given up."""
 
 WAIT_MS = 2000
-"""How long a transaction waits for a lock, and how long the server lets one be idle that its client does not end."""
+"""The time limit in milliseconds for a lock, and for an idle open transaction."""
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -42,10 +44,10 @@ LOCAL = (
 """The settings of a transaction. Without the second, a frozen client would keep its locks for ever."""
 
 TRANSACTION_MS = 30_000
-"""How long a transaction may last, where the server (from version 17 on) can limit that."""
+"""The time limit of a transaction in milliseconds; only servers from version 17 on have one."""
 
 LOCAL_17 = f"{LOCAL}, set_config('transaction_timeout', '{TRANSACTION_MS}', true)"
-"""The same for such servers: a client that freezes while it sends many statements is not idle for the server."""
+"""The settings for such servers. They also end the transaction of a client that freezes while it sends statements."""
 
 NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 VERSION_NOW = "SELECT version FROM replan.journal"
@@ -58,11 +60,10 @@ class Time(Protocol):
 
     def now(self) -> float:
         """Return the time."""
-        ...
 
 
 class Connection(psycopg.Connection[Any]):
-    """A connection that does not wait for an answer for ever."""
+    """A connection whose waits for answers have a time limit."""
 
     answer_seconds = ANSWER_SECONDS
 
@@ -130,21 +131,21 @@ class DatabaseLink:
         return None if self.time is None else self.time.now()
 
     def take_time(self, now: float) -> float:
-        """Take the time that the server has just told; return the time that counts."""
+        """Store the server's time, and return the time to use: it, or the replaced clock's."""
         if self.time is not None:
             return self.time.now()
         self._ahead = now - _steady()
         return now
 
     def estimate(self) -> float:
-        """Return about what the server would tell as the time. It costs next to nothing."""
+        """Return an estimate of the server's time, without asking the server."""
         if self.time is not None:
             return self.time.now()
         return time.time() if self._ahead is None else _steady() + self._ahead
 
 
 def end(connection: Connection) -> None:
-    """End a transaction without a commit, where there is one; a connection that cannot is closed."""
+    """Roll back the open transaction, if any. Close the connection if that fails."""
     try:
         if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
@@ -153,7 +154,7 @@ def end(connection: Connection) -> None:
 
 
 def _steady() -> float:
-    """Return seconds that no clock that is set changes, and that go on while the machine is suspended."""
+    """Return seconds of a clock that nobody can set and that counts suspended time."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -170,7 +171,7 @@ _UNKNOWN_AFTER_COMMIT = ("08", "57")
 _LOST = ("08", "57", "53300")
 
 
-def passes(error: psycopg.Error) -> bool:
+def is_passing(error: psycopg.Error) -> bool:
     """Tell whether the transaction may succeed if it is retried."""
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError)
@@ -205,3 +206,68 @@ def explain(address: DatabaseAddress, error: Exception) -> Exception:
             return JournalUnreachable(place, cause)
         case _:
             return JournalError(f"{place}: {cause}")
+
+
+@dataclass(slots=True)
+class StatementResult:
+    """The result of a statement of a batch; complete after `StatementBatch.run`."""
+
+    rows: list[Any] = field(default_factory=list)
+    count: int = 0
+    """The number of rows that it returned or changed."""
+
+
+class StatementBatch:
+    """Collects statements, and runs them in order; the first that fails ends it."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._cursor = psycopg.ClientCursor[Any](connection)
+        self._statements: list[str] = []
+        self._answers: list[StatementResult] = []
+
+    def add(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> StatementResult:
+        """Add a statement, and return its future result. Raises `psycopg.Error` for a value without a type."""
+        self._statements.append(self._cursor.mogrify(statement, values) if values else statement)
+        answer = StatementResult()
+        self._answers.append(answer)
+        return answer
+
+    def add_for(
+        self, statement: str, rows: Iterable[Sequence[Any]], types: Sequence[str], *more: Any
+    ) -> StatementResult:
+        """Add a statement that names the rows as `{rows}`, with further values. Without rows, add nothing."""
+        listed = list(rows)
+        if not listed:
+            return StatementResult()
+        columns = [array(kind, column) for kind, column in zip(types, zip(*listed, strict=True), strict=True)]
+        arrays = ", ".join(f"%s::{kind}[]" for kind in types)
+        return self.add(statement.format(rows=f"unnest({arrays})"), [*columns, *more])
+
+    def run(self) -> None:
+        """Send the statements, and take all answers. Raises `psycopg.Error`."""
+        cursor = self._cursor
+        cursor.execute("; ".join(self._statements))
+        for answer in self._answers:
+            answer.count = cursor.rowcount
+            answer.rows = cursor.fetchall() if cursor.description is not None else []
+            cursor.nextset()
+
+
+def array(kind: str, values: Sequence[Any]) -> object:
+    """Return an array value of a type, as the server's text form if that needs no quoting, else as a list.
+
+    psycopg looks at each element for what it has to quote, which takes a third of the writer's time. Numbers, truth
+    values and bytes in hex need no quoting.
+    """
+    match kind:
+        case "bigint" | "integer":
+            texts = ["NULL" if value is None else str(int(value)) for value in values]
+        case "float8":
+            texts = ["NULL" if value is None else repr(float(value)) for value in values]
+        case "boolean":
+            texts = ["NULL" if value is None else "tf"[not value] for value in values]
+        case "bytea":
+            texts = ["NULL" if value is None else f'"\\\\x{value.hex()}"' for value in values]
+        case _:
+            return list(values)
+    return f"{{{','.join(texts)}}}"

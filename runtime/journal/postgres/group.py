@@ -1,4 +1,4 @@
-"""The group of jobs that one transaction commits: what they ask for, and what they change in memory.
+"""The group of jobs that one transaction commits: their requests, and their changes in memory.
 
 A job says beforehand what it is about (`runtime.journal.rules.RunOperation`), so that the transaction locks and reads
 it for the whole group in a few statements. Then each job decides on the locked rows, in turn and in memory: it changes
@@ -22,7 +22,7 @@ from runtime.journal.rules import Change, Locked, RunOperation
 T = TypeVar("T")
 
 TenantDay = tuple[str, int]
-"""A tenant, or `HOME` for all runs, and a UTC day: what a total of spending is kept for."""
+"""The key of a total of spending: a tenant, or `HOME` for all runs, and a UTC day."""
 
 
 class Alone(NamedTuple, Generic[T]):
@@ -43,26 +43,26 @@ def size_of(work: Request) -> int:
 
 
 def writes_early(work: RunOperation[Any]) -> bool:
-    """Tell whether something of a job is written before it decides."""
+    """Tell whether a part of a job is written before it decides."""
     return work.new is not None or any(entry.texts for entry in work.entries)
 
 
 @dataclass
 class Group:
-    """What a transaction has locked and read, and what its jobs have changed so far."""
+    """The locked rows of a transaction, and the changes of its jobs so far."""
 
     now: float
     """The time, by the server's clock, after all locks were taken."""
     budget: HomeBudget
     """The daily budget."""
     totals: dict[TenantDay, Amount] | None = None
-    """The totals of the days, if they are locked too; else the limits are checked as the totals are written."""
+    """The totals of the days if they are locked; else the limits are checked when the totals are written."""
     runs: dict[str, RunHead] = field(default_factory=dict)
     """The locked runs."""
     admitted: dict[str, RunHead] = field(default_factory=dict)
     """The new runs that no job has taken yet."""
     messages: dict[tuple[int, str], InboxItem] = field(default_factory=dict)
-    """The messages under keys that jobs ask about, by the run's number and the key."""
+    """The posted messages that jobs ask about, by the run's number and the key."""
     fresh: dict[tuple[int, int], bool] = field(default_factory=dict)
     """The posted messages that jobs are to consume, and whether no record has consumed them."""
     changed: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -78,9 +78,9 @@ class Group:
     booked: dict[TenantDay, Amount] = field(default_factory=dict)
     """What is added to the totals of days."""
     raised: dict[TenantDay, Amount] = field(default_factory=dict)
-    """The part of it that adds to a total."""
+    """The part of `booked` that increases a total."""
     limited: dict[TenantDay, Amount] = field(default_factory=dict)
-    """The part of that which the limits hold for."""
+    """The part of `raised` that counts against the limits."""
     wakes: bool = False
     """Whether hosts should look at the journal."""
 
@@ -113,7 +113,7 @@ class Group:
         self.wakes |= head.owner is None and (head.summary.due is not None or head.unread)
 
     def _add(self, change: Change[Any], head: RunHead, work: RunOperation[Any]) -> None:
-        """Add what a job has added to a run beside its row."""
+        """Add a job's new records, messages and texts of a run."""
         self.records += [(head.id, stored, stored is change.records[-1]) for stored in change.records]
         self.named |= {(digest, head.id) for digest in work.texts}
         self.fresh.update(((head.id, consume), False) for consume in work.consumes)

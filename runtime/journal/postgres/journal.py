@@ -14,9 +14,8 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
-from runtime.journal.kinds import Codecs, Formats, codecs_by_kind
 from runtime.journal.operations import Operations
-from runtime.journal.port import Dead, Deleted, Journal
+from runtime.journal.port import Codecs, Dead, Deleted, Formats, Journal, codecs_by_kind
 from runtime.journal.postgres import reading, schema
 from runtime.journal.postgres.address import DatabaseAddress
 from runtime.journal.postgres.committing import RETRY_SECONDS, Committer, PostgresWriter, open_writer
@@ -62,7 +61,6 @@ class PostgresCursors:
     async def hold_cursor(
         self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
     ) -> bool:
-        """Implement `Cursors.hold_cursor`."""
         check_text(name, "name")
         check_text(owner, "owner")
 
@@ -81,16 +79,12 @@ class PostgresCursors:
         return await self._alone(work)
 
     async def leave_cursor(self, name: str, owner: str) -> None:
-        """Implement `Cursors.leave_cursor`."""
-
         def work(cursor: Cursor, _: float) -> None:
             cursor.execute("UPDATE replan.cursors SET owner = NULL WHERE name = %s AND owner = %s", (name, owner))
 
         await self._alone(work)
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
-        """Implement `Cursors.move_cursor`."""
-
         def work(cursor: Cursor, _: float) -> bool:
             statement = "SELECT 1 FROM replan.cursors WHERE name = %s AND owner = %s FOR UPDATE"
             if not cursor.execute(statement, (name, owner)).fetchall():
@@ -102,16 +96,12 @@ class PostgresCursors:
         return await self._alone(work)
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
-        """Implement `Cursors.behind`."""
-
         def work(cursor: Cursor, _: float) -> list[Behind]:
             return [Behind(*row) for row in cursor.execute(_BEHIND, (name, beyond, limit)).fetchall()]
 
         return await self._snapshot(work)
 
     async def tally(self) -> list[Tally]:
-        """Implement `Cursors.tally`."""
-
         def work(cursor: Cursor, now: float) -> list[Tally]:
             return [Tally(*row) for row in cursor.execute(_TALLY, (now, now)).fetchall()]
 

@@ -6,17 +6,16 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from runtime.core.crash_points import mark_point
 from runtime.core.daily_budget import NO_LIMIT
 from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound, UsageProblem
+from runtime.core.hooks import mark_point
 from runtime.journal import rules
 from runtime.journal.head import COLUMNS, FIXED, RunHead, check_head, read_head
 from runtime.journal.port import Deleted
 from runtime.journal.postgres import schema
 from runtime.journal.postgres.address import DatabaseAddress
-from runtime.journal.postgres.batch import StatementBatch
 from runtime.journal.postgres.committing import Committer
-from runtime.journal.postgres.connecting import Connection, Cursor, DatabaseLink, connect, explain
+from runtime.journal.postgres.connecting import Connection, Cursor, DatabaseLink, StatementBatch, connect, explain
 from runtime.journal.postgres.group import Alone
 from runtime.journal.postgres.reading import PostgresReader, Texts
 from runtime.journal.postgres.schema import check_upgraded, version_of
@@ -65,7 +64,7 @@ def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead]
 
 
 def lock_rows(cursor: Cursor, runs: Iterable[str]) -> dict[str, RunHead]:
-    """Lock the rows of those runs that are there, and return them by their ids."""
+    """Lock the rows of the runs that exist, and return them by id."""
     statement = f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE"
     return {row.run: row for row in map(check_head, map(read_head, cursor.execute(statement, ([*runs],)).fetchall()))}
 
@@ -94,12 +93,10 @@ class PostgresRaw(RawStore):
 
     @contextmanager
     def look(self) -> Iterator[PostgresReader]:
-        """Implement `RawStore.look`."""
         with snapshot(self._link) as (cursor, now):
             yield PostgresReader(cursor, now, self._texts)
 
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
-        """Implement `RawStore.carry_out`."""
         errors = [outcome.error for outcome in self._committer.commit(self._link, works)]
         for error in errors:
             if error is not None and not isinstance(error, JournalError):
@@ -107,11 +104,9 @@ class PostgresRaw(RawStore):
         return [error if isinstance(error, JournalError) else None for error in errors]
 
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
-        """Implement `RawStore.add`."""
         return self._alone(lambda cursor, _: _add(cursor, copies, source))
 
     def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
-        """Implement `RawStore.remove`."""
         return self._alone(lambda cursor, _: _remove(cursor, heads, place))
 
     def close(self) -> None:
@@ -155,7 +150,6 @@ def _add(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]], source: str) -
 
 
 def _add_new(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]]) -> None:
-    """Add runs that are not there."""
     if not copies:
         return
     batch = StatementBatch(cursor.connection)
@@ -181,7 +175,6 @@ def _add_new(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]]) -> None:
 
 
 def _values(head: RunHead) -> tuple[Any, ...]:
-    """Return the values of `_ADD`."""
     title = head.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return (*head._replace(title=title).fixed, *head_values(head))
 
@@ -224,7 +217,8 @@ def open_inspection(address: DatabaseAddress) -> Iterator[Inspection | None]:
 
 
 Beside = Callable[[Connection, str], schema.Rights]
-"""Makes further tables, and returns the rights to them by the kind of the role; gets the place for messages."""
+"""A function that makes further tables and returns the rights to them by kind of role. It gets the place for messages.
+"""
 
 
 def upgrade(address: DatabaseAddress, roles: Mapping[str, str], beside: Beside = lambda _, __: {}) -> int:

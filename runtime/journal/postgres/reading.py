@@ -17,10 +17,8 @@ from runtime.core.errors import JournalDamaged, JournalError, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, seal, verify
 from runtime.journal.head import COLUMNS, LISTED, RunHead, check_head, read_head
-from runtime.journal.kinds import Formats
-from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
-from runtime.journal.postgres.batch import StatementBatch, StatementResult
-from runtime.journal.postgres.connecting import NOW, Cursor, DatabaseLink, passes
+from runtime.journal.port import Dead, Due, Formats, HostRow, InboxItem, RunFilter, RunRow, Totals
+from runtime.journal.postgres.connecting import NOW, Cursor, DatabaseLink, StatementBatch, StatementResult, is_passing
 from runtime.journal.raw import Part, RunCopy, StoreReader, TextOf
 from runtime.journal.rules import named_texts
 
@@ -55,7 +53,7 @@ READ_AT_ONCE = 20
 """Runs that are read together, in few messages, for which others wait."""
 
 SHARED_BYTES = 16 * 1024 * 1024
-"""The bytes of texts of other runs above which those that were read are dropped."""
+"""The bytes of cached texts of other runs above which the cache is cleared."""
 
 _DRIVABLE = "(%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
 _FREE = "(owner IS NULL OR lease_end <= %(now)s OR owner = ANY(%(dead)s::text[]))"
@@ -80,7 +78,7 @@ class Texts:
         self._size = 0
 
     def read(self, cursor: Cursor, digests: Iterable[bytes]) -> None:
-        """Read those texts that are not known yet, as far as they are there."""
+        """Read the texts that are not known yet. Missing texts stay unknown."""
         if self._size > SHARED_BYTES:
             self.known, self._size = {}, 0
         missing = [digest for digest in digests if digest not in self.known]
@@ -92,50 +90,43 @@ class Texts:
 
 
 class PostgresReader(StoreReader):
-    """What the database holds, in a transaction of the caller."""
+    """Reads the database in a transaction of the caller."""
 
     def __init__(self, cursor: Cursor, now: float, texts: Texts | None = None) -> None:
         """Take a cursor, the time, and texts that were read before."""
         self._cursor, self.now, self._texts = cursor, now, texts or Texts()
 
     def names(self, *, recorded: bool = False) -> list[str]:
-        """Implement `StoreReader.names`."""
         return [
             run for (run,) in self._all("SELECT run FROM replan.runs WHERE last_seq >= %s ORDER BY id", int(recorded))
         ]
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:
-        """Implement `StoreReader.head`."""
         for values in self._all(_HEADS_ASKS, [run]) if asks else self._all(_HEAD, run):
             return check_head(read_head(values[1:], values[0]) if asks else read_head(values))
         raise RunNotFound(run)
 
     def rows(self, which: RunFilter) -> list[RunRow]:
-        """Implement `StoreReader.rows`."""
         asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
         return list(map(RunRow._make, self._cursor.execute(_ROWS, asked)))
 
     def totals(self, which: RunFilter) -> Totals:
-        """Implement `StoreReader.totals`."""
         (totals,) = self._cursor.execute(_TOTALS, {**asdict(which), "now": self.now})
         return Totals._make(totals)
 
     def part(self, head: RunHead, after: int) -> Part:
-        """Implement `StoreReader.part`."""
         start = head.start
         for seq, digest in self._all(_BEFORE, head.id, after) if after > 0 else ():
             start = Tip(seq, bytes(digest))
         return _part(start, self._all(_RECORDS, head.id, start.seq))
 
     def messages(self, run: str, after: int) -> list[InboxItem]:
-        """Implement `StoreReader.messages`."""
         found = self._all(_MESSAGES, run, after)
         if not found:
             self.head(run)
         return [message(run, row) for row in found]
 
     def text(self, digest: str) -> bytes | None:
-        """Implement `StoreReader.text`."""
         found = self._all("SELECT text FROM replan.texts WHERE hash = %s", bytes.fromhex(digest))
         return next((bytes(text) for (text,) in found), None)
 
@@ -169,7 +160,6 @@ class PostgresReader(StoreReader):
         )
 
     def hosts(self) -> list[HostRow]:
-        """Implement `StoreReader.hosts`."""
         found = self._all("SELECT id, owner, until, kinds FROM replan.hosts WHERE until > %s ORDER BY id", self.now)
         return [
             HostRow(host, owner, until, None if kinds is None else json.loads(kinds))
@@ -177,12 +167,10 @@ class PostgresReader(StoreReader):
         ]
 
     def spending(self) -> dict[tuple[str, int], Amount]:
-        """Implement `StoreReader.spending`."""
         rows = self._all("SELECT tenant, day, calls, micro_usd FROM replan.spending")
         return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in rows}
 
     def spent(self, tenant: str, day: int) -> Amount:
-        """Implement `StoreReader.spent`."""
         statement = "SELECT calls, micro_usd FROM replan.spending WHERE tenant = %s AND day = %s"
         for calls, micro_usd in self._all(statement, tenant, day):
             return Amount(calls=calls, micro_usd=micro_usd)
@@ -227,7 +215,7 @@ _ByRun = dict[int, list[Sequence[Any]]]
 
 
 def _by_run(rows: Iterable[Sequence[Any]]) -> _ByRun:
-    """Return rows without their first value, the number of a run, by that."""
+    """Group rows by their first value, the number of a run, and return them without it."""
     found: _ByRun = {}
     for number, *values in rows:
         found.setdefault(number, []).append(values)
@@ -256,7 +244,7 @@ def message(run: str, row: Sequence[Any]) -> InboxItem:
 
 
 def due_values(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None) -> dict[str, Any]:
-    """Return the values of `DUE`: the time, the owners that are gone, and the kinds that can be driven."""
+    """Return the values of `DUE`: the time, the dead owners, and the drivable kinds."""
     gone = [owner for (owner,) in cursor.execute(_OWNERS, (now,)).fetchall() if dead(owner)]
     drivable = None if kinds is None else json.dumps(dict(kinds))
     return {"now": now, "dead": gone, "kinds": drivable}
@@ -279,12 +267,12 @@ PAUSE_SECONDS = 0.05
 
 
 def retry_read(work: Callable[[DatabaseLink], T], seconds: float, link: DatabaseLink) -> T:
-    """Return what a read gives; try it again for so many seconds where an error passes. Raises `psycopg.Error`."""
+    """Return the result of a read. Retry it for these seconds after passing errors. Raises `psycopg.Error`."""
     until = time.monotonic() + seconds
     while True:
         try:
             return work(link)
         except psycopg.Error as error:
-            if not passes(error) or time.monotonic() > until:
+            if not is_passing(error) or time.monotonic() > until:
                 raise
         time.sleep(PAUSE_SECONDS)

@@ -4,7 +4,7 @@
 `due` and `unread` are indexed only where a host has to look. `asked` has the open questions as lists show them. Events
 name their texts by hash; `named_texts` says so to the database, which then refuses to delete a text that is needed.
 
-`journal.version` is the journal's (`runtime.journal.kinds`).
+`journal.version` is the journal's (`runtime.journal.port`).
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from psycopg import errors, sql
 
 from runtime.core.errors import JournalDamaged, JournalUnreadable
-from runtime.journal.kinds import VERSION, before_first, check_version
+from runtime.journal.port import VERSION, before_first, check_version
 from runtime.journal.postgres.connecting import BEGIN, Connection, end
 
 SCHEMA = "replan"
@@ -156,7 +156,7 @@ APP = (
 ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", "positions", *_ADDED)))
 
 ROLES = {"app": APP, "archive": ARCHIVE, "reader": READER}
-"""What each kind of role may do: `app` drives runs, `archive` also deletes them, `reader` only reads."""
+"""The rights of each kind of role: `app` drives runs, `archive` also deletes them, `reader` only reads."""
 
 Rights = Mapping[str, tuple[str, ...]]
 """Statements that give a role rights, by the kind of the role."""
@@ -167,7 +167,7 @@ _FOUND = (
     "SELECT to_regclass('replan.journal') IS NOT NULL, EXISTS (SELECT FROM pg_attribute"
     " WHERE attrelid = to_regclass('replan.journal') AND attname = 'floor')"
 )
-"""Whether there is a journal, and whether it has a column that only older development versions have made."""
+"""A query: whether there is a journal, and whether it has a column of older development versions."""
 
 
 def version_of(connection: Connection, place: str) -> int:

@@ -19,10 +19,8 @@ from runtime.core.errors import JournalError
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, seal
 from runtime.journal.head import CHANGING, COLUMNS, RunHead, check_head, read_head
-from runtime.journal.kinds import check_version
-from runtime.journal.port import InboxItem
+from runtime.journal.port import InboxItem, check_version
 from runtime.journal.postgres.address import DatabaseAddress
-from runtime.journal.postgres.batch import StatementBatch, StatementResult
 from runtime.journal.postgres.connecting import (
     BEGIN,
     BEGIN_SNAPSHOT,
@@ -31,6 +29,8 @@ from runtime.journal.postgres.connecting import (
     Connection,
     Cursor,
     DatabaseLink,
+    StatementBatch,
+    StatementResult,
     connect,
     end,
 )
@@ -68,7 +68,7 @@ _TYPES: Mapping[str, str] = {
     "unread": "boolean",
 }
 WRITTEN: Mapping[str, str] = {name: _TYPES.get(name, "bigint") for name in f"{CHANGING}, due, unread".split(", ")}
-"""The columns that a transaction changes, with their types: those of a row, and what hosts look for."""
+"""The columns that a transaction changes, with their types: those of the row, and those that hosts search."""
 
 _UPDATE = (
     f"UPDATE replan.runs SET {', '.join(f'{name} = new.{name}' for name in WRITTEN)} FROM {{rows}} AS new"
@@ -90,7 +90,7 @@ MARK = (
     "INSERT INTO replan.writers (id, last) VALUES (%s, %s)"
     " ON CONFLICT (id) DO UPDATE SET last = excluded.last, at = clock_timestamp()"
 )
-"""Marks a transaction: from the mark the writer can tell later whether it was committed."""
+"""The statement that marks a transaction, so that the writer can find out later whether it was committed."""
 
 _MARKED = (
     "INSERT INTO replan.writers (id, last) VALUES (%s, 0)"
@@ -104,7 +104,7 @@ _TOTALS = (
 )
 INSERT = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
 TEXT = ("bytea", "bytea")
-"""The types of the columns of a text; so for what follows."""
+"""The types of the columns of a text. The next constants are of the same form."""
 MESSAGE = ("bigint", "bigint", "bytea", "bytea", "float8", "bytea")
 RECORD = ("bigint", "bigint", "float8", "bigint", "bigint", "boolean", "bytea", "bytea")
 NAMED = ("bytea", "bigint")
@@ -189,7 +189,7 @@ def begin_alone(link: DatabaseLink) -> float:
 
 
 def _now(link: DatabaseLink, batch: StatementBatch) -> float:
-    """Run a batch and return the time that counts. Raises `JournalNewer` if the journal was upgraded meanwhile."""
+    """Run a batch, and return the time to use. Raises `JournalNewer` if the journal was upgraded meanwhile."""
     version, clock = batch.add(VERSION_NOW), batch.add(NOW)
     batch.run()
     check_version(link.address.place, int(version.rows[0][0]))

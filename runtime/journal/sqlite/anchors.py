@@ -1,4 +1,4 @@
-"""Anchors: how far each run has come, in a small file beside the journal and outside of SQLite's write-ahead log.
+"""Anchors: the last record and message of each run, in a small file beside the journal and its write-ahead log.
 
 The newest records of a journal are in its write-ahead log only. If that file is removed or cut, SQLite opens an earlier
 state of the journal without an error. A driver would use request ids again. So after each commit, the run's slot in
@@ -127,12 +127,12 @@ class Anchors:
 
 
 def is_ahead(anchor: Anchor | None, tip: Tip) -> bool:
-    """Tell whether an anchor says that a run's records, which end at `tip`, are fewer or others than were written."""
+    """Tell whether an anchor proves that records of a run, which end at `tip`, are missing or were replaced."""
     return anchor is not None and anchor.tip.seq >= tip.seq and anchor.tip != tip
 
 
 def check(run: str, anchor: Anchor | None, tip: Tip) -> None:
-    """Raise `JournalDamaged` if a run's records, which end at `tip`, are fewer or others than its anchor says."""
+    """Raise `JournalDamaged` if the anchor of a run proves that records before `tip` are missing or were replaced."""
     if anchor is None or not is_ahead(anchor, tip):
         return
     if anchor.tip.seq == tip.seq:

@@ -22,9 +22,8 @@ from runtime.journal import folder
 from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
 from runtime.journal.group_commit import GROUP_MAX
 from runtime.journal.head import RunHead
-from runtime.journal.kinds import Codecs, Formats, codecs_by_kind
 from runtime.journal.operations import Operations
-from runtime.journal.port import Dead, Deleted, HostRow, Journal
+from runtime.journal.port import Codecs, Dead, Deleted, Formats, HostRow, Journal, codecs_by_kind
 from runtime.journal.raw import StoreReader
 from runtime.journal.rules import Change, RunOperation, check_deletable, may_hold
 from runtime.journal.sqlite import anchors, schema, writing
@@ -67,7 +66,6 @@ class SqliteCursors:
     async def hold_cursor(
         self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
     ) -> bool:
-        """Implement `Cursors.hold_cursor`."""
         check_text(name, "name")
         check_text(owner, "owner")
         now = self._clock.now()
@@ -86,7 +84,6 @@ class SqliteCursors:
         return await self._writing.do(work)
 
     async def leave_cursor(self, name: str, owner: str) -> None:
-        """Implement `Cursors.leave_cursor`."""
         statement = "UPDATE cursors SET owner = NULL WHERE name = ? AND owner = ?"
 
         def work(connection: apsw.Connection) -> None:
@@ -95,8 +92,6 @@ class SqliteCursors:
         await self._writing.do(work)
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
-        """Implement `Cursors.move_cursor`."""
-
         def work(connection: apsw.Connection) -> bool:
             if not [*connection.execute("SELECT 1 FROM cursors WHERE name = ? AND owner = ?", (name, owner))]:
                 return False
@@ -107,15 +102,12 @@ class SqliteCursors:
         return await self._writing.do(work)
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
-        """Implement `Cursors.behind`."""
-
         def work(connection: apsw.Connection) -> list[Behind]:
             return [Behind(*row) for row in connection.execute(_BEHIND, (name, beyond, limit))]
 
         return await self._reading.do(work)
 
     async def tally(self) -> list[Tally]:
-        """Implement `Cursors.tally`."""
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> list[Tally]:
@@ -160,7 +152,7 @@ async def open_sqlite(
         folder.prepare_folder(path.parent, use_another)
         anchors.check_not_lost(path)
         folder.prepare_file(path, use_another)
-    check = folder.in_place(path) if vfs is None else _check_nothing
+    check = folder.check_in_place(path) if vfs is None else _check_nothing
     anchored = open_anchors(path) if vfs is None else nullcontext(Anchors())
     explained = partial(explain, path, use_another)
     writer = partial(schema.open_writer, path, vfs, busy_seconds)
@@ -244,7 +236,7 @@ class _SqliteJournal(Operations[E], SqliteCursors):
         return self._version
 
     async def _write(self, work: RunOperation[T]) -> T:
-        """Carry out a work, and note what it has written where the write-ahead log does not reach."""
+        """Carry out a work, and note its last record or message in the anchors."""
         now = self._clock.now()
 
         def carried_out(connection: apsw.Connection) -> Change[T]:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import apsw
 
-from runtime.core.crash_points import mark_point
 from runtime.core.daily_budget import NO_LIMIT
 from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound, UsageProblem
+from runtime.core.hooks import mark_point
 from runtime.journal import folder, rules
 from runtime.journal.chain import Stored, Tip
 from runtime.journal.head import RunHead
@@ -28,7 +28,7 @@ _OF_A_RUN = ("agenda", "unread", "asked", "positions", "events", "inbox")
 
 
 class Survey(NamedTuple):
-    """What one snapshot of the file says about the texts of runs that are to be deleted."""
+    """The texts of runs that are to be deleted, by one snapshot of the file."""
 
     named: frozenset[bytes]
     """The texts that these runs name, by hash."""
@@ -39,7 +39,7 @@ class Survey(NamedTuple):
 
 
 def survey(connection: apsw.Connection, runs: Collection[str]) -> Survey:
-    """Read, in a snapshot that the caller has begun, which texts of runs others name. Raises `RunNotFound`."""
+    """Read which texts of runs other runs also name, in a snapshot of the caller. Raises `RunNotFound`."""
     reader = SqliteReader(connection, 0.0)
     numbers = {reader.head(run).id for run in runs}
     named = named_texts(body for number in numbers for body in _bodies(connection, number))
@@ -56,7 +56,7 @@ def delete_runs(
     *,
     anchors: Anchors,
 ) -> Deleted:
-    """Delete runs, of which `surveyed` tells what a snapshot of this file says, in a transaction that has begun.
+    """Delete runs in an open transaction; `surveyed` is their survey by a snapshot of this file.
 
     Raises `RunNotFound`, and what `check` raises for the row of one that must stay; then nothing is changed.
     """
@@ -124,7 +124,6 @@ class SqliteRaw(RawStore):
 
     @contextmanager
     def look(self) -> Iterator[SqliteReader]:
-        """Implement `RawStore.look`."""
         self._connection.execute("BEGIN")
         try:
             yield SqliteReader(self._connection, self._now)
@@ -141,7 +140,6 @@ class SqliteRaw(RawStore):
         return head
 
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
-        """Implement `RawStore.carry_out`."""
         with transaction(self._connection):
             return [self._carry_out(work) for work in works]
 
@@ -153,7 +151,6 @@ class SqliteRaw(RawStore):
         return None
 
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
-        """Implement `RawStore.add`."""
         results, added = list[bool | Refused](), list[RunHead]()
         with transaction(self._connection):
             for copy, spent in copies:
@@ -204,7 +201,6 @@ class SqliteRaw(RawStore):
         return head
 
     def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
-        """Implement `RawStore.remove`."""
         read = {head.run: head for head in heads}
         with self.look():  # Other processes write meanwhile.
             surveyed = survey(self._connection, read)

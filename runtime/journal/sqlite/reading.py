@@ -1,4 +1,4 @@
-"""Reading the SQLite file at once: for a short command, which need not wait for threads or load an event loop.
+"""Reads the SQLite file without threads and without an event loop, for short commands.
 
 Its methods are async only because the port's are: none of them waits, so `at_once` runs them without an event loop.
 """
@@ -13,8 +13,8 @@ import apsw
 from runtime.core.errors import JournalDamaged, JournalError
 from runtime.journal import folder
 from runtime.journal.head import RunHead
-from runtime.journal.kinds import Codecs
 from runtime.journal.operations import ReadOperations
+from runtime.journal.port import Codecs
 from runtime.journal.raw import StoreReader
 from runtime.journal.sqlite import anchors, schema
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
@@ -31,7 +31,7 @@ BUSY_SECONDS = 10.0
 
 
 def in_one_snapshot(path: Path, work: Callable[[apsw.Connection], T], connection: apsw.Connection) -> T:
-    """Return what a function reads on one snapshot of the file; raise `JournalNewer` if that was upgraded meanwhile."""
+    """Call a function on one snapshot of the file and return its result. Raises `JournalNewer` after an upgrade."""
     connection.execute("BEGIN")
     try:
         schema.check_unchanged(connection, path)
@@ -84,7 +84,7 @@ def _is_current(connection: apsw.Connection, path: Path) -> bool:
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that waits for nothing, without an event loop."""
+    """Run a coroutine that never waits, without an event loop, and return its result."""
     try:
         work.send(None)
     except StopIteration as stopped:

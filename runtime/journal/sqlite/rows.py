@@ -1,4 +1,4 @@
-"""What a SQLite file holds, read on a connection: rows, records, messages, what is due, hosts and totals."""
+"""Reads rows, records, messages, due runs, hosts and totals from a SQLite file."""
 
 import json
 import struct
@@ -12,8 +12,7 @@ from runtime.core.errors import JournalDamaged, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, link, seal
 from runtime.journal.head import COLUMNS, LISTED, RunHead, check_head, read_head
-from runtime.journal.kinds import Formats
-from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
+from runtime.journal.port import Dead, Due, Formats, HostRow, InboxItem, RunFilter, RunRow, Totals
 from runtime.journal.raw import Part, StoreReader
 
 BETWEEN = b"\n"
@@ -99,18 +98,16 @@ NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 
 
 class SqliteReader(StoreReader):
-    """What the file holds, in a transaction of the caller or between two."""
+    """Reads the file, in a transaction of the caller or outside of one."""
 
     def __init__(self, connection: apsw.Connection, now: float) -> None:
         """Take a connection, and the time that leases are compared with."""
         self._connection, self.now = connection, now
 
     def names(self, *, recorded: bool = False) -> list[str]:
-        """Implement `StoreReader.names`."""
         return self._values("SELECT run FROM runs WHERE last_seq > 0 OR NOT :all ORDER BY id", {"all": recorded})
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:
-        """Implement `StoreReader.head`."""
         return check_head(self._read(run, asks=asks))
 
     def row(self, run: str) -> RunRow:
@@ -124,17 +121,14 @@ class SqliteReader(StoreReader):
         raise RunNotFound(run)
 
     def rows(self, which: RunFilter) -> list[RunRow]:
-        """Implement `StoreReader.rows`."""
         asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
         return list(map(RunRow._make, self._connection.execute(ROWS, asked)))
 
     def totals(self, which: RunFilter) -> Totals:
-        """Implement `StoreReader.totals`."""
         (totals,) = self._connection.execute(_TOTALS, {**asdict(which), "now": self.now})
         return Totals._make(totals)
 
     def part(self, head: RunHead, after: int) -> Part:
-        """Implement `StoreReader.part`."""
         start = head.start
         for place, digest in self._connection.execute(_ENDS, (head.id, after)) if after > 0 else ():
             start = Tip(place, digest)
@@ -142,7 +136,6 @@ class SqliteReader(StoreReader):
         return Part(start, unpack(head.run, start, packed), frozenset(row.seq for row in packed))
 
     def messages(self, run: str, after: int) -> list[InboxItem]:
-        """Implement `StoreReader.messages`."""
         rows = self._connection.execute(f"{_MESSAGE} AND id > ? ORDER BY id", (self.head(run).id, after))
         return [_item(run, row) for row in rows]
 
@@ -163,12 +156,10 @@ class SqliteReader(StoreReader):
         return {item: bool(free) for item, free in found}
 
     def text(self, digest: str) -> bytes | None:
-        """Implement `StoreReader.text`."""
         found = self._connection.execute("SELECT text FROM texts WHERE hash = ?", (bytes.fromhex(digest),))
         return next((bytes(content) for (content,) in found), None)
 
     def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
-        """Implement `StoreReader.due`."""
         owners = "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?"
         gone = json.dumps([owner for (owner,) in self._connection.execute(owners, (self.now,)) if dead(str(owner))])
         drivable = None if kinds is None else json.dumps(dict(kinds))
@@ -177,7 +168,6 @@ class SqliteReader(StoreReader):
         return Due(tuple(runs), frozenset(unread), following[0] if following else None)
 
     def hosts(self) -> list[HostRow]:
-        """Implement `StoreReader.hosts`."""
         statement = "SELECT id, owner, until, kinds FROM hosts WHERE until > ? ORDER BY id"
         return [
             HostRow(host, owner, until, None if kinds is None else _kinds(kinds))
@@ -185,12 +175,10 @@ class SqliteReader(StoreReader):
         ]
 
     def spending(self) -> dict[tuple[str, int], Amount]:
-        """Implement `StoreReader.spending`."""
         rows = self._connection.execute("SELECT tenant, day, calls, micro_usd FROM spending")
         return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in rows}
 
     def spent(self, tenant: str, day: int) -> Amount:
-        """Implement `StoreReader.spent`."""
         statement = "SELECT calls, micro_usd FROM spending WHERE tenant = ? AND day = ?"
         for calls, micro_usd in self._connection.execute(statement, (tenant, day)):
             return Amount(calls=calls, micro_usd=micro_usd)

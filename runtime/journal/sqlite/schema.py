@@ -11,7 +11,7 @@ questions as lists show them, `spending` the totals of a day, of each tenant and
 present; `cursors` and `positions` say how far copies of records
 have got.
 
-The file's `user_version` is the journal's (`runtime.journal.kinds`). A file of an earlier version is upgraded when
+The file's `user_version` is the journal's (`runtime.journal.port`). A file of an earlier version is upgraded when
 it is opened for writing.
 """
 
@@ -26,7 +26,7 @@ import apsw
 
 from runtime.core.errors import JournalBusy, JournalDamaged, JournalError, JournalUnreadable, StorageFull, UsageProblem
 from runtime.journal import folder
-from runtime.journal.kinds import VERSION, before_first, check_version
+from runtime.journal.port import VERSION, before_first, check_version
 
 APPLICATION_ID = 0x52504C31
 """Marks a file as a journal: "RPL1"."""

@@ -171,7 +171,7 @@ def _pause_before(until: float) -> bool:
 
 
 def _end(failure: Exception | None, check: Callable[[], None], connection: apsw.Connection) -> Exception | None:
-    """Commit and return None, or roll back and return the failure of the disk, the lock or the file."""
+    """Commit and return None, or roll back and return the error."""
     failure = failure or _failure_of(connection.execute, "COMMIT") or _failure_of(lambda _: check(), None)
     if failure is not None and connection.in_transaction:
         _failure_of(connection.execute, "ROLLBACK")  # If that fails too, the next BEGIN fails.
@@ -179,7 +179,7 @@ def _end(failure: Exception | None, check: Callable[[], None], connection: apsw.
 
 
 def _failure_of(function: Callable[[A], object], argument: A) -> Exception | None:
-    """Return what the call raised: a file system in Python may raise anything, and no caller may be left waiting."""
+    """Return the error of a call, or None. Every error is caught, so that no caller waits for ever."""
     try:
         function(argument)
     except Exception as error:  # noqa: BLE001 -- it becomes the error of each job in the group

@@ -51,7 +51,7 @@ _SPEND = (
 def carry_out(
     connection: apsw.Connection, work: RunOperation[T], now: float, budget: HomeBudget, noted: Anchors
 ) -> Change[T]:
-    """Let a work decide and write what changes; the caller notes it in the anchors once it is committed.
+    """Let a work decide, and write its changes. The caller updates the anchors after the commit.
 
     Raises what the decision raises, `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
     """
@@ -90,7 +90,7 @@ def number_run(connection: apsw.Connection, new: RunHead, noted: Anchors) -> Run
 
 
 def put(connection: apsw.Connection, before: RunHead | None, head: RunHead) -> None:
-    """Write a run's row, and what follows from it; `before` is None for a new run."""
+    """Write a run's row, and its entries in `agenda`, `unread` and `asked`; `before` is None for a new run."""
     if before is None:
         connection.execute(_ADMIT, (head.id, *head.fixed, *head.changing))
     elif before.owner != head.owner:

@@ -15,14 +15,13 @@ from actors.planning.prepare import RunOptions
 from actors.run.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result
 from replan.runs.engine import Engine, drive_child
-from replan.runs.options import DriveOptions
 from replan.runs.prepare import prepare_run
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import ModelChoice, UserConfig
 from runtime.core.clock import SystemClock
 from runtime.core.errors import JournalError, UsageProblem
-from runtime.drive.options import Stop
+from runtime.drive.options import DriveOptions, Stop
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
 from tests.support.artifacts import GOOD, PROBLEM, plan

@@ -33,7 +33,7 @@ def test_a_long_call_is_reported_at_growing_intervals():
     """After 10, 20, 40, 80 seconds, then each minute."""
     time = Time()
     flights = CallsInFlight(dict, time)
-    flights.are(["g_plan/v1.a1"])
+    flights.set_open(["g_plan/v1.a1"])
     notices = []
     for time.now in range(300):
         notices += [(time.now, text) for text in flights.due()]
@@ -44,16 +44,16 @@ def test_a_long_call_is_reported_at_growing_intervals():
 def test_characters_are_shown_of_open_calls_only():
     time, replies = Time(), LiveReplies()
     flights = CallsInFlight(partial(replies.of, "r"), time)
-    flights.are(["a/v1.a1"])
+    flights.set_open(["a/v1.a1"])
     replies.heard("r", "a/v1.a1", 1234, lambda: "the \x1b[31mend")
     replies.heard("r", "c/v1.a1", 99, str)
     time.now = 3.0
-    flights.are(["a/v1.a1", "b/v1.a1"])
+    flights.set_open(["a/v1.a1", "b/v1.a1"])
     assert flights.all() == [
         ("a/v1.a1 under way for 3 s, 1,234 characters so far", "the end"),
         ("b/v1.a1 under way for 0 s", ""),
     ]
-    flights.are([])
+    flights.set_open([])
     assert flights.all() == []
 
 

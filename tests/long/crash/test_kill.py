@@ -25,7 +25,7 @@ from actors.planning.result import Result
 from actors.run.calls import CallFailed, Replied
 from actors.run.ids import call_of
 from replan.setup.installation import data_root
-from runtime.core.crash_points import LABELS
+from runtime.core.hooks import LABELS
 from tests.long.crash.cli_case import Case
 from tests.support.answers import Answer, Handler, by_step
 from tests.support.artifacts import GOOD, plan

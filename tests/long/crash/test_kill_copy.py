@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from replan.cli.exits import Exit
-from runtime.core.crash_points import COPY_LABELS
+from runtime.core.hooks import COPY_LABELS
 from tests.long.crash.cli_case import Case
 from tests.long.crash.test_kill import HAPPY, SCRIPT
 from tests.support.answers import by_step

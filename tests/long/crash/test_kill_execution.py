@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
-from runtime.core.crash_points import LABELS
+from runtime.core.hooks import LABELS
 from tests.long.crash.cli_case import Case
 from tests.support.answers import Answer
 from tests.support.commands import Commands

@@ -8,7 +8,7 @@ import pytest
 
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from replan.cli.exits import Exit
-from runtime.core.crash_points import LABELS
+from runtime.core.hooks import LABELS
 from tests.long.peers.conftest import open_case  # noqa: F401 -- a fixture
 from tests.long.peers.execution_case import ExecutionCase, plan, step
 

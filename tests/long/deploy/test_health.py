@@ -119,7 +119,7 @@ async def test_readiness_begins_with_the_host_and_ends_with_the_stop(autojump_cl
                 return await journal.spent_today()
 
         health = Health(Journal(), lambda: bool(stopping))
-        report = health.hearing(heard.append)
+        report = health.report_to(heard.append)
         assert await health.problem() == "starting"
         report(Ready())
         assert [type(notice) for notice in heard] == [Ready]

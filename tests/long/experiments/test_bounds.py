@@ -4,7 +4,7 @@ import pytest
 
 from actors.simulated.profile import load_profile
 from actors.simulated.seeded import DIFFICULTIES, difficulties
-from replan.experiments.bounds import NODES, Bound, InformedPlanner, ValueIteration, WorldLevels, at_calls, bounds_of
+from replan.experiments.bounds import NODES, Bound, InformedPlanner, ValueIteration, WorldLevels, bounds_of, success_at
 from replan.setup.installation import data_root
 
 
@@ -74,5 +74,5 @@ def test_a_world_with_other_levels_has_no_bounds():
 
 def test_a_bound_is_read_off_between_its_points():
     points = [Bound("b", 10, 0.0, 0.2, 5.0), Bound("b", 20, 0.0, 0.4, 10.0), Bound("b", 30, 0.0, 0.1, 6.0)]
-    assert at_calls(points, 7.5) == pytest.approx(0.3)
-    assert (at_calls(points, 2.0), at_calls(points, 30.0)) == (0.2, 0.4)
+    assert success_at(points, 7.5) == pytest.approx(0.3)
+    assert (success_at(points, 2.0), success_at(points, 30.0)) == (0.2, 0.4)

@@ -215,8 +215,8 @@ def test_a_kill_anywhere_else_loses_nothing(call, run, process, home, moment):
     """At these points nothing that the world has seen is open, so the run goes on by itself."""
     code = (
         "import os, signal, sys\n"
-        "from runtime.core.crash_points import install\n"
-        f"install(lambda label: label == {moment!r} and os.kill(os.getpid(), signal.SIGKILL))\n"
+        "from runtime.core.hooks import set_crash_hook\n"
+        f"set_crash_hook(lambda label: label == {moment!r} and os.kill(os.getpid(), signal.SIGKILL))\n"
         f"from replan.cli import main\nsys.argv = ['replan', 'resume', {run!r}, '--no-input']\nmain()\n"
     )
     killed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ, capture_output=True, check=False)

@@ -305,7 +305,7 @@ async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp
 async def test_wait_returns_after_the_seconds_that_it_was_given(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
-        monkeypatch.setattr("replan.service.service.at_rest", lambda *_: False)
+        monkeypatch.setattr("replan.service.service.is_at_rest", lambda *_: False)
         begun = trio.current_time()
         await called(client, "wait", id=run, seconds=0.2)
         assert 0.2 <= trio.current_time() - begun < 20

@@ -16,8 +16,7 @@ from runtime.core.errors import Fenced, RunMoved
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.copying import copy_runs
-from runtime.journal.kinds import VERSION
-from runtime.journal.port import Fact, RunFilter, nobody
+from runtime.journal.port import VERSION, Fact, RunFilter, nobody
 from runtime.journal.postgres.address import parse_address
 from runtime.open_journal import open_journal
 from runtime.open_offline import open_inspection, open_raw, shown_url

@@ -24,8 +24,7 @@ from runtime.core.machine import Summary
 from runtime.journal.port import Deleted, Fact, RunFilter
 from runtime.journal.postgres import connecting, schema
 from runtime.journal.postgres.address import parse_address
-from runtime.journal.postgres.batch import StatementBatch
-from runtime.journal.postgres.connecting import explain
+from runtime.journal.postgres.connecting import StatementBatch, explain
 from runtime.journal.postgres.journal import open_postgres
 from runtime.journal.postgres.transaction import Listening, begin_batch
 from tests.contracts.toy_events import CODEC, RUNNING, Noted, counted, driven

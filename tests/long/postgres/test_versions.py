@@ -3,8 +3,7 @@
 import pytest
 
 from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
-from runtime.journal.kinds import VERSION
-from runtime.journal.port import RunFilter
+from runtime.journal.port import VERSION, RunFilter
 from runtime.journal.postgres import schema
 from runtime.journal.postgres.journal import open_postgres
 from runtime.journal.postgres.raw import upgrade

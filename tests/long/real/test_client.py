@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from runtime.models.context_window import ContextWindow, least_tokens
-from runtime.models.openai import open_openai
+from runtime.models.opening import open_openai
 from runtime.models.port import FaultKind, ModelRequest, Reply
 from tests.long.real.serve_model import NAME
 from tests.prompting.test_planning import BOOK
@@ -32,7 +32,7 @@ def opened(real):
 
 async def test_the_server_lists_the_model_and_says_its_window(real):
     async with opened(real) as model:
-        assert NAME in await model.listed()
+        assert NAME in await model.ask_models()
         assert await model.context_window() == ContextWindow(4096, "/props")
 
 

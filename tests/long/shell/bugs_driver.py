@@ -7,7 +7,7 @@ import trio
 
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Crashed, Parking, Resumed
-from runtime.drive.envelope import Delivery
+from runtime.drive.actor import Delivery
 from runtime.drive.options import Ending
 from runtime.drive.run_log import RunLog
 from runtime.drive.supervisor import Supervisor

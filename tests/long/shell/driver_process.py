@@ -13,8 +13,8 @@ from actors.handlers.registry import Registry
 from actors.planning.children import actors_for
 from actors.run.ids import call_of
 from actors.run.kind import Resources
-from runtime.core.crash_points import LABELS
 from runtime.core.errors import Fenced, Held, HomeBudgetSpent, JournalError, StorageFull
+from runtime.core.hooks import LABELS
 from runtime.core.ledger import Amount
 from runtime.core.machine import fold
 from runtime.drive.options import Admission, LeaseTerms, Stop

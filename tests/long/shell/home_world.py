@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 import trio
 
-from runtime.core.crash_points import install
 from runtime.core.daily_budget import HomeBudget, day_of
+from runtime.core.hooks import set_crash_hook
 from runtime.drive.run_log import admit
 from runtime.drive.supervisor import Supervisor
 from runtime.host.host import LOOK_SECONDS, Host
@@ -188,12 +188,12 @@ class HomeWorld:
 
     def play(self):
         """Simulate all runs and check the invariants; return the trace of the simulation."""
-        install(reach)
+        set_crash_hook(reach)
         try:
             with patch("runtime.host.host.POLL_SECONDS", POLL_SECONDS):
                 simulation = deterministic.run(self._main, self.seed)
         finally:
-            install(None)
+            set_crash_hook(None)
         self.check()
         return simulation
 

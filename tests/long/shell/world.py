@@ -9,15 +9,15 @@ import trio
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
 from actors.values.answers import YES_NO
-from runtime.core.crash_points import install
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.events import Codec
+from runtime.core.hooks import set_crash_hook
 from runtime.core.ledger import Amount
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.chain import decode
 from runtime.journal.head import new_head
-from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
 from runtime.journal.memory import HeldRun, MemoryStore, open_memory
+from runtime.journal.port import FIRST_FORMAT, FIRST_KIND
 from tests.long.shell import parameters
 from tests.long.shell.driver_process import Process, reach
 from tests.long.shell.oracle import Oracle
@@ -119,11 +119,11 @@ class World:
 
     def play(self):
         """Simulate the run and check the invariants; return the trace of the simulation."""
-        install(reach)
+        set_crash_hook(reach)
         try:
             simulation = deterministic.run(self._main, self.seed)
         finally:
-            install(None)
+            set_crash_hook(None)
         self.check()
         return simulation
 

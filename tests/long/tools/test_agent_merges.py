@@ -9,7 +9,7 @@ from actors.run.tools import ToolOutcome
 from actors.tools import merging
 from actors.tools.agent_work import merge_use
 from actors.tools.workspace import open_workspace
-from runtime.core.crash_points import install
+from runtime.core.hooks import set_crash_hook
 from tests.long.tools.test_snapshots import git, state_of
 from tests.tools.agent_case import EDIT, NAME, Killed
 
@@ -143,12 +143,12 @@ async def test_a_merge_that_was_cut_short_is_finished_under_its_name(case, label
             raise Killed
 
     with open_workspace(case.folder, case.bench.home, "r") as workspace:
-        install(kill)
+        set_crash_hook(kill)
         try:
             with pytest.raises(Killed):
                 merging.merge_work(workspace, json.loads(merge_use(NAME, work.base, work.commit).arguments))
         finally:
-            install(None)
+            set_crash_hook(None)
     (case.folder / "other").write_text("written meanwhile\n")
     assert (await case.merge(work)).outcome is ToolOutcome.SUCCEEDED
     assert {key: case.files().get(key) for key in ("a.py", "c.sh", "sub/b.py", "other")} == {

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from actors.values.lines import LineTree, line
 from replan.runs.cached import CachedReader
-from replan.runs.shown import read_shown
+from replan.runs.families import read_shown
 from replan.views.rows import row_page, tree_page
-from replan.web.run_parts import PartsMaker
+from replan.web.site import PartsMaker
 from runtime.core.machine import fold
 from tests.cli.samples import BACKTRACKS, LOST, PLAN
 from tests.web.world import PLANS, served
@@ -77,7 +77,7 @@ async def test_a_long_search_is_shown_from_its_end_with_links_to_what_was_before
 
 
 async def test_the_inbox_has_pages_with_the_oldest_questions_first(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.web.inbox.QUESTIONS_MAX", 2)
+    monkeypatch.setattr("replan.web.runs_page.QUESTIONS_MAX", 2)
     async with served(tmp_path) as web:
         runs = []
         for number in range(3):
@@ -152,7 +152,7 @@ async def test_a_long_run_is_folded_and_drawn_in_threads_and_comes_out_the_same(
         async def look():
             found.append(await reader.read_marked(run))
 
-        for name in ("replan.runs.cached.AT_ONCE_MAX", "replan.web.run_parts.AT_ONCE_MAX"):
+        for name in ("replan.runs.cached.AT_ONCE_MAX", "replan.web.site.AT_ONCE_MAX"):
             monkeypatch.setattr(name, 3)
         monkeypatch.setattr("replan.runs.cached.MARK", 5)
         monkeypatch.setattr(trio.to_thread, "run_sync", counted)

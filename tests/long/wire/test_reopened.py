@@ -12,9 +12,9 @@ from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from replan.cli.exits import Exit, exit_of_result
 from replan.runs.engine import drive_child
-from replan.runs.options import DriveOptions
 from replan.setup.plugins import registry
 from runtime.core.errors import UsageProblem
+from runtime.drive.options import DriveOptions
 from runtime.journal.port import RunFilter
 from tests.support.answers import Answer
 from tests.support.artifacts import ANALYSIS, GOOD

@@ -75,7 +75,7 @@ def experiment(
 
 
 _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
-"""The columns of the summary; the files have all columns."""
+"""The columns of the printed summary; the files have all columns."""
 
 _SHOWN_OF_EXECUTIONS = (
     "world",
@@ -113,7 +113,7 @@ def _run_executions(
     path: Path, installation: Installation, folder: Path | None, jobs: int | None, *, as_json: bool
 ) -> int:
     """Run an experiment about executions from its beginning, and write its tables. Return the exit code."""
-    from replan.cli.terminal.ticker import Ticker
+    from replan.cli.terminal.console import Ticker
     from replan.experiments.executions import prepare_executions
     from replan.experiments.report import write_execution_report
     from replan.experiments.runner import run_all
@@ -150,8 +150,7 @@ def run_trials_of(prepared: PreparedExperiment, store: ResultsFolder, jobs: int 
     import trio
 
     from actors.values.lines import line
-    from replan.cli.terminal.console import err, rich_text
-    from replan.cli.terminal.ticker import Ticker
+    from replan.cli.terminal.console import Ticker, err, rich_text
 
     try:
         with Ticker("trials") as ticker:

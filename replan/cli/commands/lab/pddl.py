@@ -68,7 +68,7 @@ def run(
 ) -> int:
     """Plan the PROBLEM of a DOMAIN: the model names actions, and what they need and do is what the domain says."""
     from replan.cli.commands.run import start_planning
-    from replan.runs.planner_model import workflow_for_pddl
+    from replan.runs.token_goals import workflow_for_pddl
 
     text, texts = _read_task(domain, problem)
     values |= {"workflow": workflow or workflow_for_pddl(), "strict": False, "tools": None, "domain": domain}
@@ -99,10 +99,9 @@ def check(
     """
     from actors.pddl.domain_reader import task_in
     from actors.values.given import PddlTexts
-    from replan.cli.commands.check import check_assurance, output_of
+    from replan.cli.commands.check import CheckOutput, check_assurance
     from replan.cli.terminal.console import notice
-    from replan.service.checking import Standard
-    from replan.service.pddl_checking import judge_sequence
+    from replan.service.checking import Standard, judge_sequence
     from replan.views.errors import line_of_error
 
     if as_json and form not in ("text", "json"):
@@ -113,7 +112,7 @@ def check(
         raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
     task = task_in(PddlTexts(domain=_text(domain), problem=_text(problem)), domain, problem)
     standard = Standard(level, assurance or "strong_cyclic", 100)
-    worst, output = Exit.OK, output_of("json" if as_json else form, single=len(plans) == 1)
+    worst, output = Exit.OK, CheckOutput("json" if as_json else form, single=len(plans) == 1)
     for name in plans:
         try:
             text = _text(name)
@@ -135,7 +134,7 @@ def _read_task(domain: str, problem: str) -> tuple[str, PddlTexts]:
     Raises `UsageProblem` for files that cannot be read, and for a goal that holds at the beginning.
     """
     from actors.values.given import PddlTexts
-    from replan.runs.planner_model import pddl_task
+    from replan.runs.token_goals import pddl_task
 
     if domain == problem == "-":
         raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")

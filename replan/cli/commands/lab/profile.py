@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from replan.experiments.preparation import PreparedExperiment
     from replan.experiments.results import ResultsFolder, Trial
     from replan.experiments.tables import Table
-    from replan.tuning.model_profile import Fit, Preference
-    from replan.tuning.step_measures import Measures
+    from replan.tuning.model_profile import Fit, Measures, Preference
 
 _PROFILE = examples(
     "replan lab profile -m qwen3:8b --max-calls 600",
@@ -86,15 +85,15 @@ def profile(
         call_keys,
         check_target,
         choose_settings,
-        comparing,
+        comparison_definition,
         first_tasks,
         fit_profile,
-        measuring,
+        measure_steps,
+        measurement_definition,
         workflow_text,
         write_definition,
         write_tuned,
     )
-    from replan.tuning.step_measures import measure_steps
     from runtime.core.clock import SystemClock
 
     check_target(target := Path(out))
@@ -104,14 +103,14 @@ def profile(
     installation = Installation(registry_of(invocation), root, config, os.environ, SystemClock().now())
     chosen = first_tasks(root, folder, tasks)
     keys = call_keys(compact=compact, output_tokens=output_tokens_max)
-    definition = measuring(chosen, model, max_calls, max_cost, tasks, keys=keys)
-    prepared = prepare(write_definition(folder, definition), installation)
-    store = ResultsFolder(folder / "measured", prepared.header())
-    trials = run_trials_of(prepared, store, jobs)
+    measured = measurement_definition(chosen, model, max_calls, max_cost, tasks, keys=keys)
+    prepared = prepare(write_definition(folder, measured), installation)
+    trials = run_trials_of(prepared, store := ResultsFolder(folder / "measured", prepared.header()), jobs)
     measures = measure_steps(_events(prepared, store), PLAN_STEP)
-    compared = prepare(write_definition(folder, comparing(chosen, fit := fit_profile(measures)), fit), installation)
-    simulated = run_trials_of(compared, ResultsFolder(folder / "compared", compared.header()), jobs)
-    preference = choose_settings(compared, simulated)
+    comparison = comparison_definition(chosen, fit := fit_profile(measures))
+    compared = prepare(write_definition(folder, comparison, fit), installation)
+    store = ResultsFolder(folder / "compared", compared.header())
+    preference = choose_settings(compared, run_trials_of(compared, store, jobs))
     lines = [*_about_plans(trials, tasks), *_about_settings(fit, preference)]
     write_tuned(target, "profile", [f"For {model}.", *lines], workflow_text(preference, root, keys))
     if as_json:
@@ -140,7 +139,7 @@ def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[Pla
 
 
 def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
-    """Yield what the tasks came to, and what a plan took."""
+    """Yield the lines about the results of the tasks, and about the calls and money of a plan."""
     from actors.values.format import format_count
     from replan.experiments.tables import wilson_interval
     from runtime.core.ledger import MICRO
@@ -160,7 +159,7 @@ def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
 
 
 def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:
-    """Yield what the fit says of feedback, and which settings the simulation prefers."""
+    """Yield the lines about the effect of feedback in the fit, and about the best settings."""
     middle, low, high = fit.first
     verdict = "helps" if low > 1 else "does harm" if high < 1 else "may or may not help"
     yield (
@@ -181,7 +180,6 @@ def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:
 
 
 def _rows(measures: Measures) -> Table:
-    """Return a row for each step."""
     from replan.experiments.tables import share_cells
 
     return [
@@ -198,7 +196,7 @@ def _rows(measures: Measures) -> Table:
 
 
 def _counts(trials: Sequence[Trial]) -> dict[str, object]:
-    """Return what the tasks came to, as `--json` prints it."""
+    """Return the results of the tasks for `--json`."""
     from runtime.core.ledger import MICRO
 
     costs = [trial.micro_usd for trial in trials]
@@ -211,7 +209,7 @@ def _counts(trials: Sequence[Trial]) -> dict[str, object]:
 
 
 def _object(measures: Measures, fit: Fit, preference: Preference) -> dict[str, object]:
-    """Return what the measures say, as `--json` prints it."""
+    """Return the measures, the fit and the best settings for `--json`."""
     from replan.experiments.tables import round_value
 
     middle, low, high = fit.first

@@ -130,7 +130,7 @@ def race(
 
 
 def _comments(race: Race, winner: EntrantStanding) -> list[str]:
-    """Return what the file rests on, a line each."""
+    """Return the comment lines of the file: the evidence for its settings."""
     from actors.values.format import format_count
     from runtime.core.ledger import MICRO
 

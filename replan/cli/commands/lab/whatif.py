@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,9 +9,11 @@ import click
 from replan.cli.completing import complete_policy, complete_run, complete_workflow
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, json_option, plugins_option
-from replan.whatif.limits import LIMIT_SECONDS
+from replan.whatif import LIMIT_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from replan.whatif.differences import RunComparison
 
 _WHATIF = examples(
@@ -67,8 +68,8 @@ def whatif(
     from replan.cli.terminal.console import print_json, show
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import read_user_config
+    from replan.whatif.differences import report_json, report_lines
     from replan.whatif.query import WhatIfQuery, findings_of
-    from replan.whatif.report import report_json, report_lines
 
     home = locate_home()
     config = read_user_config(home.config)
@@ -83,8 +84,7 @@ def whatif(
 
 
 def _exit(findings: Sequence[RunComparison]) -> Exit:
-    from replan.whatif.differences import FoldOutcome
-    from replan.whatif.report import DIFFERENT
+    from replan.whatif.differences import DIFFERENT, FoldOutcome
 
     outcomes = {finding.outcome for finding in findings}
     if outcomes & {*DIFFERENT}:

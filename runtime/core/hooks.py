@@ -1,0 +1,98 @@
+"""Hooks of this process: functions that tests and observers set, and that the program calls at marked points."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+LABELS = (
+    "append.before",  # decisions are made, nothing is written
+    "append.after",  # decisions are written, no work is started
+    "send.before",  # a model request is about to leave
+    "reply.after",  # a model's reply has arrived and is not written
+    "judge.after",  # a verdict is made and not written
+    "claim.after",  # the run is claimed and not read; of a new one, nothing is written
+    "renew.before",  # a quarter of the lease has passed
+    "finish.after",  # the last record is written, the lease is not released
+)
+
+COPY_LABELS = (
+    "copy.marked",  # runs are marked as moved in the source, and are not in the target
+    "copy.added",  # they are in the target
+    "copy.verified",  # all of them was found in the target, and the source still has them
+    "copy.removing",  # they are deleted from the source, and this is not committed
+    "copy.removed",  # the source does not have them any more
+)
+"""The points of `replan home copy`."""
+
+_hook: Callable[[str], None] | None = None
+
+
+def mark_point(label: str) -> None:
+    """Mark that the program has reached a labelled point."""
+    if _hook is not None:
+        _hook(label)
+
+
+def set_crash_hook(hook: Callable[[str], None] | None) -> None:
+    """Call `hook` at every point from now on; None removes it. For tests only."""
+    global _hook  # noqa: PLW0603 - one process, one hook
+    _hook = hook
+
+
+APPEND_SECONDS = "append_seconds"
+"""The name of the measure of an append to the journal, in seconds."""
+LEASE_LOST = "lease_lost"
+"""The name of the measure of a run that another driver has taken; the value is 1."""
+
+_observer: Callable[[str, float], None] | None = None
+
+
+def report_measure(name: str, value: float) -> None:
+    """Pass a measured value to the observer of this process, if there is one."""
+    if _observer is not None:
+        _observer(name, value)
+
+
+def observe_measures(observer: Callable[[str, float], None] | None) -> None:
+    """Pass every measured value to `observer` from now on; None removes it. It must be quick and raise nothing."""
+    global _observer  # noqa: PLW0603 -- one process, one observer
+    _observer = observer
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R")
+
+_listener: Callable[[str], None] | None = None
+
+
+def listen_to_readers(listener: Callable[[str], None] | None) -> None:
+    """Call `listener` with the name of each unreadable text, within the handler of its exception; None removes it."""
+    global _listener  # noqa: PLW0603 - one process, one log
+    _listener = listener
+
+
+def make_total(what: str, rejected: Callable[[str], R]) -> Callable[[Callable[P, T]], Callable[P, T | R]]:
+    """Return a decorator for a reader: an exception of it becomes `rejected(sentence)`.
+
+    The sentence names `what` it reads.
+    """
+
+    def decorate(read: Callable[P, T]) -> Callable[P, T | R]:
+        @wraps(read)
+        def reading(*args: P.args, **kwargs: P.kwargs) -> T | R:
+            try:
+                return read(*args, **kwargs)
+            except Exception as error:  # noqa: BLE001 - whatever a text of a model causes, it is not the end of its run
+                if _listener is not None:
+                    _listener(what)
+                return rejected(describe_unread(what, error))
+
+        return reading
+
+    return decorate
+
+
+def describe_unread(what: str, error: Exception) -> str:
+    """Return the sentence of a rejection. It names the exception's type, but not its text, which may quote anything."""
+    return f"Replan could not read {what} ({type(error).__name__}); write it in a simpler form."
