@@ -32,11 +32,12 @@ FORMATS = {".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".xlsm": "xlsx", ".e
 """The formats that this process reads, by file name suffix."""
 _HEADERS = ("From", "To", "Date", "Subject")
 _NAME_CHARACTERS = 200
-_READERS = {
+READERS = {
     "pdf": "actors.documents.extract_pdf",
     "docx": "actors.documents.extract_docx",
     "xlsx": "actors.documents.extract_xlsx",
 }
+"""The modules that read formats: `prepare()` imports all that reading needs, and `read(content)` returns a part."""
 _CODECS = (
     *("ascii", "utf_8", "utf_7", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "latin_1", "cp437", "charmap"),
     *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1257", "iso8859_1", "iso8859_2", "iso8859_5", "iso8859_7"),
@@ -56,9 +57,9 @@ def prepare_readers(wanted: str) -> frozenset[str]:
     for name in ("quopri", "binascii", "bz2", "lzma", "email.mime.text", "email.header", "email.headerregistry"):
         importlib.import_module(name)
     missing = set()
-    for reader in _READERS if wanted in {"zip", "eml"} else {wanted} & set(_READERS):
+    for reader in READERS if wanted in {"zip", "eml"} else {wanted} & set(READERS):
         try:
-            importlib.import_module(_READERS[reader]).prepare()
+            importlib.import_module(READERS[reader]).prepare()
         except ImportError:
             missing.add(reader)
     return frozenset(missing)
@@ -80,7 +81,7 @@ def _parts(wanted: str, content: bytes, missing: frozenset[str], name: str, dept
     else:
         if wanted in {"docx", "xlsx"}:
             open_archive(content)
-        read: Callable[[bytes], Mapping[str, Any]] = importlib.import_module(_READERS[wanted]).read
+        read: Callable[[bytes], Mapping[str, Any]] = importlib.import_module(READERS[wanted]).read
         yield {"name": name, **read(content)}
 
 

@@ -1,7 +1,8 @@
 """The program that reads one document in a separate process: bytes on standard input, text on standard output.
 
-It is called with the format (`python extract_main.py pdf`). It imports what the format needs, confines itself, and only
-then reads a byte of the document. It writes one JSON object: `parts`, or `problem`, the cause in half a sentence.
+It is called with the format (`python extract_main.py pdf`). For the reader of an installed distribution, its module,
+its name and the folders of packages follow. It imports what the format needs, confines itself, and only then reads a
+byte of the document. It writes one JSON object: `parts`, or `problem`, the cause in half a sentence.
 
 The confinement limits time and memory. The process may open no file and no socket (`RLIMIT_NOFILE`), and write no file.
 On Linux, a filter of system calls (seccomp) lets through only those of a computation over open files; every other call
@@ -18,6 +19,7 @@ import resource
 import struct
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 _CALLS = {
@@ -111,11 +113,17 @@ NOT_CONFINED = "the process that would read it cannot be confined here"
 _CAUSE_CHARACTERS = 160
 
 
-def main(wanted: str) -> None:
-    """Read the document on standard input."""
+def main(wanted: str, module: str = "", plugin: str = "") -> None:
+    """Read the document on standard input, with the reader in a module if the name of a plug-in comes with one."""
     from actors.documents.extract_archive import DocumentRefused, prepare_readers, read_parts  # noqa: PLC0415 - as above
 
     missing = prepare_readers(wanted)
+    try:
+        reader = _prepare(module) if module else None
+    except Exception as error:  # noqa: BLE001 - the distribution's own code runs here
+        said = " ".join(str(error).split())[:_CAUSE_CHARACTERS]
+        _write({"problem": f"its reader, {plugin}, cannot be loaded: {type(error).__name__}: {said}"})
+        return
     try:
         confine(seconds=SECONDS_MAX, memory_bytes=MEMORY_BYTES_MAX)
     except NotConfined as error:
@@ -123,7 +131,8 @@ def main(wanted: str) -> None:
         return
     try:
         content = _read_input()
-        result: dict[str, Any] = {"parts": read_parts(wanted, content, missing)}
+        parts = read_parts(wanted, content, missing) if reader is None else [{**reader.read(content), "name": ""}]
+        result: dict[str, Any] = {"parts": parts}
         if len(content) > DOCUMENT_BYTES_MAX:
             result = {"problem": f"it has more than {DOCUMENT_BYTES_MAX // 2**20} MiB"}
     except DocumentRefused as refused:
@@ -135,6 +144,12 @@ def main(wanted: str) -> None:
     except Exception as error:  # noqa: BLE001 - what a library raises for a damaged file is not declared anywhere
         result = {"problem": _cause(error)}
     _write(result)
+
+
+def _prepare(module: str) -> Any:
+    reader = resolve_name(module)
+    reader.prepare()
+    return reader
 
 
 def _cause(error: Exception) -> str:
@@ -162,6 +177,7 @@ def _write(result: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    importlib.import_module("actors.documents.extract_main").main(sys.argv[1])
+    sys.path += [folder for folder in sys.argv[4:] if folder not in sys.path]
+    importlib.import_module("actors.documents.extract_main").main(*sys.argv[1:4])
     # Nothing of this process is worth a clean end, and a library's clean-up may open files.
     os._exit(0)

@@ -22,11 +22,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from actors.documents.extract_archive import FORMATS
+from actors.documents.extract_archive import FORMATS, READERS
 from actors.documents.extract_main import DOCUMENT_BYTES_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_MAX, SECONDS_MAX
 from actors.documents.tables import COLUMNS_MAX, Row, place_rows, split_tables
-from actors.documents.text_document import FILE_BYTES_MAX, Document, html_lines, text_document
+from actors.documents.text_document import FILE_BYTES_MAX, HTML, TABLES, TEXT, Document, html_lines, text_document
 from actors.quantities.numerals import decimal_mark, language_of
+from runtime.core.entry_points import PluginGroup
+from runtime.core.errors import UsageProblem
 
 PLACE_CHARACTERS_MAX = 120
 """Characters of a place."""
@@ -212,6 +214,35 @@ def _table_lines(table: _Table, *, comma: bool) -> Iterator[_Line]:
         yield _EMPTY
 
 
+READER_PLUGINS = PluginGroup(
+    "replan.readers",
+    "a module with prepare() and read(content)",
+    lambda value: all(callable(getattr(value, name, None)) for name in ("prepare", "read")),
+    {suffix[1:]: READERS.get(FORMATS.get(suffix, ""), "") for suffix in sorted({*FORMATS, *TEXT, *HTML, *TABLES})},
+)
+"""The readers of document formats in installed distributions, by the suffix of the file's name without its dot.
+
+`prepare()` imports all that reading needs. After it the process is confined, and `read(content)` turns the bytes of a
+document into `{"title": ..., "language": ..., "blocks": [...], "notices": [...]}`, of which only `blocks` is needed. A
+block is `{"kind": "text", "place": ..., "text": ...}`; with the kind `html` or `plain`, its lines are numbered.
+`read` raises any error for a damaged document.
+"""
+
+
+def is_extracted(suffix: str) -> bool:
+    """Tell whether files with this suffix, such as `.pdf`, are read in a process of their own."""
+    return suffix in FORMATS or (suffix[1:] not in READER_PLUGINS.built_in and suffix[1:] in READER_PLUGINS.installed)
+
+
+def _reader_of(suffix: str) -> list[str]:
+    """Return the arguments of the process that reads a format. Raises `UsageProblem` where two plug-ins read it."""
+    if suffix in FORMATS:
+        return [FORMATS[suffix]]
+    name = suffix[1:]
+    found = READER_PLUGINS.installed[name]
+    return [name, found.the_one().value, found.place, *(folder for folder in sys.path if Path(folder).is_absolute())]
+
+
 WALL_SECONDS_MAX = 90.0
 """Seconds for one document by the clock. They exceed its processor time, since the machine may be busy."""
 _PROGRAM = Path(__file__).with_name("extract_main.py")
@@ -225,7 +256,10 @@ def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted
     The result is cached by the file's `size` in bytes and its modification time, `changed_ns`.
     """
     _ = size, changed_ns
-    wanted = FORMATS[path.suffix.lower()]
+    try:
+        arguments = _reader_of(path.suffix.lower())
+    except UsageProblem as refused:
+        return Extracted((), (f"{name}: left out: {refused}",))
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -233,16 +267,16 @@ def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted
     try:
         if os.fstat(descriptor).st_size > DOCUMENT_BYTES_MAX:
             return Extracted((), (f"{name}: left out: it has more than {DOCUMENT_BYTES_MAX // 2**20} MiB",))
-        output, problem = _run_process(wanted, descriptor)
+        output, problem = _run_process(arguments, descriptor)
     finally:
         os.close(descriptor)
     return Extracted((), (f"{name}: left out: {problem}",)) if problem else read_extracted(name, output)
 
 
-def _run_process(wanted: str, document: int) -> tuple[bytes, str]:
+def _run_process(arguments: list[str], document: int) -> tuple[bytes, str]:
     """Return the output of the process and an empty text, or no output and the cause of the failure."""
     process = subprocess.Popen(  # noqa: S603 - this interpreter, and a file of this package
-        [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), wanted],
+        [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), *arguments],
         stdin=document,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

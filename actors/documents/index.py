@@ -21,8 +21,7 @@ from typing import NamedTuple
 
 import apsw
 
-from actors.documents.extract_archive import FORMATS
-from actors.documents.extract_process import Extracted, extract_file
+from actors.documents.extract_process import Extracted, extract_file, is_extracted
 from actors.documents.passages import QUERY_CHARACTERS_MAX, Passage, passages_of
 from actors.documents.text_document import FILE_BYTES_MAX, HTML, TABLES, TEXT, Document, text_document
 
@@ -76,10 +75,11 @@ def list_folder(folder: Path) -> Listing:
         if not stat.S_ISREG(status.st_mode):
             notices.append(f"{name}: left out, since it is a link or no file")
             continue
-        if suffix not in TEXT | HTML | TABLES | set(FORMATS):
+        extracted = suffix not in TEXT | HTML | TABLES
+        if extracted and not is_extracted(suffix):
             notices.append(f"{name}: left out, since only {READ} are read")
             continue
-        if suffix in FORMATS:
+        if extracted:
             office += status.st_size
         else:
             total += min(status.st_size, FILE_BYTES_MAX)
@@ -124,7 +124,7 @@ def _walk(folder: Path, notices: list[str]) -> "Iterator[tuple[str, os.DirEntry[
 
 def read_file(folder: Path, stamp: FileStamp) -> Extracted:
     """Return the documents of a file of a folder, and the notices about it."""
-    if Path(stamp.name).suffix.lower() in FORMATS:
+    if is_extracted(Path(stamp.name).suffix.lower()):
         return extract_file(folder / stamp.name, stamp.name, stamp.size, stamp.changed_ns)
     document, notice = read_document(folder, stamp.name)
     return Extracted(() if document is None else (document,), (notice,) if notice else ())

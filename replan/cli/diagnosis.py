@@ -20,6 +20,7 @@ import trio
 
 from actors.config.loader import shipped_workflows
 from actors.config.model_spec import MODEL_PLUGINS, Named
+from actors.documents.extract_process import READER_PLUGINS
 from actors.files.suggestions import nearest
 from actors.tools.specs import McpSpec
 from actors.values.format import format_count, money
@@ -48,7 +49,7 @@ from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_ur
 from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
-PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS)
+PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, READER_PLUGINS)
 """The groups of plug-ins beside guards, generators and kinds."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server."""

@@ -32,14 +32,19 @@ class Installed:
         sources = " and ".join(sorted({_distribution(point) for point in self.points}))
         return f"{self.points[0].group} {self.points[0].name} (from {sources})"
 
-    def load(self) -> Any:
-        """Return the object that the entry point names. Raises `UsageProblem`, whose place is `place`."""
+    def the_one(self) -> "EntryPoint":
+        """Return the only entry point. Raises `UsageProblem` for several, and for a built-in name."""
         if self.reserved:
             raise reserved_name_error(self.place)
         if len(self.points) > 1:
             raise UsageProblem("several have this name", place=self.place, hint="uninstall all but one")
+        return self.points[0]
+
+    def load(self) -> Any:
+        """Return the object that the entry point names. Raises `UsageProblem`, whose place is `place`."""
+        point = self.the_one()
         try:
-            return self.points[0].load()
+            return point.load()
         except Exception as error:  # the distribution's own code runs here, and may fail in any way
             cause = f"cannot be loaded: {type(error).__name__}: {error}"
             raise UsageProblem(cause, place=self.place, hint="uninstall or repair it") from error
