@@ -308,7 +308,7 @@ def resources_for(
     `others` are the names of the models that its steps name, which are open likewise.
     """
     plain_model: Any = model.model if isinstance(model, WatchedModel) else model
-    plain_model = plain_model.probed if isinstance(plain_model, RoutedModel) else plain_model
+    plain_model = plain_model.probed_model if isinstance(plain_model, RoutedModel) else plain_model
     names = () if model_name is None else (model_name, *others)
     providers = {name: provider_of(name, engine.environment) for name in names}
     provider = next(filter(None, providers.values()), None)

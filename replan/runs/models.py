@@ -362,7 +362,7 @@ class RoutedModel:
         return self._own.name
 
     @property
-    def probed(self) -> Model:
+    def probed_model(self) -> Model:
         """The model to probe after an outage: the first one that can be probed, else the run's own model."""
         models = (self._own, *self._others.values())
         return next((model for model in models if isinstance(model, Askable)), self._own)

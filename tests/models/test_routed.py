@@ -46,7 +46,7 @@ async def test_a_request_goes_to_the_model_that_it_names():
 
 async def test_the_provider_of_any_of_the_models_can_be_asked():
     async with opened(Answer.say(TEXT)) as (_, model):
-        assert isinstance(model.asked, Askable)
-        assert model.asked.name == "test-model"
+        assert isinstance(model.probed_model, Askable)
+        assert model.probed_model.name == "test-model"
     own = replaying({}, name="own")
-    assert RoutedModel(own, {"more": replaying({}, name="more")}).asked is own
+    assert RoutedModel(own, {"more": replaying({}, name="more")}).probed_model is own
