@@ -1,1 +1,1 @@
-"""The kind `execution`: runs a proved plan with the user's tools, and replans where reality refuses the plan."""
+"""The kind `execution`: runs a proved plan with the user's tools, and replans if the plan fails."""

@@ -22,20 +22,20 @@ from actors.tools.workspace import open_workspace
 from runtime.drive.actor import Actor
 
 FILES_SIDE_BY_SIDE = 16
-"""Files that models of one run write at a time."""
+"""How many files the models of one run may write at a time."""
 WAITS_MAX = 1024
-"""Waits side by side: one per back-off, the deadline, and the expiry of each question."""
+"""How many waits may be open at a time: one per back-off, the deadline, and the expiry of each question."""
 GUARD_SECONDS = 300.0
-"""The time limit of a proof that can be interrupted; the plan guards bound their own work."""
+"""The time limit of a proof that can be interrupted, in seconds. The plan guards limit their own work."""
 
 
 @asynccontextmanager
 async def open_actors(
     run: str, config: ExecutionConfig, resources: Resources, at_work: Collection[str] = ()
 ) -> AsyncIterator[list[Actor[Any, Any]]]:
-    """Yield the actors of an execution, with its workspace locked. Raises `UsageProblem` where another run has it.
+    """Yield the actors of an execution, with its workspace locked. Raises `UsageProblem` if another run works in it.
 
-    `at_work` are the nodes of its attempts that have not ended: their worktrees are kept.
+    `at_work` are the nodes of the attempts that have not ended: their worktrees are kept.
     """
     with open_workspace(config.workspace, resources.home, run) as workspace:
         await trio.to_thread.run_sync(clear_worktrees, workspace, at_work)

@@ -1,7 +1,7 @@
 """Applies the results of requests to an attempt. Pure: each function returns the attempt after an event.
 
-A tool that is not repeatable may have done its work before it broke off; a person says whether it did. If a check could
-not run, the next attempt begins with the check.
+If a call of a tool that is not repeatable breaks off, it may have done its work: a person says whether it did. If a
+check could not run, the next attempt begins with the check.
 """
 
 from collections.abc import Mapping
@@ -32,11 +32,11 @@ from actors.values.findings import Code, Finding
 DONE = "it was done"
 """The answer of a person who has done a step."""
 NOT_DONE = "it failed"
-"""The answer of a person who could not do it."""
+"""The answer of a person who could not do a step."""
 CHECK_PASSES = "it passes"
 """The answer of a person who has checked a result and found it good."""
 CHECK_FAILS = "it does not pass"
-"""The answer of a person who has checked a result and found it wrong."""
+"""The answer of a person who has checked a result and found it bad."""
 
 CHECKS = frozenset({AttemptPhase.CHECK_PRE, AttemptPhase.CHECK})
 _CONFIRMATIONS = {AttemptPhase.APPROVE: "yes", AttemptPhase.ACT: DONE, AttemptPhase.CHECK: CHECK_PASSES}
@@ -78,7 +78,7 @@ def _phases_of_check(check: Use) -> list[AttemptPhase]:
 def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: str = "") -> ToolUse | None:
     """Return the tool call of the attempt's current phase; None for a phase that calls no tool.
 
-    `since` is the id of the snapshot that the next one is compared with.
+    `since` is the id of the snapshot with which a new snapshot is compared.
     """
     act, *checks = plan.uses(config.tools, attempt.step)
     match attempt.phase:
@@ -114,7 +114,7 @@ def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: 
 
 
 def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> PersonUse | None:
-    """Return what a person does in the attempt's phase; None for a phase that is not a person's."""
+    """Return what a person does in the attempt's current phase; None if no person acts in it."""
     act, *checks = plan.uses(config.tools, attempt.step)
     use: Use | None = None
     if attempt.phase is AttemptPhase.ACT:
@@ -125,7 +125,7 @@ def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> Pe
 
 
 def open_phase(attempt: Attempt, request: ToolRequested | None = None) -> Attempt:
-    """Return the attempt after the request of its phase was made."""
+    """Return the attempt after its current phase was requested. For a call of a tool, `request` is that request."""
     if request is None:
         return replace(attempt, begun=True, open=True)
     acted = attempt.acted or not request.repeatable
@@ -133,18 +133,18 @@ def open_phase(attempt: Attempt, request: ToolRequested | None = None) -> Attemp
 
 
 def pass_phase(attempt: Attempt) -> Attempt:
-    """Return the attempt after its phase has succeeded."""
+    """Return the attempt after its current phase has succeeded."""
     todo = attempt.todo[1:]
     return replace(attempt, todo=todo, open=False, unsure=False, tries=0, result="" if todo else "passed")
 
 
 def fail_phase(attempt: Attempt, *findings: Finding) -> Attempt:
-    """Return the attempt after its phase has failed."""
+    """Return the attempt after its current phase has failed."""
     return replace(attempt, open=False, unsure=False, result="failed", findings=findings)
 
 
 def first_attempt(state: State, step: str) -> Attempt:
-    """Return the first attempt of the next visit of a step."""
+    """Return the first attempt of a step's next visit."""
     name = state.plan.names[step]
     phases = phases_of(state.config, state.plan, step)
     return Attempt(step, name, state.revision, visit=state.visits.get(name, 0) + 1, number=1, todo=phases)
@@ -153,7 +153,7 @@ def first_attempt(state: State, step: str) -> Attempt:
 def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:
     """Return the attempt that follows a failed one in the same visit.
 
-    If the work is done and only the check or the merge could not run, the attempt begins there.
+    If the work is done and only its check or merge could not run, the next attempt begins with the check or merge.
     """
     is_done = attempt.phase in _AFTER_WORK and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
     todo = phases
@@ -179,7 +179,7 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
 
 
 def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
-    """Return the attempt after the call of its phase has ended.
+    """Return the attempt after the tool call of its current phase has ended.
 
     If a failure is expected, a failure passes and a success does not. A tool that could not do its work never passes.
     """
@@ -213,7 +213,7 @@ def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attem
 
 
 def apply_output(attempt: Attempt, step: Step, use: ToolUse, output: str, values: Mapping[str, str]) -> Attempt:
-    """Return an attempt whose generator has succeeded, with the outcome and the values that its output holds.
+    """Return an attempt whose generator has succeeded, with the outcome and the values that were found in its output.
 
     The attempt has failed if the output matches none of the step's outcomes, or lacks the value of a token that the
     step adds. The output is empty if a person has reported the success.
@@ -231,7 +231,7 @@ def apply_output(attempt: Attempt, step: Step, use: ToolUse, output: str, values
 
 
 def apply_file(attempt: Attempt, event: FileReplied) -> Attempt:
-    """Return the attempt after a model has replied with a file. A reply whose end is missing is never written."""
+    """Return the attempt after a model has replied with a file. An incomplete reply is never written."""
     if event.ended_early:
         return fail_phase(attempt, faults.incomplete_file(attempt, event.finish_reason))
     return replace(pass_phase(attempt), text=file_in(event.content))
@@ -241,7 +241,7 @@ Answer = ClarificationAnswered | ClarificationDeclined | ClarificationExpired
 
 
 def apply_answer(attempt: Attempt, question: ClarificationRequested, event: Answer) -> Attempt:
-    """Return the attempt after its question was closed."""
+    """Return the attempt after the question about it was closed."""
     answer = event.answer if isinstance(event, ClarificationAnswered) else ""
     if question.node == attempt.question_node:
         return _record_told_outcome(attempt, answer)

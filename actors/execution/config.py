@@ -1,4 +1,4 @@
-"""The configuration of an execution, stored by content at its start: all that later decisions use."""
+"""The configuration of an execution. It is stored by content at the start, and holds all that later decisions use."""
 
 import json
 import operator
@@ -24,7 +24,7 @@ from runtime.core.events import Value
 from runtime.core.ledger import Price
 
 Approval = Literal["each", "risky", "none"]
-"""Which attempts a person approves first: each one, those that use a risky tool, or none."""
+"""Which attempts a person must approve first: every one, those that use a risky tool, or none."""
 WRITE_FILE = "write_file"
 """The prompt entry by which a model writes a file."""
 HAND_TO_AGENT = "hand_to_agent"
@@ -32,22 +32,22 @@ HAND_TO_AGENT = "hand_to_agent"
 
 
 class ExecutionConfig(Value):
-    """What an execution is pinned to."""
+    """The configuration with which an execution started, and which it keeps."""
 
     plan: str
-    """The plan that it starts with, as JSON."""
+    """The first plan, as JSON."""
     level: str
-    """The guard that has proved it: `plan_minimal`, `plan_medium` or `plan_expansive`."""
+    """The guard that has proved the first plan: `plan_minimal`, `plan_medium` or `plan_expansive`."""
     assurance: str | None
-    """The assurance that the guard measured."""
+    """The assurance that the guard measured for the first plan."""
     required_assurance: str
-    """The weakest assurance of a plan that a replan brings."""
+    """The weakest assurance that a new plan may have."""
     r_max: int
-    """The largest `total_retry_budget` of a plan that a replan brings."""
+    """The largest `total_retry_budget` that a new plan may have."""
     tools: ToolSet
-    """The user's tools, and what the names of plans stand for."""
+    """The user's tools, and which of them each name in a plan stands for."""
     approval: Approval
-    """Which attempts a person approves first."""
+    """Which attempts a person must approve first."""
     policy: Policy
     """The rule table that decides after a failure."""
     prompts: PromptBook
@@ -55,13 +55,13 @@ class ExecutionConfig(Value):
     workspace: str
     """The absolute path of the folder that the tools work in."""
     snapshots: bool
-    """Whether the workspace is recorded before the first step and after each one, and compared."""
+    """Whether snapshots of the workspace are taken before the first step and after each one, and compared."""
     problem: str
-    """The text of the problem that the plan solves; empty where there is none."""
+    """The text of the problem that the plan solves; empty if there is none."""
     planning: RunConfig | None
-    """The configuration of the planning runs that make new plans; None where none can be made."""
+    """The configuration of the planning runs that make new plans; None if no new plan can be made."""
     author_lacks: str = Field(default="", exclude_if=lambda text: not text)
-    """Why the model can make no plan for these tools, as a clause; empty where nothing stands against it."""
+    """Why the model can make no plan for these tools, as a clause; empty if it can."""
     replans_max: int = Field(ge=0)
     """The most replans, until the run is reopened."""
     questions_max: int = Field(ge=0)
@@ -103,7 +103,7 @@ class ExecutionConfig(Value):
         return PromptTemplate(self.prompts.entries[HAND_TO_AGENT], self.prompts)
 
     def needs_approval(self, step: str, program: "ReadyPlan") -> bool:
-        """Return whether a person approves an attempt at a step before it begins."""
+        """Return whether a person must approve an attempt at a step before it begins."""
         uses = [use for use in program.uses(self.tools, step) if not isinstance(use, PersonUse)]
         match self.approval:
             case "none":
@@ -116,10 +116,13 @@ class ExecutionConfig(Value):
 
 
 class ReadyPlan:
-    """A plan that is executed: typed, compiled, and with the names of its nodes. It equals one with the same JSON."""
+    """A plan that is ready to be executed: typed, compiled, and with the names of its nodes.
+
+    Two such plans are equal if their JSON is equal.
+    """
 
     def __init__(self, text: str) -> None:
-        """Read the JSON of a plan that a guard has accepted."""
+        """Build it from the JSON of a plan that a guard has accepted."""
         self.text = text
         self.json: Any = json.loads(text)
         draft, _ = read_draft(self.json)
@@ -140,18 +143,19 @@ class ReadyPlan:
 
     @cached_property
     def needed_by(self) -> tuple[int, ...]:
-        """By token: the bit set of the steps that need it."""
+        """For each token, the bit set of the steps that need it."""
         return _invert(self.program.needs, len(self.program.tokens))
 
     @cached_property
     def waited_for_by(self) -> tuple[int, ...]:
-        """By step: the bit set of the steps that depend on it."""
+        """For each step, the bit set of the steps that depend on it."""
         return _invert(self.program.dependencies, len(self.program.steps))
 
     def ready_after(self, ready: tuple[int, ...], before: Configuration, now: Configuration) -> tuple[int, ...]:
-        """Return the steps that may start in a configuration, ascending; `ready` are those of the one before.
+        """Return the steps that may start in the configuration `now`, ascending.
 
-        Only the steps that the difference is about are looked at, so a long plan costs no more at each step.
+        `ready` are those that could start in `before`. Only steps that the difference can affect are looked at, so the
+        time per step does not grow with the plan.
         """
         touched = different = before.pending ^ now.pending
         for index in bits(different):
@@ -164,19 +168,19 @@ class ReadyPlan:
         return tuple(sorted([*(index for index in ready if not touched >> index & 1), *fresh]))
 
     def uses(self, tools: ToolSet, step: str) -> "tuple[ToolUse | ModelUse | PersonUse, ...]":
-        """Return what executes and what checks a step; one without a guard is not checked."""
+        """Return what executes a step, and then what checks it if the step has a guard."""
         check = tools.guard_use(self.by_id[step])
         act = tools.generator_use(self.by_id[step])
         return (act,) if check is None else (act, check)
 
     def reads_output(self, tools: ToolSet, step: str) -> bool:
-        """Return whether the output of a step's generator holds its outcome or values of tokens."""
+        """Return whether the step's outcome or values of tokens are read from its generator's output."""
         act = tools.generator_use(self.by_id[step])
         return bool(self.by_id[step].outcomes or (isinstance(act, ToolUse) and act.values))
 
 
 def _invert(bit_sets: Sequence[int], count: int) -> tuple[int, ...]:
-    """Return for each of `count` members the bit set of the sets that have it."""
+    """Return, for each of `count` members, the bit set of the positions of the sets that contain it."""
     owners = [0] * count
     for index, bit_set in enumerate(bit_sets):
         for member in bits(bit_set):
@@ -186,11 +190,11 @@ def _invert(bit_sets: Sequence[int], count: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def read_config(text: str) -> ExecutionConfig:
-    """Return the configuration that a run was started with, from its JSON. Runs with the same one share the value."""
+    """Return the configuration with which a run was started, from its JSON. Equal texts give the same object."""
     return ExecutionConfig.model_validate_json(text)
 
 
 @lru_cache(maxsize=64)
 def ready_plan(text: str) -> ReadyPlan:
-    """Return a plan to execute, from its JSON. Runs with the same one share the value."""
+    """Return a plan that is ready to be executed, from its JSON. Equal texts give the same object."""
     return ReadyPlan(text)

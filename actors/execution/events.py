@@ -1,7 +1,7 @@
-"""The facts of an execution: one closed union, in the past tense; those that ask for work end in `Requested`.
+"""The events of an execution: one closed union, named in the past tense. Those that ask for work end in `Requested`.
 
-A step costs few records: the requests and results of its phases, and `StepSettled`, whose sequence is the trace. The
-ids are explained in `actors.execution.ids`. What every kind of agent has is in `actors.run`.
+A step costs few records: the requests and results of its phases, and `StepSettled`. The `StepSettled` records in order
+are the trace. The ids are explained in `actors.execution.ids`. Events of every kind of agent are in `actors.run`.
 """
 
 import operator
@@ -34,7 +34,7 @@ class StepOutcome(StrEnum):
 
 
 class TroubleCause(StrEnum):
-    """Why an execution cannot go on with its plan; the policy decides what follows."""
+    """Why an execution cannot go on with its plan. The policy then decides what follows."""
 
     ESCALATED = "escalated"  # a step failed, and the plan hands the failure over
     UNKNOWN_OUTCOME = "unknown_outcome"  # nobody knows whether the tool of a step has run
@@ -51,7 +51,7 @@ class TroubleCause(StrEnum):
 
 
 class ExecutionStarted(Started):
-    """An execution began. Its first event, which holds all that later decisions depend on."""
+    """An execution began. It is the first event, and holds all that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("pinned",)
     kind: Literal["execution_started"] = "execution_started"
@@ -62,13 +62,13 @@ class ExecutionStarted(Started):
 
 
 class FileRequested(CallRequested):
-    """A model was asked to write a file; the node is a phase of an attempt."""
+    """A model was asked to write a file. The node is that of an attempt's phase."""
 
     kind: Literal["file_requested"] = "file_requested"
 
 
 class FileReplied(Replied):
-    """A model replied with a file, which is written next."""
+    """A model replied with a file. The file is written next."""
 
     kind: Literal["file_replied"] = "file_replied"
 
@@ -78,11 +78,11 @@ class ReplanRequested(CallRequested):
 
     kind: Literal["replan_requested"] = "replan_requested"
     level: BacktrackLevel
-    """Whether the goals stay (`partial_replan`), or may change (`full_replan`)."""
+    """`partial_replan` if the goals must stay, `full_replan` if they may change."""
 
 
 class ReplanReplied(Replied):
-    """The planning run of a replan ended; the content is its result (`actors.planning.replanning`)."""
+    """The planning run of a replan ended. The content is its result (`actors.planning.replanning`)."""
 
     kind: Literal["replan_replied"] = "replan_replied"
 
@@ -91,24 +91,24 @@ ExecutionCall = FileRequested | ReplanRequested
 
 
 class ExecutionCallReissued(CallReissued):
-    """A file that an earlier driver has asked for is asked for again; in a fork, a planning run too.
+    """A request for a file, made by an earlier driver, was made again. In a fork, this happens to a planning run, too.
 
-    Else a planning run goes on by itself.
+    Otherwise a planning run needs no new request: it continues by itself.
     """
 
     kind: Literal["call_reissued"] = "call_reissued"
     again: FileRequested | ReplanRequested
-    """The request that takes its place, with the next try number."""
+    """The new request, with the next try number."""
 
 
 class ProofRequested(Event):
-    """A guard was asked whether a new plan may replace the plan that is executed."""
+    """A guard was asked whether a new plan may replace the current one."""
 
     kind: Literal["proof_requested"] = "proof_requested"
     node: str
     """The node of the proof."""
     guard: str
-    """The name of the guard; for a composite its kind."""
+    """The name of the guard, or its kind if it is a composite."""
 
     @property
     def request_id(self) -> str:
@@ -123,13 +123,13 @@ class ProofReached(TimedEvent):
     node: str
     """The node of the proof."""
     elapsed: Seconds
-    """The seconds that the guard took."""
+    """How long the guard took, in seconds."""
     verdict: Verdict
-    """Whether it passed, the score and the findings."""
+    """Whether the plan passed, its score, and the findings."""
 
 
 class AttemptDecided(Event):
-    """The policy decided about a failed attempt that was not the last one of its visit."""
+    """The policy decided about a failed attempt that was not the last one allowed in its visit."""
 
     kind: Literal["attempt_decided"] = "attempt_decided"
     node: str
@@ -141,7 +141,7 @@ class AttemptDecided(Event):
     rule: str
     """The id of the policy's row, or the name of the built-in rule."""
     code: str
-    """The code of the finding that matched, else of the first one; empty for none."""
+    """The code of the finding that the row matched, or else of the first finding; empty if there is none."""
     known: bool = True
     """Whether the row names the finding or one of its tags (S110)."""
     delay_seconds: Seconds = 0.0
@@ -154,94 +154,96 @@ class StepSettled(Event):
     added_fields: ClassVar[tuple[str, ...]] = ("branch",)
     kind: Literal["step_settled"] = "step_settled"
     step: str
-    """The step's id in the plan."""
+    """The id of the step in the plan."""
     node: str
-    """The last attempt of the visit; empty after a person's word."""
+    """The last attempt of the visit; empty if a person has settled the step."""
     outcome: StepOutcome
-    """How it ended."""
+    """How the visit ended."""
     handed_over: bool = False
     """Whether the policy decides what follows."""
     late: bool = False
-    """Whether a replan was decided before: only the tokens change."""
+    """Whether a replan, a question about a trouble, an undo or the end was decided before. Then only the tokens
+    change.
+    """
     findings: tuple[Finding, ...] = ()
-    """Why it failed."""
+    """Why the visit failed."""
     branch: str = Field(default="", exclude_if=operator.not_)
     """The outcome of a success, as the plan names it; empty for a step without outcomes."""
 
 
 class TroubleDecided(Event):
-    """The policy, or a person, decided what follows where the plan does not go on by itself."""
+    """The policy or a person decided what follows a trouble, in which the plan does not go on by itself."""
 
     kind: Literal["trouble_decided"] = "trouble_decided"
     cause: TroubleCause
-    """What happened."""
+    """The kind of trouble."""
     step: str = ""
-    """The step that it happened at; empty for none."""
+    """The step at which it occurred; empty if at none."""
     level: BacktrackLevel
     """How far back the search goes."""
     rule: str
-    """The id of the policy's row, or `user` for a person's word, or `budget` where nothing else is left."""
+    """The id of the policy's row, `user` if a person has decided, or `budget` if nothing else is left."""
     code: str = ""
-    """The code of the finding that matched, else of the first one; empty for none."""
+    """The code of the finding that the row matched, or else of the first finding; empty if there is none."""
     findings: tuple[Finding, ...] = ()
     """What was found."""
     question_id: str | None = None
-    """The question that a person has answered, if one has."""
+    """The id of the question that a person has answered; None if no answer led to the decision."""
     asks: bool = False
     """Whether a person is asked before anything follows."""
     constraints: tuple[Mapping[str, Any], ...] = ()
-    """What every plan keeps to from now on, where the user has changed it."""
+    """The new constraints on every later plan, if the user has changed what is required."""
     delay_seconds: Seconds = 0.0
-    """The seconds of back-off before a retry; 0 for none."""
+    """The seconds of back-off before the step is tried again; 0 for none."""
 
 
 class UndoDecided(Event):
-    """The plan, or a person, decided to undo everything that was done; then the execution ends."""
+    """The plan or a person decided to undo everything that was done. After that the execution ends."""
 
     kind: Literal["undo_decided"] = "undo_decided"
     by: Literal["plan", "person"]
-    """Who decided: the plan by `on_failure: undo`, or a person, by an answer or a message."""
+    """Who decided: the plan by `on_failure: undo`, or a person by an answer or a message."""
     why: str
-    """What led to it, in one line."""
+    """The reason, in one line."""
     step: str = ""
     """The step that failed; empty for none."""
     findings: tuple[Finding, ...] = ()
-    """Why it failed."""
+    """Why the step failed."""
     question_id: str | None = None
-    """The question that a person has answered, if one has."""
+    """The id of the question whose answer decided it; None if no answer did."""
     at: Seconds | None = None
-    """When a person's message came, in UTC seconds since 1970; None without one."""
+    """When the person's message came, in UTC seconds since 1970; None if no message decided it."""
 
 
 class EffectSettled(Event):
-    """The undoing of an effect has ended; there is at most one such record for each effect."""
+    """The undoing of an effect ended. There is at most one such record for each effect."""
 
     kind: Literal["effect_settled"] = "effect_settled"
     node: str
-    """The node of the call that had the effect."""
+    """The node of the call that has had the effect."""
     step: str
-    """The step of that call, in the plan of its time."""
+    """The step of that call, by its id in the plan that was current then."""
     end: EffectEnd
-    """What has become of the effect."""
+    """How the undoing ended."""
     question_id: str | None = None
-    """The question by which a person has said so, if one has."""
+    """The id of the question in which a person said how it ended; None if no person did."""
 
 
 class PlanRevised(Event):
-    """The revision marker: a new plan, which a guard has proved, takes the place of the old one."""
+    """The execution changed to a new plan, which a guard has proved. This begins a revision."""
 
     texts: ClassVar[tuple[str, ...]] = ("plan",)
     kind: Literal["plan_revised"] = "plan_revised"
     revision: int
-    """The number of the revision that begins."""
+    """The number of the revision that begins with the new plan."""
     level: BacktrackLevel
-    """How far back the search goes."""
+    """How far back the search went to make the new plan."""
     plan: str
     """The new plan, as JSON."""
     assurance: str | None
-    """The assurance that the guard measured."""
+    """The assurance that the guard measured for the new plan."""
     why: str
-    """The reason, in one line for people."""
+    """The reason for the new plan, in one line for people."""
 
 
 ExecutionEvent = (

@@ -1,6 +1,6 @@
-"""Applies events to the state of an execution: the only code that changes it. Pure.
+"""Applies events to the state of an execution. No other code changes that state. Pure.
 
-It makes no decisions, and an event that the machine has made never fails here.
+It makes no decisions. It never fails at an event that the machine has made.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ Common = Callable[[State, RunState[ExecutionCall], CommonEvent], State]
 def apply_event(common: Common, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
     """Return the state after an event; `run` is the common part after the event.
 
-    `common` applies the events that change nothing else of an execution.
+    `common` applies the events that change only the common part.
     """
     if state.damaged is not None and not isinstance(event, RunFinished):
         state = changed(state, damaged=None)  # The run goes on, so the workspace may change again.
@@ -119,7 +119,7 @@ def apply_event(common: Common, state: State, run: RunState[ExecutionCall], even
 
 
 def _with_end_of_call(before: State, after: State, event: ToolFinished) -> State:
-    """Return the state after a call of a tool has ended. In `before`, the call is still open."""
+    """Return the state after a call of a tool has ended. In `before`, that call is still open."""
     opened = before.run.tools.get(event.request_id)
     if opened is not None and owner_of(opened.request.node) is Owner.UNDO:
         after = evolve_undo.record_tool_end(after, event, opened.request)

@@ -43,13 +43,13 @@ from actors.values.findings import Code, Finding
 from runtime.core.copies import changed, without
 
 FEEDBACK_WINDOW = 5
-"""The number of a step's latest rejections that the prompt of a model shows."""
+"""How many of a step's latest rejections the prompt of a model shows."""
 
 
 def set_constraints(state: State, constraints: Constraints) -> State:
-    """Return the state under new constraints; attempts at steps that they forbid fail.
+    """Return the state with new constraints. Attempts at steps that these forbid fail.
 
-    An attempt with an open request fails when that request ends.
+    If an attempt has an open request, it fails when that request ends.
     """
     tools, steps = state.config.tools, state.plan.program.steps
     barred = frozenset(
@@ -60,7 +60,7 @@ def set_constraints(state: State, constraints: Constraints) -> State:
 
 
 def _end_if_barred(state: State, attempt: Attempt) -> Attempt:
-    """Return an attempt; it has failed if its step is forbidden now and no request of it is open."""
+    """Return an attempt. It has failed if its step is now forbidden and it has no open request."""
     if state.plan.index[attempt.step] not in state.barred or attempt.open or attempt.unsure or attempt.result:
         return attempt
     findings = forbidden_uses(state.constraints.requirements, state.plan.by_id[attempt.step], state.config.tools)
@@ -68,12 +68,12 @@ def _end_if_barred(state: State, attempt: Attempt) -> Attempt:
 
 
 def with_attempt(state: State, attempt: Attempt) -> State:
-    """Return the state with an attempt in the place of the one at the same step."""
+    """Return the state with an attempt, which replaces any other at the same step."""
     return changed(state, active={**state.active, attempt.name: attempt})
 
 
 def begin_visit(state: State, step: str, rest_seconds: float = 0.0) -> State:
-    """Return the state after a visit of a step has begun."""
+    """Return the state after a visit of a step has begun, whose first attempt waits for `rest_seconds`."""
     plan, starts = state.plan, state.starts + 1
     attempt = replace(first_attempt(state, step), rest_seconds=rest_seconds, since=state.run.now)
     starts_of = state.started
@@ -84,7 +84,7 @@ def begin_visit(state: State, step: str, rest_seconds: float = 0.0) -> State:
 
 
 def _with_visit(state: State, node: str) -> State:
-    """Return the state with a new visit of the node's step, if the request is the first of the visit."""
+    """Return the state with a new visit of the node's step if the request at this node is the visit's first one."""
     parsed = parse_node(node)
     if parsed is None or parsed.revision != state.revision or parsed.name in state.active:
         return state
@@ -95,7 +95,7 @@ def _with_visit(state: State, node: str) -> State:
 
 
 def record_request(state: State, node: str, request: ToolRequested | None = None) -> State:
-    """Return the state after the request of a phase was made; `request` is that of a tool's call."""
+    """Return the state after a phase was requested. For a call of a tool, `request` is that request."""
     state = _with_visit(state, node)
     attempt = state.active.get(node.partition("/")[0])
     if attempt is None or attempt.at_work != node:
@@ -106,7 +106,7 @@ def record_request(state: State, node: str, request: ToolRequested | None = None
 
 
 def record_question(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked that is a phase of an attempt, or is about one."""
+    """Return the state after a question was asked that is a phase of an attempt, or that is about an attempt."""
     state = record_request(state, event.node)
     attempt = state.active.get(event.node.partition("/")[0])
     if attempt is not None and event.node == attempt.question_node:
@@ -134,10 +134,10 @@ def record_tool_end(state: State, event: ToolFinished) -> State:
 
 
 def _with_result(state: State, before: Attempt, after: Attempt, complete: Attempt, *, may_have_run: bool) -> State:
-    """Return the state after a phase, with the effect of its call; while everything is undone, no phase follows.
+    """Return the state after a phase, with the effect of its call. While everything is undone, no further phase begins.
 
-    `before` is the attempt while the phase was open, and `after` the attempt once it has ended. `complete` is `after`
-    with the outcome and the values in the output. `may_have_run` says that nobody knows what the call did.
+    `before` is the attempt while the phase was open, `after` the attempt once the phase has ended. `complete` is
+    `after` with the outcome and the values from the output. `may_have_run`: nobody knows what the call did.
     """
     state = evolve_undo.with_effect_of(state, before, after, complete.values, may_have_run=may_have_run)
     if state.undoing is not None:
@@ -146,9 +146,10 @@ def _with_result(state: State, before: Attempt, after: Attempt, complete: Attemp
 
 
 def _with_output(state: State, before: Attempt, after: Attempt, output: str) -> Attempt:
-    """Return an attempt after its phase. If its generator has succeeded, add the outcome and the values in the output.
+    """Return an attempt after its phase.
 
-    A finding about the output names the phase `act`, so it is made of the attempt before the phase ended.
+    If its generator has succeeded, add the outcome and the values from the output. A finding about the output is made
+    from `before`, because it must name the phase `act`.
     """
     use = tool_use(state.config, state.plan, before) if before.phase is AttemptPhase.ACT else None
     if use is None or after.result == "failed" or after.todo == before.todo:
@@ -167,7 +168,7 @@ def record_reply(state: State, event: FileReplied) -> State:
 
 
 def record_answer(state: State, question: ClarificationRequested, event: Answer) -> State:
-    """Return the state after a question was closed about an attempt, which may be over."""
+    """Return the state after a question about an attempt was closed. The attempt may be over by then."""
     attempt = state.active.get(question.node.partition("/")[0])
     if attempt is None or not attempt.open or question.node not in (attempt.at_work, attempt.question_node):
         return state
@@ -177,7 +178,7 @@ def record_answer(state: State, question: ClarificationRequested, event: Answer)
 
 
 def end_rest(state: State, wait: WaitRequested) -> State:
-    """Return the state after a back-off is over."""
+    """Return the state after a back-off has ended."""
     if wait.node is None:
         return state
     attempt = state.active.get(wait.node.partition("/")[0])
@@ -187,7 +188,10 @@ def end_rest(state: State, wait: WaitRequested) -> State:
 
 
 def _after_phase(state: State, attempt: Attempt) -> State:
-    """Return the state with an attempt after a phase; a failed one leaves feedback for the model that writes next."""
+    """Return the state with an attempt after one of its phases.
+
+    If a model or an agent has failed, its next prompt gets the reason.
+    """
     attempt = _end_if_barred(state, attempt)
     state = with_attempt(state, attempt)
     if attempt.result != "failed":
@@ -250,7 +254,7 @@ def settle_step(state: State, event: StepSettled) -> State:
 
 
 def _values_after(state: State, attempt: Attempt | None, event: StepSettled, tokens: list[str]) -> Mapping[str, str]:
-    """Return the values of tokens after a visit of a step. A token that no longer holds loses its value."""
+    """Return the values of tokens after a visit of a step. A token that no longer holds has no value."""
     new = attempt.values if attempt is not None and event.node and event.outcome is StepOutcome.OK else ()
     if not (state.values or new):
         return state.values
@@ -284,7 +288,7 @@ def _add_trouble(state: State, before: Configuration, event: StepSettled) -> Sta
 
 
 def _violations(state: State, before: Configuration, step: str) -> tuple[Finding, ...]:
-    """Return the requirements on tokens that a step has violated, and that were kept before."""
+    """Return a finding for each requirement on tokens that a step has violated, and that was met before the step."""
     kept = [item for item in state.constraints.requirements if item.tokens]
     if not kept:
         return ()

@@ -35,9 +35,9 @@ from actors.values.requirements import requirements_in
 from runtime.core.copies import changed
 
 NO_PLAN_EXISTS = frozenset({PlanningOutcome.ALL_PRUNED, PlanningOutcome.BACKTRACK_CEILING})
-"""The outcomes of a planning run that has tried everything: more calls would find no plan for these goals."""
+"""The outcomes of a planning run that has tried everything: more calls would find no plan for the same goals."""
 REJECTIONS_MAX = 20
-"""The most findings about a rejected plan that the next planning run gets."""
+"""How many findings about a rejected plan the next planning run gets at most."""
 
 
 def apply_decision(state: State, event: TroubleDecided) -> State:
@@ -71,9 +71,9 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
 
 
 def _visit_again(state: State, event: TroubleDecided) -> State:
-    """Return the state with a step that is pending again: it has fresh attempts after its back-off.
+    """Return the state in which a step is pending again. After its back-off it has all its attempts again.
 
-    A visit that a person asks for does not count against the plan's total.
+    If a person has asked for the visit, its attempts do not count against the plan's total.
     """
     if not event.step:
         return state
@@ -88,7 +88,10 @@ def _visit_again(state: State, event: TroubleDecided) -> State:
 
 
 def _without_revocable(state: State) -> State:
-    """Return the state without work that may stop here; a call that is not repeatable goes on to its end."""
+    """Return the state without the work that may be stopped here.
+
+    A call that is not repeatable continues to its end.
+    """
     revocable = [attempt for attempt in state.active.values() if not _must_finish(attempt)]
     replan = state.replan
     nodes = {node for attempt in revocable for node in (attempt.at_work, attempt.node)}
@@ -112,7 +115,7 @@ def _calls_of_replans(state: State) -> set[str]:
 
 
 def record_question(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked about the trouble."""
+    """Return the state after a question about the trouble was asked."""
     trouble = state.trouble
     if trouble is None or trouble.question:
         return state
@@ -120,7 +123,7 @@ def record_question(state: State, event: ClarificationRequested) -> State:
 
 
 def record_answer(state: State, event: Answer) -> State:
-    """Return the state after a question was closed about a trouble."""
+    """Return the state after a question about a trouble was closed."""
     trouble = state.trouble
     if trouble is None or trouble.question != event.question_id:
         return state
@@ -136,7 +139,7 @@ def record_replan_request(state: State, event: ReplanRequested) -> State:
 
 
 def record_replan_reply(state: State, event: ReplanReplied) -> State:
-    """Return the state after the planning run has ended: with a plan, with a question, or without either."""
+    """Return the state after the planning run of a replan has ended with a plan, with a question, or without either."""
     replan = state.replan
     if replan is None or replan.node != event.node:
         return state
@@ -164,7 +167,10 @@ def record_replan_reply(state: State, event: ReplanReplied) -> State:
 
 
 def _keep_constraints(state: State, replan: Replan, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a new plan with the constraints that hold for every plan; a partial replan keeps the goal's text too."""
+    """Return a new plan with the constraints that hold for every plan.
+
+    In a partial replan it keeps the goal's text, too.
+    """
     value, goal = with_constraints(plan, state.constraints), state.plan.plan.goal
     if replan.level is BacktrackLevel.PARTIAL_REPLAN and goal and value.get("goal") != goal:
         value = {**value, "goal": goal}
@@ -172,7 +178,7 @@ def _keep_constraints(state: State, replan: Replan, plan: Mapping[str, Any]) -> 
 
 
 def _fail_replan(state: State, replan: Replan, outcome: str, why: str) -> State:
-    """Return the state after the planning run has found no plan."""
+    """Return the state after the planning run of a replan has found no plan."""
     findings = (faults.failed_replan(why), *replan.trouble.findings)
     infeasible = replan.level is BacktrackLevel.PARTIAL_REPLAN and outcome in NO_PLAN_EXISTS
     level = BacktrackLevel.FULL_REPLAN if infeasible else BacktrackLevel.CLARIFY
@@ -180,7 +186,7 @@ def _fail_replan(state: State, replan: Replan, outcome: str, why: str) -> State:
 
 
 def _reject_plan(state: State, replan: Replan, why: str, findings: tuple[Finding, ...] = ()) -> State:
-    """Return the state after a new plan was rejected; the next planning run gets the reason."""
+    """Return the state after a new plan was rejected. The next planning run gets the reason."""
     rejection = faults.rejected_plan(f"{why}: {reason(findings)}" if findings else why)
     all_findings = (
         rejection,
@@ -211,7 +217,7 @@ def record_proof(state: State, event: ProofRequested | ProofReached) -> State:
 
 
 def adopt_plan(state: State, event: PlanRevised) -> State:
-    """Return the state with a new plan. The goals, the history and the results of earlier plans are kept."""
+    """Return the state with a new plan. The goals, the history and the results under earlier plans are kept."""
     tokens, plan = state.tokens, ready_plan(event.plan)
     program = plan.program
     held = sum(1 << bit for bit, token in enumerate(program.tokens) if token in tokens)
@@ -243,10 +249,10 @@ def adopt_plan(state: State, event: PlanRevised) -> State:
 
 
 def reopen_run(state: State) -> State:
-    """Return the state after the run was reopened: it may replan, ask and try again as often as at first."""
+    """Return the state after the run was reopened: all replans and questions are left, in a policy all attempts too."""
     return changed(_reset_counts(state), ending=None, used=0 if state.plan.program.repeats else state.used)
 
 
 def _reset_counts(state: State) -> State:
-    """Return the state with all replans and questions of the configuration left."""
+    """Return the state with as many replans and questions left as the configuration allows."""
     return changed(state, replans_left=state.config.replans_max, questions_left=state.config.questions_max)

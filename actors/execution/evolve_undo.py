@@ -1,4 +1,4 @@
-"""Applies events to the effects of an execution and their undoing. Pure."""
+"""Applies events to the effects of an execution and to their undoing. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,9 +17,11 @@ from actors.tools.uses import ModelUse, canonical
 from runtime.core.copies import changed, without
 
 REST_SECONDS = 1.0
-"""The back-off after the first call of an undo tool that was cut short; each further one is twice as long."""
+"""The back-off after the first call of an undo tool that was cut short, in seconds. After each further one it
+doubles.
+"""
 REST_MAX = 60.0
-"""The longest such back-off, in seconds."""
+"""The longest back-off before an undo tool is called again, in seconds."""
 
 
 _WORDS: Mapping[ToolOutcome, str] = {
@@ -30,11 +32,14 @@ _WORDS: Mapping[ToolOutcome, str] = {
     ToolOutcome.BROKEN: "broke off",
     ToolOutcome.UNKNOWN: "may have done its work",
 }
-"""How a call of an undo tool ended, as a part of the reason why a person is asked."""
+"""How a call of an undo tool ended, in words. They are a part of the reason why a person is asked."""
 
 
 def record_call(state: State, attempt: Attempt, request: ToolRequested | None) -> Attempt:
-    """Return an attempt after a request of its phase, with the number and the arguments of a call that has effects."""
+    """Return an attempt after its phase was requested.
+
+    A call that has effects gets a number, and its arguments are kept.
+    """
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     if attempt.phase is None or not has_effect(use, attempt.phase):
         return attempt
@@ -45,7 +50,10 @@ def record_call(state: State, attempt: Attempt, request: ToolRequested | None) -
 
 
 def record_reissue(state: State, request: ToolRequested) -> State:
-    """Return the state after a call was made again: one that is repeatable may have done its work before a crash."""
+    """Return the state after a call was made again.
+
+    If it is repeatable, the first call may have done its work before a crash.
+    """
     attempt = state.attempt_at(request.node)
     if attempt is None or not request.repeatable:
         return state
@@ -55,11 +63,11 @@ def record_reissue(state: State, request: ToolRequested) -> State:
 def with_effect_of(
     state: State, before: Attempt, after: Attempt, values: tuple[tuple[str, str], ...], *, may_have_run: bool
 ) -> State:
-    """Return the state with the effect of an attempt's call that has ended, if it has one.
+    """Return the state with the effect of an attempt's call that has ended, if that call has an effect.
 
-    `before` is the attempt while the call was open, `after` the one after it, `values` the values in its output.
-    `may_have_run` says that nobody knows what the call did. The effect of a call that has succeeded replaces the
-    uncertain effects of earlier calls in the same visit.
+    `before` is the attempt while the call was open, `after` the attempt once it has ended, and `values` the values from
+    its output. `may_have_run`: nobody knows what the call did. The effect of a successful call replaces the uncertain
+    effects of earlier calls in the same visit.
     """
     use = state.config.tools.generator_use(state.plan.by_id[before.step])
     if before.phase is None or not has_effect(use, before.phase) or not before.call:
@@ -77,7 +85,10 @@ def with_effect_of(
 
 
 def withdraw_attempts(state: State, attempts: Iterable[Attempt]) -> State:
-    """Return the state after attempts were dropped: of a call that is not over, nobody knows what it did."""
+    """Return the state after attempts were dropped.
+
+    If the call of one is still open, nobody knows what that call did.
+    """
     for attempt in attempts:
         use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
         is_open = attempt.call and (attempt.open or attempt.unsure)
@@ -88,7 +99,7 @@ def withdraw_attempts(state: State, attempts: Iterable[Attempt]) -> State:
 
 
 def effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, certain: bool) -> CallEffect:
-    """Return the effect of the call of an attempt that is at work."""
+    """Return the effect of the call that an attempt has open."""
     step = state.plan.by_id[attempt.step]
     return CallEffect(
         node=attempt.at_work,
@@ -103,13 +114,16 @@ def effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, cert
 
 
 def mark_calls_before_fork(state: State, *nodes: str) -> State:
-    """Return the state with calls, named by their nodes, marked as calls of the run from which this one was forked."""
+    """Return the state in which the calls of some nodes are marked as made by the run that this one was forked from."""
     made = {node: replace(state.effects[node], before_fork=True) for node in nodes if node in state.effects}
     return changed(state, effects={**state.effects, **made}) if made else state
 
 
 def settle_by_hand(state: State, event: StepSettled) -> State:
-    """Return the state after a person has said that a step is done, with an uncertain effect of it to undo."""
+    """Return the state after a person has said that a step is done.
+
+    The step may have an effect: it is added as uncertain.
+    """
     step, name = state.plan.by_id[event.step], state.plan.names[event.step]
     visit = f"{name}/r{state.revision}.v{state.visits.get(name, 0)}."
     known = any(not item.certain and item.node.startswith(visit) for item in state.effects.values())
@@ -121,10 +135,10 @@ def settle_by_hand(state: State, event: StepSettled) -> State:
 
 
 def begin_undo(state: State, event: UndoDecided) -> State:
-    """Return the state after it was decided to undo everything: nothing else begins, and nothing else goes on.
+    """Return the state after it was decided to undo everything. Nothing else begins, and open work stops.
 
-    A call that is not repeatable runs to its end, and what it did is undone too. A run that has ended is reopened when
-    it is driven next.
+    A call that is not repeatable continues to its end, and is undone, too. A run that has ended is reopened when it is
+    driven next.
     """
     stopped = [attempt for attempt in state.active.values() if not _must_finish(state, attempt)]
     state = withdraw_attempts(state, stopped)
@@ -140,7 +154,7 @@ def begin_undo(state: State, event: UndoDecided) -> State:
 
 
 def _must_finish(state: State, attempt: Attempt) -> bool:
-    """Return whether an attempt has an open call with effects that goes on to its end."""
+    """Return whether an attempt has an open call with effects that must continue to its end."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     if attempt.phase is None or not has_effect(use, attempt.phase):
         return False
@@ -204,6 +218,6 @@ def end_rest(state: State) -> State:
 
 
 def settle_effect(state: State, event: EffectSettled) -> State:
-    """Return the state after the end of an effect was recorded; the next effect is undone then."""
+    """Return the state after the end of an effect's undoing was recorded. The next effect is undone then."""
     assert state.undoing is not None, "an effect is settled while everything is undone"
     return changed(state, ends={**state.ends, event.node: event.end}, undoing=Undoing(state.undoing.why))

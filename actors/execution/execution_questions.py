@@ -1,4 +1,4 @@
-"""The questions of an execution about a step or a trouble, and the meaning of their answers. Pure."""
+"""The questions of an execution about a step or a trouble, and what their answers mean. Pure."""
 
 from collections.abc import Mapping
 from typing import assert_never
@@ -18,13 +18,13 @@ from actors.values.format import format_count, shorten
 from actors.values.question_form import AskedForm, Inquiry, add_consequences, block, make_form, one_line
 
 TRY_AGAIN = "try the step again"
-"""The answer by which the step has a further visit."""
+"""The answer by which the step is visited again."""
 BY_HAND = "the step is done"
-"""The answer by which the step counts as succeeded: its tool has run, or a person has done it."""
+"""The answer by which the step counts as done, because its tool has run or a person has done it."""
 REPLAN = "make a new plan"
-"""The answer by which a new plan for the same goals is made."""
+"""The answer by which a new plan is made for the same goals."""
 REVISE_GOALS = "make a new plan, and revise the goals"
-"""The answer by which a new plan is made that may have other goals."""
+"""The answer by which a new plan is made, which may have other goals."""
 GO_ON = "go on with this plan"
 UNDO_ALL = "undo everything and end"
 """The answer by which everything that was done is undone, and the run ends."""
@@ -38,7 +38,7 @@ LEVELS: Mapping[str, BacktrackLevel] = {
     REVISE_GOALS: BacktrackLevel.FULL_REPLAN,
     GIVE_UP: BacktrackLevel.GIVE_UP,
 }
-"""What each answer decides; `BY_HAND` settles the step instead."""
+"""How far back each answer goes. `BY_HAND` is not listed: it settles the step."""
 
 _MAY_GO_ON = frozenset(
     {
@@ -48,7 +48,7 @@ _MAY_GO_ON = frozenset(
         TroubleCause.GOAL_FAILED,
     }
 )
-"""The troubles after which a person may let the plan go on unchanged."""
+"""The troubles after which a person may continue with the plan unchanged."""
 
 
 DOES: Mapping[str, str] = {
@@ -67,8 +67,8 @@ _FINDINGS_SHOWN = 5
 def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> AskedForm:
     """Return the question about a trouble.
 
-    `again` says whether the step may be visited again, `plan` whether a new plan can be made. A step
-    with an outcome or values in its output cannot be settled by hand.
+    `again`: the step may be visited again. `plan`: a new plan can be made. If a step's outcome or values are read from
+    its output, no person can settle it.
     """
     by_hand = not (trouble.step and state.plan.reads_output(state.config.tools, trouble.step))
     finding = trouble.findings[0]
@@ -91,7 +91,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
 
 
 def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
-    """Return the question of a replan's planning run, with the trouble that the new plan must solve."""
+    """Return the question that a replan's planning run asks, with the trouble that the new plan must solve."""
     rest = [reason.message for reason in _reasons(trouble) if reason.where != faults.REPLAN]
     mended = "\n".join(["The new plan is to mend this:", *rest]) if rest else ""
     below = block("\n\n".join(filter(None, (inquiry.shown, mended))))
@@ -103,7 +103,10 @@ def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> Asked
 
 
 def _reasons(trouble: Trouble) -> list[Finding]:
-    """Return the findings that led to the question. Findings of guards about new plans are for models."""
+    """Return the findings to show in a question.
+
+    A guard's findings about a new plan are left out: they are for models.
+    """
     reasons = [finding for finding in trouble.findings if finding.where != faults.REPLAN]
     return (reasons or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
 
@@ -158,12 +161,12 @@ def _describe_trouble(trouble: Trouble) -> str:
 
 
 QUESTION_TEXT_MAX = 2_000
-"""Characters of a plan's or a tool's text that a question shows."""
+"""The most characters of a plan's or a tool's text that a question shows."""
 _NAME_MAX = 200
 
 
 def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
-    """Return the question whether a step may run."""
+    """Return the question that asks whether a step may run."""
     uses = [use for use in state.plan.uses(state.config.tools, attempt.step) if not isinstance(use, PersonUse)]
     calls = "\n".join(f"- {shorten(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}" for use in uses)
     again = f", attempt {attempt.number}" if attempt.number > 1 else ""
@@ -181,7 +184,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
 
 
 def _undo_text(state: State, attempt: Attempt) -> str:
-    """Return what undoes a step, as further lines of the question whether it may run; empty where nothing is said."""
+    """Return what undoes a step, as further lines of the question whether it may run; empty if nothing is declared."""
     undo = state.plan.by_id[attempt.step].undo
     if undo == IRREVERSIBLE:
         return "\n- It cannot be undone, also where a later failure undoes everything else."
@@ -192,7 +195,7 @@ def _undo_text(state: State, attempt: Attempt) -> str:
 
 
 def ask_person(state: State, attempt: Attempt, person: PersonUse) -> ClarificationRequested:
-    """Return the question to a person who does a step, or who checks what it has done."""
+    """Return the question to a person who does a step, or who checks its result."""
     if attempt.phase is AttemptPhase.ACT:
         form = make_form(
             f"Have you done {_step(state, attempt)}, as the instructions below say?",
@@ -217,7 +220,7 @@ def ask_person(state: State, attempt: Attempt, person: PersonUse) -> Clarificati
 
 
 def ask_outcome(state: State, attempt: Attempt) -> ClarificationRequested:
-    """Return the question what became of a call that broke off."""
+    """Return the question that asks what a call that broke off has done."""
     use = tool_use(state.config, state.plan, attempt)
     form = outcome_question("" if use is None else use.tool, _step(state, attempt))
     return _question(state, attempt, form, "the outcome is unknown", node=attempt.question_node)

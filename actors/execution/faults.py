@@ -13,9 +13,9 @@ from actors.values.format import printable
 from actors.values.question_form import Inquiry
 
 MESSAGE_MAX = 2_000
-"""Characters of a finding's message: the end of a tool's output, where its summary stands."""
+"""The most characters of a finding's message. The end of a tool's output is kept, because summaries stand there."""
 REPLAN = "replan"
-"""The place of findings about the planning run of a replan, and about its plan."""
+"""The place (`where`) of findings about the planning run of a replan, and about its plan."""
 _TOOL = (ReasonTag.TOOL_FAILURE,)
 _WORDS = {
     AttemptPhase.PRE_CHECK: "the pre-check",
@@ -28,20 +28,20 @@ _WORDS = {
 
 
 def rejected_result(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
-    """Return the finding that a tool reports a failure: its result is rejected, and the tool itself is in order."""
+    """Return the finding that a tool reports a failure. Its result is rejected; the tool itself works."""
     how = f": {event.reason}" if event.reason else ""
     return _result_finding(attempt, f"{_what(attempt, tool)} failed{how}", event)
 
 
 def unreadable_output(attempt: Attempt, tool: str, problem: str, output: str) -> Finding:
-    """Return the finding of a tool that succeeded and whose output lacks the outcome or a value."""
+    """Return the finding that a tool has succeeded, but its output lacks the outcome or a value."""
     text = f"the result of {_what(attempt, tool)} {problem}"
     shown = _end_of(output.strip())
     return _finding(attempt, Code.NOT_READ, text + (f"\n{shown}" if shown else ": nothing is known of it"))
 
 
 def unexpected_success(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
-    """Return the finding that a tool succeeded where a failure was expected: its result is rejected."""
+    """Return the finding that a tool has succeeded although a failure was expected. Its result is rejected."""
     return _result_finding(attempt, f"{_what(attempt, tool)} passed, and should have failed", event)
 
 
@@ -58,22 +58,22 @@ def _result_finding(attempt: Attempt, text: str, event: ToolFinished) -> Finding
 
 
 def refused_work(attempt: Attempt, why: str) -> Finding:
-    """Return the finding that an agent's work is not merged, since a requirement forbids it."""
+    """Return the finding that an agent's work is not merged because a requirement forbids it."""
     return _finding(attempt, Code.STEP_FAILED, f"the agent's work is not merged: {why}")
 
 
 def permanent_failure(attempt: Attempt, tool: str, reason: str) -> Finding:
-    """Return the finding of a tool that cannot be called."""
+    """Return the finding that a tool cannot be called."""
     return _finding(attempt, Code.TOOL_PERMANENT, f"{_what(attempt, tool)} cannot be called: {reason}", _TOOL)
 
 
 def transient_failure(attempt: Attempt, tool: str, reason: str) -> Finding:
-    """Return the finding of a tool that did not get to its end, for a reason that may pass."""
+    """Return the finding that a tool did not finish, for a reason that may be temporary."""
     return _finding(attempt, Code.TOOL_TRANSIENT, f"{_what(attempt, tool)} did not get to its end: {reason}", _TOOL)
 
 
 def broken_call(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
-    """Return the finding of a tool that broke off by itself: whether that may pass is not known."""
+    """Return the finding that a tool broke off by itself. Whether the cause is temporary is not known."""
     output = _end_of(event.output.strip())
     text = f"{_what(attempt, tool)} broke off: {event.reason}"
     return _finding(attempt, Code.TOOL_BROKEN, text + (f"\n{output}" if output else ""), _TOOL)
@@ -91,14 +91,14 @@ def reported_failure(attempt: Attempt) -> Finding:
 
 
 def incomplete_file(attempt: Attempt, finish_reason: str) -> Finding:
-    """Return the finding of a model's file whose end is missing."""
+    """Return the finding that a model's file is incomplete."""
     if finish_reason == "content_filter":
         return _finding(attempt, Code.FILTERED, "a content filter stopped the reply before the end of the file")
     return _finding(attempt, Code.CUT, "the reply reached its token limit before the end of the file")
 
 
 def unconfirmed_phase(attempt: Attempt, answer: str) -> Finding:
-    """Return the finding that a person did not approve, do or accept what the attempt's phase needs.
+    """Return the finding that a person did not approve, do or accept what the attempt's current phase needs.
 
     `answer` is empty if nobody has answered.
     """
@@ -115,20 +115,20 @@ def unconfirmed_phase(attempt: Attempt, answer: str) -> Finding:
 
 
 def broken_assumption(step: str) -> Finding:
-    """Return the finding of a step that failed although the plan says that it never does."""
+    """Return the finding that a step has failed although the plan says that it never fails."""
     return Finding(
         code=Code.ASSUMPTION_BROKEN, message=f"{step} failed, and the plan assumes that it cannot", where=step
     )
 
 
 def broken_invariant(numbers: Iterable[int]) -> Finding:
-    """Return the finding of invariants, by their positions, that the tokens break."""
+    """Return the finding that tokens break invariants. `numbers` are the positions of these invariants."""
     places = ", ".join(f"invariants[{number}]" for number in numbers)
     return Finding(code=Code.INVARIANT_BROKEN, message=f"the tokens that hold now break {places}", where=places)
 
 
 def dead_end(missing: Iterable[str]) -> Finding:
-    """Return the finding that no step is ready, and tokens of the goal are missing."""
+    """Return the finding that no step is ready although tokens of the goal, `missing`, do not hold."""
     tokens = tuple(sorted(missing))
     shown = ", ".join(printable(token, 60) for token in tokens[:10])
     message = f"no step is ready, and the goal lacks {shown}"
@@ -136,7 +136,7 @@ def dead_end(missing: Iterable[str]) -> Finding:
 
 
 def failed_prerequisites(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
-    """Return the findings of goals that are blocked, each with the failed goal that it depends on."""
+    """Return a finding for each blocked goal, paired with the failed goal on which it depends."""
     tags = (ReasonTag.GOAL_DEPENDENCY_FAILURE,)
     return [
         Finding(
@@ -151,7 +151,7 @@ def failed_prerequisites(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
 
 
 def changed_requirements(texts: Iterable[str]) -> Finding:
-    """Return the finding that the user has changed what is asked for."""
+    """Return the finding that the user has changed the requirements."""
     message = "; ".join(printable(text, 300) for text in texts)
     return Finding(code=Code.CHANGED, message=f"the user requires: {message}"[:MESSAGE_MAX], where="requirements")
 
@@ -162,13 +162,13 @@ def failed_replan(why: str) -> Finding:
 
 
 def rejected_plan(why: str) -> Finding:
-    """Return the finding that a new plan was found and may not be executed."""
+    """Return the finding that a new plan was found, but may not be executed."""
     message = f"a new plan was rejected: {why}"[:MESSAGE_MAX]
     return Finding(code=Code.CHILD_UNSUCCESSFUL, message=message, where=REPLAN)
 
 
 def planner_question(inquiry: Inquiry) -> Finding:
-    """Return the finding that the planning run of a replan needs an answer of a person."""
+    """Return the finding that the planning run of a replan needs a person's answer."""
     return Finding(code=Code.OPEN_QUESTION, message=inquiry.whole, where=REPLAN, asks=inquiry)
 
 

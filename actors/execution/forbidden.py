@@ -20,16 +20,16 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 from runtime.core.hooks import make_total
 
 PATHS_SHOWN = 5
-"""The changed paths that a finding names."""
+"""The most changed paths that a finding names."""
 FILES = frozenset({"files", "changed files", "files changed"})
-"""The names of a budget's limit that counts the files that may change."""
+"""The names in a budget of the limit on how many files may change."""
 DAY_SECONDS = 86_400.0
 
 
 def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
-    """Return a guard that also rejects a plan that does what one of its own requirements forbids.
+    """Return a guard that also rejects a plan that does what one of the plan's own requirements forbids.
 
-    Without tools only the names in the plan are compared; the same is done if one of these names is not bound.
+    Without tools, or if a name in the plan is not bound, only the names in the plan are compared.
     """
 
     @make_total("the plan", partial(unread_verdict, "plan"))
@@ -49,7 +49,8 @@ def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
 def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolSet | None) -> tuple[Finding, ...]:
     """Return a finding for each requirement that forbids what executes or checks a step.
 
-    The step's generator and guard are compared, and, with tools, the names of those that they stand for.
+    The names of the step's generator and guard are compared. With `tools`, the names of the tools to which they are
+    bound are compared, too.
     """
     forbidding = [item for item in requirements if item.kind == RequirementKind.MUST_AVOID and item.tools]
     if not forbidding:
@@ -65,7 +66,7 @@ def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolS
 
 
 def is_forbidden(requirements: Iterable[Requirement], tool: str) -> bool:
-    """Return whether a requirement forbids a tool by its name."""
+    """Return whether a requirement forbids a tool, by the tool's name."""
     names = {
         fold_name(name)
         for requirement in requirements
@@ -92,7 +93,7 @@ def _names_used(step: Step, tools: ToolSet | None) -> Iterator[str]:
 
 
 def protected_paths(requirements: Iterable[Requirement]) -> tuple[str, ...]:
-    """Return the paths that may not be changed, as they are stated."""
+    """Return the paths that may not be changed, as the requirements write them."""
     return tuple(path for requirement in requirements if requirement.kind in FORBIDS for path in requirement.paths)
 
 
@@ -112,7 +113,7 @@ def check_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
 
 
 def changed_paths(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
-    """Return a finding for each requirement whose paths a step has changed."""
+    """Return a finding for each requirement that protects a path which a step has changed."""
     findings = []
     for requirement in _forbidding_requirements(requirements):
         paths = touched_paths(changed, requirement.paths)
@@ -122,14 +123,14 @@ def changed_paths(requirements: Iterable[Requirement], changed: Collection[str],
 
 
 def check_change_finding(check: str, changed: Sequence[str], step: str) -> Finding:
-    """Return the finding of a check that has changed files: it only looks at a result."""
+    """Return the finding that a check has changed files, although a check may only look at a result."""
     names = f"the check {printable(check, 100)!r} of the step {printable(step, 100)!r}"
     message = f"{names} changed files: {_list_paths(changed)}"
     return Finding(code=Code.CHECK_CHANGES, message=message, where=step, tags=(ReasonTag.REQUIREMENT_VIOLATION,))
 
 
 def outside_scope(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
-    """Return a finding if a step has changed a path outside of all scopes that name paths."""
+    """Return a finding if a step has changed a path outside all scopes that name paths. It has at most one item."""
     scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
     if not scopes:
         return ()
@@ -141,7 +142,10 @@ def outside_scope(requirements: Iterable[Requirement], changed: Collection[str],
 def check_changes(
     requirements: Collection[Requirement], changed: Collection[str], all_changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
-    """Return the findings about the paths that a step has changed; `all_changed` are those of all steps so far."""
+    """Return the findings about the paths that a step has changed.
+
+    `all_changed` are the paths that all steps have changed so far.
+    """
     return (
         *changed_paths(requirements, changed, step),
         *outside_scope(requirements, changed, step),
@@ -150,7 +154,7 @@ def check_changes(
 
 
 def files_limit(requirement: Requirement) -> int | None:
-    """Return how many files a budget allows to change; None for any other requirement."""
+    """Return how many files a budget allows to be changed; None for any other requirement."""
     limit = requirement.limit
     if requirement.kind != RequirementKind.BUDGET or limit is None or fold_name(limit.name) not in FILES:
         return None
@@ -161,7 +165,10 @@ def files_limit(requirement: Requirement) -> int | None:
 def too_many_files(
     requirements: Iterable[Requirement], all_changed: Collection[str], changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
-    """Return a finding for each budget of files that a step's changes exceed, with those of all steps so far."""
+    """Return a finding for each limit on changed files that the files of all steps so far exceed.
+
+    Without changed files of this step there is none.
+    """
     findings = []
     for item in requirements:
         most = files_limit(item)
@@ -173,7 +180,7 @@ def too_many_files(
 def deadline_of(requirement: Requirement) -> float | None:
     """Return the time of a deadline whose limit is an ISO 8601 date or time, in UTC seconds since 1970; else None.
 
-    A time without a zone is one of UTC; a date without a time ends with its day.
+    A time without a zone is in UTC. A date without a time means the end of that day.
     """
     if requirement.kind != RequirementKind.DEADLINE or requirement.limit is None:
         return None
@@ -195,7 +202,7 @@ def missed_deadlines(requirements: Iterable[Requirement], now: float, step: str)
 
 
 def not_comparable(requirements: Iterable[Requirement], *, snapshots: bool) -> tuple[Requirement, ...]:
-    """Return the requirements that the execution cannot check; `snapshots` says whether the workspace is recorded."""
+    """Return the requirements that the execution cannot check. `snapshots`: snapshots of the workspace are taken."""
     return tuple(item for item in requirements if not _is_compared(item, snapshots=snapshots))
 
 
@@ -220,7 +227,7 @@ def _list_paths(paths: Sequence[str]) -> str:
 
 
 def broken_tokens(requirements: Iterable[Requirement], tokens: Collection[str], step: str) -> tuple[Finding, ...]:
-    """Return a finding for each requirement whose tokens must not hold and do, or must hold and do not."""
+    """Return a finding for each requirement that forbids a token that holds, or needs a token that does not hold."""
     findings = []
     for requirement in _forbidding_requirements(requirements):
         wrong = [token for token in requirement.tokens if (token in tokens) == (requirement.kind == "must_avoid")]
@@ -249,10 +256,10 @@ _CHANGES = re.compile(r"\b(?:chang|touch|modif|edit|alter|delet|remov|overwrit|r
 
 
 def read_constraints(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requirement, ...]:
-    """Return what the user's texts forbid or limit, where the program can read it.
+    """Return the requirements that the program can read from the user's texts: what these forbid or limit.
 
-    A tool of `tools` is forbidden where a prohibition has its literal name. A path is protected where the text has its
-    literal name and says that it must not change. Anything else is kept as text.
+    A prohibition that contains the literal name of a tool in `tools` forbids that tool. A text that contains the
+    literal name of a path and says that it must not change protects that path. Anything else is kept as text.
     """
     names = tuple(tools)
     by_id: dict[str, Requirement] = {}
@@ -280,7 +287,7 @@ def _tools_in(quote: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def _paths_in(quote: str, kind: str, tools: Iterable[str]) -> Iterator[str]:
-    """Yield the paths that a prohibition protects: quoted ones, and words with a slash or the ending of a file."""
+    """Yield the paths that a prohibition protects: quoted ones, and words with a slash or a file ending."""
     if kind not in FORBIDS or (kind == RequirementKind.MUST_AVOID and not _CHANGES.search(quote)):
         return
     quoted = _QUOTED.findall(quote)

@@ -1,6 +1,6 @@
-"""The goals of an execution and their statuses, as projections of the plan and the tokens that hold. Pure.
+"""The goals of an execution and their statuses, computed from the plan and from the tokens that hold. Pure.
 
-A goal is a goal requirement of the plan that has tokens. A plan without one has a single goal, its goal state.
+Each goal requirement of the plan that has tokens is a goal. If there is none, the goal state is the only goal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from actors.plans.semantics import Configuration, Program
 from actors.values.requirements import RequirementKind
 
 WHOLE_GOAL = "goal"
-"""The id of the one goal of a plan whose requirements name no tokens."""
+"""The id of the only goal of a plan in which no goal requirement has tokens."""
 
 
 class GoalStatus(StrEnum):
@@ -29,12 +29,12 @@ class Goal(NamedTuple):
     """One goal of a plan."""
 
     id: str
-    """The id of its requirement, or `WHOLE_GOAL`."""
+    """The id of the goal's requirement, or `WHOLE_GOAL`."""
     text: str
     tokens: frozenset[str]
-    """The tokens that hold once it is achieved."""
+    """The tokens that hold once the goal is achieved."""
     depends_on: tuple[str, ...] = ()
-    """The ids of the goals that must be achieved first."""
+    """The ids of the goals that must be achieved before it."""
 
 
 def goals_of(plan: Plan) -> tuple[Goal, ...]:
@@ -55,7 +55,7 @@ def goals_of(plan: Plan) -> tuple[Goal, ...]:
 def statuses(
     goals: Sequence[Goal], program: Program, now: Configuration, tokens: frozenset[str]
 ) -> dict[str, GoalStatus]:
-    """Return the status of each goal; `tokens` are all that hold."""
+    """Return the status of each goal, by its id. `tokens` are all tokens that hold."""
     result = {goal.id: GoalStatus.ACHIEVED if goal.tokens <= tokens else GoalStatus.PENDING for goal in goals}
     left = [goal for goal in goals if result[goal.id] is GoalStatus.PENDING]
     if not left:
@@ -84,14 +84,14 @@ class PastGoal(NamedTuple):
 def past_goals(
     earlier: Sequence[PastGoal], goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]
 ) -> tuple[PastGoal, ...]:
-    """Return the goals of all revisions so far, each once, with their last statuses."""
+    """Return the goals of all revisions so far, without repetition, with their last statuses."""
     kept = {_same(past.goal): past for past in earlier}
     kept |= {_same(goal): PastGoal(goal, status_of[goal.id]) for goal in goals}
     return tuple(kept.values())
 
 
 def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: frozenset[str]) -> tuple[PastGoal, ...]:
-    """Return the goals of earlier revisions that the plan has no longer. A goal that was achieved stays achieved."""
+    """Return the goals of earlier revisions that the current plan no longer has. An achieved goal stays achieved."""
     current, left = {_same(goal) for goal in goals}, []
     for past in earlier:
         if _same(past.goal) in current:
@@ -102,12 +102,15 @@ def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: froze
 
 
 def _same(goal: Goal) -> tuple[str, str, frozenset[str]]:
-    """Return the identity of a goal across revisions; all whole goals share one id, so their texts count too."""
+    """Return what identifies a goal across revisions.
+
+    All whole goals have the same id, so their texts and tokens count, too.
+    """
     return (goal.id, goal.text, goal.tokens) if goal.id == WHOLE_GOAL else (goal.id, "", frozenset())
 
 
 def blocked_goals(goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]) -> tuple[tuple[Goal, Goal], ...]:
-    """Return the pairs of a goal that is blocked and a failed goal that it depends on."""
+    """Return each pair of a blocked goal and a failed goal on which it depends."""
     by_id = {goal.id: goal for goal in goals}
     return tuple(
         (goal, by_id[other])
@@ -119,7 +122,7 @@ def blocked_goals(goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]) ->
 
 
 def reachable_tokens(program: Program, now: Configuration) -> int:
-    """Return the tokens that the pending steps may still make, if nothing were ever deleted: an upper bound."""
+    """Return an upper bound, as a bit set, of the tokens that pending steps can add if nothing is deleted."""
     tokens, settled_steps = now.tokens, ~now.pending
     left = [index for index in range(len(program.steps)) if now.pending >> index & 1]
     while True:

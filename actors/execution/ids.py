@@ -22,7 +22,7 @@ from actors.plans.plan import Plan
 WORKSPACE_START = "workspace/start"
 """The node of the snapshot that is taken before the first step."""
 WORKSPACE_END = "workspace/end"
-"""The node of the snapshot before a success, which is compared with the first one if paths are protected."""
+"""The node of the last snapshot before a success. It is compared with the first one if paths are protected."""
 
 _PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$|workspace$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _PLACE = re.compile(r"r(\d+)\.v(\d+)\.a(\d+)(?:\.([a-z_]+))?")
@@ -98,19 +98,23 @@ def trouble_node(number: int, *, planner_asks: bool = False) -> str:
 
 
 def undo_node(number: int) -> str:
-    """Return the node of the calls that undo an effect; `number` is that of its call (`CallEffect.number`)."""
+    """Return the node of the calls that undo an effect.
+
+    `number` is that of the call that had it (`CallEffect.number`).
+    """
     return f"{Owner.UNDO}/n{number}"
 
 
 def undo_question_node(number: int) -> str:
-    """Return the node of the question about the undoing of an effect; `number` is that of its call."""
+    """Return the node of the question about the undoing of an effect. `number` is that of the call that had it."""
     return f"{undo_node(number)}.ask"
 
 
 def owner_of(node: str | None) -> Owner:
-    """Return the part that the node of a request, a question or a wait belongs to.
+    """Return the part to which the node of a request, a question or a wait belongs.
 
-    A step may have the id `undo`: the rest of the name tells its attempt, `undo/r1.v1.a1`, from an undoing, `undo/n1`.
+    A step may have the id `undo`. The rest of the name shows which it is: `undo/r1.v1.a1` is an attempt, `undo/n1` an
+    undoing.
     """
     match = _OWNED.fullmatch(node or "")
     if match is None:

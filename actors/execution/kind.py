@@ -1,8 +1,8 @@
 """The kind of executions, registered under the name `execution`, and the places at which one can be forked.
 
-An execution can be forked where a snapshot shows how its workspace was. Between two calls of tools that may change
-files nothing changes them. So a snapshot that begins and ends between two such calls shows the workspace at each record
-in between. A person who does a step may change files too.
+An execution can be forked at a record if a snapshot shows the workspace as it was then. Files change only while a tool
+that may change them is at work, or while a person does a step. So a snapshot that begins and ends between two such
+times shows the workspace at every record between them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from runtime.drive.actor import Actor
 
 _LOOKING = (WORKSPACE_SNAPSHOT, WORKSPACE_READ)
-"""The built-in tools that change nothing."""
+"""The built-in tools that change no files."""
 
 
 def fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorkspace | None:
-    """Return the workspace of an execution, from its events, each with the state after it."""
+    """Return the workspace of an execution, from its events, each paired with the state after it."""
     folder, stretch, places = "", 0, list[int]()
     asked, shown = dict[str, int](), dict[int, str]()
     for event, state in history:
@@ -60,7 +60,7 @@ def fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorks
 
 
 def _may_change_files(state: State) -> bool:
-    """Tell whether a tool is at work that may change files, or a person does a step."""
+    """Tell whether a tool that may change files is at work, or a person does a step."""
     tools = any(tool.request.tool not in _LOOKING for tool in state.run.tools.values())
     return tools or any(_asks_for_step(question.request) for question in state.run.questions.values() if question.open)
 
@@ -80,7 +80,7 @@ def _snapshot_id(event: ToolFinished) -> str:
 
 
 def in_workspace(state: State, folder: str) -> str:
-    """Return the JSON of an execution's configuration with another workspace."""
+    """Return the JSON of an execution's configuration in which `folder` is the workspace."""
     return state.config.model_copy(update={"workspace": folder}).model_dump_json()
 
 
@@ -137,4 +137,4 @@ EXECUTION: Kind[State, ExecutionEvent] = Kind(
     log_fields=log_fields,
     views=VIEWS,
 )
-"""Execution: runs a proved plan with the user's tools, and replans where that fails."""
+"""The kind of executions, which run a proved plan with the user's tools, and replan if the plan fails."""

@@ -1,4 +1,4 @@
-"""The machine of executions: the rules and messages in which such a run differs from other kinds. Pure."""
+"""The machine of executions: its own rules and messages, in addition to those of all kinds. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, assert_never
@@ -37,7 +37,7 @@ from runtime.core.messages import Mailed
 PLANNER = "planner"
 """The address of the actor that drives the planning runs of replans."""
 PROVER = "prover"
-"""The address of the actor that judges new plans."""
+"""The address of the actor that proves new plans."""
 
 
 class ExecutionMachine(RunMachine[State, ExecutionEvent]):
@@ -47,7 +47,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """What may follow from a state."""
+        """The rules that decide what follows in a state, in order."""
         return (
             TAKE_OVER_TOOLS,
             EXPIRE,
@@ -76,11 +76,14 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return apply_event(self.common, state, run, event)
 
     def next_try(self, state: State, request: ExecutionCall) -> ExecutionCall | None:
-        """Return the request for the next try of a call; None where its attempt or replan is gone."""
+        """Return the request for the next try of a call; None if its attempt or replan no longer exists."""
         return requests.next_try(state, request)
 
     def try_again(self, state: State) -> CallRequested | RunFinished | None:
-        """Make the next try of a failed call after its pause; end the run if no try can be paid and nothing is open."""
+        """Make the next try of a failed call after its pause.
+
+        End the run if no limit allows a try and nothing is open.
+        """
         next_call = None if state.run.saving else self.further_try(state)
         if isinstance(next_call, Limit):
             return None if step_rules.is_working(state) else end_exhausted_run(next_call)
@@ -92,7 +95,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return None if attempt is None else requests.file_prompt(state, attempt)
 
     def reply_event(self, state: State, request: ExecutionCall, fields: ReplyFields) -> ExecutionEvent:
-        """Return the event of a reply of a model, or of the end of a planning run."""
+        """Return the event for a reply of a model, or for the end of a planning run."""
         del state
         match request:
             case FileRequested():
@@ -115,23 +118,23 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
                 assert_never(request)
 
     def is_child(self, state: State, request: ExecutionCall) -> bool:
-        """Tell whether a request is for a planning run, which goes on by itself."""
+        """Tell whether a request is for a planning run, which is a run of its own and continues by itself."""
         del state
         return isinstance(request, ReplanRequested)
 
     def message_event(self, state: State, message: Mailed) -> UndoDecided | MailRefused | None:
-        """Return the event of a message that asks to undo everything."""
+        """Return the event for a message that asks to undo everything; None for any other message."""
         return undo_rules.accept_undo_message(state, body_of(message.body), message)
 
     def judgements(self, state: State) -> Mapping[str, ProofRequested]:
-        """Return the open request for a proof of a new plan."""
+        """Return the open request for the proof of a new plan, by its id; empty if there is none."""
         if not state.proving or state.replan is None:
             return {}
         proof = ProofRequested(node=proof_node(state.revision, state.replan.number), guard=state.config.level)
         return {proof.request_id: proof}
 
     def verdict_event(self, state: State, message: Judged) -> ProofReached | None:
-        """Return the event of a proof."""
+        """Return the event for the result of a proof; None if no such proof is open."""
         if message.request_id not in self.judgements(state):
             return None
         return ProofReached(
@@ -143,7 +146,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         )
 
     def brief(self, state: ExecutionState, work: Work) -> Any:
-        """Return the brief for the actor that does this work."""
+        """Return the brief for the actor that does a piece of work."""
         request = work.request
         if not isinstance(request, ReplanRequested | ProofRequested):
             return super().brief(state, work)

@@ -1,4 +1,4 @@
-"""Outlines an execution before it runs: its steps in order, their tools and checks, and the ways of failures. Pure."""
+"""Outlines an execution before it runs: its steps in order, their tools and checks, and what follows failures. Pure."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from actors.values.format import format_count, shorten
 from actors.values.lines import BLANK, Line, StyledSpan, indent_line, line
 
 TEXT_MAX = 100
-"""Characters of a command or an instruction that the outline shows."""
+"""The most characters of a command or an instruction that the outline shows."""
 _ON_FAILURE = {
     UNDO: "then everything is undone, and the run ends",
     ESCALATE: "then the policy decides",
@@ -38,9 +38,9 @@ class OutlinedStep:
     """
     executes: str
     checks: str
-    """What checks it; empty for a step without a guard."""
+    """What checks the step; empty for a step without a guard."""
     approved: bool
-    """Whether a person approves each attempt."""
+    """Whether a person must approve each attempt."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the step as plain data."""
@@ -84,7 +84,7 @@ class Outline:
 
     @property
     def plan(self) -> ReadyPlan:
-        """The plan."""
+        """The plan that would be executed."""
         return ready_plan(self.config.plan)
 
 
@@ -109,7 +109,7 @@ def _outline_step(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: in
 
 
 def _turns(plan: ReadyPlan) -> dict[str, int]:
-    """Return when each step of the nominal run begins, as numbers from 1."""
+    """Return in which turn each step of the nominal run begins, by step id. Turns count from 1."""
     program, later = plan.program, contingent_steps(plan.plan)
     if plan.plan.has_outcomes:
         return _numbers(plan, later)
@@ -129,9 +129,9 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
 
 
 def _numbers(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
-    """Return numbers for the steps of a plan with outcomes, in the order in which successes can first reach them.
+    """Return numbers for the steps of a plan with outcomes, in the order in which they can first be reached.
 
-    No two have the same number: which of them run is not known before the outcomes are.
+    No two steps have the same number, because the outcomes decide which of them run.
     """
     program, numbers = plan.program, dict[str, int]()
     tokens, settled = program.initial.tokens, 0
@@ -151,7 +151,7 @@ def _numbers(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
 
 
 def outline_lines(outline: Outline) -> Iterator[Line]:
-    """Yield the outline for people."""
+    """Yield the outline as lines for people."""
     config, plan = outline.config, outline.plan.plan
     yield plan_title(plan)
     table = demands_of(config, plan)

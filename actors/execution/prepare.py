@@ -24,31 +24,31 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
 
 CALLS = 90
-"""Model calls of an execution by default: two replans of 30 calls each, and files that models write."""
+"""The default limit of model calls of an execution: two replans of 30 calls each, and files that models write."""
 OUTPUT_TOKENS = 16_384
-"""Tokens of one reply by default: of one file that a model writes."""
+"""The default limit of tokens in one reply, which is one file that a model writes."""
 REPLANS = 2
-"""Replans by default, until the run is reopened."""
+"""The default limit of replans, until the run is reopened."""
 QUESTIONS = 5
-"""Questions about troubles by default, until the run is reopened."""
+"""The default limit of questions about troubles, until the run is reopened."""
 PATIENCE = 2
-"""Equal failures of a step in a row that count as stagnation, as in workflows."""
+"""How many equal failures of a step in a row count as stagnation by default, as in workflows."""
 PLAN_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of a plan as JSON: what a model may reply."""
+"""The most bytes of a plan as JSON: as many as a reply of a model may have."""
 
 
 @dataclass(frozen=True)
 class ExecutionInput:
-    """The input of an execution: a plan, and the tools that its names stand for."""
+    """The input of an execution: a plan, and the tools to which its names are bound."""
 
     plan: Mapping[str, Any]
-    """The plan as a JSON object. It is proved again, whoever has proved it before."""
+    """The plan as a JSON object. It is proved again, even if it was proved before."""
     tools: ToolSet
     """The tools and the bindings of the user's tools file."""
     workspace: Path
     """The folder that the tools work in."""
     approval: Approval = "risky"
-    """Which attempts a person approves first."""
+    """Which attempts a person must approve first."""
     level: str = "plan_expansive"
     """The guard that proves the plan."""
     assurance: str = "strong_cyclic"
@@ -56,19 +56,19 @@ class ExecutionInput:
     r_max: int = 100
     """The largest `total_retry_budget` of a plan that may run."""
     snapshots: bool = True
-    """Whether the workspace is recorded before the first step and after each one, and compared."""
+    """Whether snapshots of the workspace are taken before the first step and after each one, and compared."""
     problem: str = ""
-    """The text of the problem that the plan solves; empty where there is none."""
+    """The text of the problem that the plan solves; empty if there is none."""
     plan_of: str = ""
-    """The id of the planning run that made the plan; empty for a plan of a file."""
+    """The id of the planning run that made the plan; empty for a plan from a file."""
     planning: RunConfig | None = None
-    """The configuration of the planning runs of replans; None where no new plan can be made."""
+    """The configuration of the planning runs of replans; None if no new plan can be made."""
     author_lacks: str = ""
-    """Why the model can make no plan for these tools, as a clause; empty where nothing stands against it."""
+    """Why the model can make no plan for these tools, as a clause; empty if it can."""
     policy: Policy | None = None
     """The rule table that decides after a failure; None for the shipped one."""
     limits: Limits = field(default_factory=lambda: Limits(calls=CALLS))
-    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
+    """The limits on calls, tokens, micro-dollars and active seconds, and the deadline."""
     replans_max: int = REPLANS
     """The most replans, until the run is reopened."""
     questions_max: int = QUESTIONS
@@ -78,9 +78,9 @@ class ExecutionInput:
     timeout_seconds: float = 120.0
     """The time limit of one call of the model, in seconds."""
     output_tokens_max: int = OUTPUT_TOKENS
-    """The most tokens of one reply of the model: of one file."""
+    """The most tokens of one reply of the model, which is one file."""
     model_settings: Mapping[str, Any] = field(default_factory=dict)
-    """The settings of the model's calls that a person has chosen, by name."""
+    """The settings of the model's calls that a person has set, by name."""
 
 
 @dataclass(frozen=True)
@@ -92,22 +92,22 @@ class PreparedExecution:
     title: str
     limits: Limits
     plan_of: str = ""
-    """The id of the planning run that made the plan; empty for a plan of a file."""
+    """The id of the planning run that made the plan; empty for a plan from a file."""
     notices: tuple[str, ...] = ()
-    """Notices for the user before the run starts: the guard's warnings."""
+    """Notices for the user before the run starts, which are the guard's warnings."""
     kind: str = "execution"
 
     def first(self, run: str, at: float) -> ExecutionStarted:
-        """Return its first event, which starts it."""
+        """Return the event that starts the execution."""
         pinned = self.config.model_dump_json()
         return ExecutionStarted(at=at, run=run, pinned=pinned, limits=self.limits, plan_of=self.plan_of)
 
 
 def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:
-    """Return an execution that may begin; nothing has run yet.
+    """Return an execution that may begin. It runs nothing.
 
-    Raises `UsageProblem` for a plan that cannot be read, that uses a name no tool implements, or that its guard
-    rejects. It does so for a workspace that is no folder, too.
+    Raises `UsageProblem` if the plan cannot be read, uses a name that no tool implements, or is rejected by its guard.
+    It does so, too, if the workspace is no folder.
     """
     text = _check_plan(request)
     verdict = _prove_plan(request, text)
@@ -152,7 +152,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
 
 
 def _check_plan(request: ExecutionInput) -> str:
-    """Check that the plan can be read and that its names are bound; return the text that the run stores."""
+    """Check that the plan can be read and that its names are bound. Return its JSON as the run stores it."""
     plan, findings = read_plan(dict(request.plan))
     if plan is None:
         errors = [finding for finding in findings if finding.severity == "error"]

@@ -1,4 +1,4 @@
-"""The replan of an execution: the planning run and its brief, the proof of its plan, and the swap. Pure."""
+"""The replan of an execution: the planning run and its brief, the proof of its plan, and the change of plans. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -28,9 +28,9 @@ from runtime.core.ledger import Limit
 
 
 def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | RunFinished | None:
-    """Ask a planning run for a new plan, have a guard prove that plan, and replace the old plan.
+    """Ask a planning run for a new plan, have a guard prove it, and replace the old plan.
 
-    This waits until the tools at work have ended, because the planning run gets their results.
+    The request waits until the tools at work have ended, because the planning run gets their results.
     """
     replan, run = state.replan, state.run
     if replan is None or state.active or run.tools or run.parked:
@@ -55,7 +55,7 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
 
 
 def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
-    """Return what the planning run of a replan starts with."""
+    """Return the brief with which the planning run of a replan starts."""
     replan, planning = state.replan, state.config.planning
     assert replan is not None, "an open request is that of the replan"
     assert planning is not None, "only a run that can replan asks for a plan"
@@ -72,9 +72,9 @@ def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
 
 
 def given_facts(state: State, replan: Replan) -> Given:
-    """Return the facts from which a new plan starts: all tokens, and the constraints of every plan.
+    """Return the facts from which a new plan starts: all tokens that hold, and the constraints on every plan.
 
-    In a partial replan the goals and all requirements of the plan are given too.
+    In a partial replan, they include the goals and all requirements of the current plan.
     """
     value: Mapping[str, Any] = plan_to_json(state.plan.plan)
     keeps, constraints = replan.level is BacktrackLevel.PARTIAL_REPLAN, state.constraints
@@ -97,7 +97,7 @@ def given_facts(state: State, replan: Replan) -> Given:
 
 
 def problem_text(state: State) -> str:
-    """Return the problem for the planning run: the original text, or the goal, and the user's later messages."""
+    """Return the problem for the planning run: the original text or else the goal, with the user's later messages."""
     plan = state.plan.plan
     goal = plan.goal or f"Reach the goal: {', '.join(sorted(plan.goal_state))}."
     parts = [f"The user requires: {text}" for text in state.run.texts_of("requirement")]
@@ -128,7 +128,10 @@ def _failure_lines(state: State, replan: Replan) -> Iterator[str]:
 
 
 def _failed_generators(state: State) -> frozenset[str]:
-    """Return the generators of steps that failed in any plan so far; a planner without a model tries others first."""
+    """Return the generators of all steps that have failed in any plan so far.
+
+    A planner without a model tries others first.
+    """
     planning = state.config.planning
     if planning is None or not planning.workflow.plans_from_tools:
         return frozenset()
@@ -151,9 +154,9 @@ LEVELS = {
 
 
 def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
-    """Return a guard that also accepts the names that the tools implement, and that keeps the limits of the run.
+    """Return a guard that also accepts the names that the tools implement, and that applies the run's limits.
 
-    A plan that does what one of its own requirements forbids does not pass; all its names are bound.
+    It rejects a plan that does what one of the plan's own requirements forbids. All names in the plan are bound.
     """
     proves = LEVELS[level]({"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max})
     return guard_requirements(proves, tools)
@@ -165,5 +168,5 @@ def plan_guard(config: ExecutionConfig) -> Guard:
 
 
 def prove(guard: Guard, text: str) -> Verdict:
-    """Return the verdict of a guard on the JSON of a plan."""
+    """Return the verdict of a guard on a plan, which is given as JSON."""
     return guard(Artifact("plan", "plan", text, "plan"), Context(""))

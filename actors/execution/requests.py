@@ -1,4 +1,4 @@
-"""Requests for calls of an execution with their prompts, reserved at the most that they can cost. Pure."""
+"""Requests for model calls and planning runs, with their prompts. Each reserves the most that it can cost. Pure."""
 
 from collections.abc import Sequence
 from typing import TypeVar, assert_never
@@ -20,7 +20,7 @@ _MISSING = "(this file does not exist yet)"
 
 
 def file_context(state: State, attempt: Attempt) -> Context:
-    """Return everything that the prompt shows: the task, the step, the files, and why earlier files were rejected."""
+    """Return the context of the prompt for a file: the task, step and files, and why earlier files were rejected."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     assert isinstance(use, ModelUse), "only a model writes a file"
     files = read_file_output(attempt.read) if attempt.read else {}
@@ -53,7 +53,7 @@ R = TypeVar("R", bound=CallRequested)
 def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None:
     """Return the request for a file that a model writes, or the limit that does not allow it.
 
-    None while nothing may be asked of models.
+    None while no model may be called.
     """
     return None if state.run.saving else _check_budget(state, _file_try(state, attempt, 1))
 
@@ -61,8 +61,8 @@ def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None
 def replan_request(state: State, replan: Replan) -> ReplanRequested | Limit | None:
     """Return the request for a planning run, or the limit that does not allow it.
 
-    It reserves the calls that the run may take, or those that are left, and that share of tokens and money. None while
-    nothing may be asked of models.
+    It reserves as many calls as a planning run may make, or all that are left, and the same share of tokens and money.
+    None while no model may be called.
     """
     planning = state.config.planning
     if state.run.saving or planning is None:
@@ -71,7 +71,7 @@ def replan_request(state: State, replan: Replan) -> ReplanRequested | Limit | No
 
 
 def next_try(state: State, request: ExecutionCall) -> ExecutionCall | None:
-    """Return the request for the next try of a call; None where its attempt or replan is gone."""
+    """Return the request for the next try of a call; None if its attempt or replan no longer exists."""
     number, planning = request.try_number + 1, state.config.planning
     match request:
         case FileRequested():

@@ -51,23 +51,23 @@ class ShownStep:
     name: str
     status: StepStatus
     phase: str
-    """The phase of the attempt that is at work; empty for none."""
+    """The phase of the attempt that is at work; empty if none is."""
     attempts: int
-    """The attempts of its last visit."""
+    """How many attempts its last visit has had."""
     retry_budget: int
-    """The attempts that a visit may have."""
+    """The most attempts of a visit."""
     visits: int
-    """Its visits in this revision."""
+    """How many visits it has had in this revision."""
     seconds: float | None
-    """How long its last visit took, in seconds; None while it is at work or has not begun."""
+    """How long its last visit took, in seconds; None if it has not begun or is still at work."""
     contingent: bool
     """Whether it runs only after a failure."""
     findings: tuple[Finding, ...]
-    """Why its last visit, or its last attempt, failed."""
+    """Why its last visit, or the last attempt in it, failed."""
     check_must_fail: bool = False
-    """Whether its check passes by a failure, as a test before the fix."""
+    """Whether its check is expected to fail, as a test must before the fix."""
     outcome: str = ""
-    """The outcome that its last success had; empty where it has none."""
+    """The outcome of its last success; empty if that had none."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the step as plain data."""
@@ -91,11 +91,11 @@ class ShownGoal:
     """A goal, as views show it."""
 
     id: str
-    """The id of its requirement, or `goal`."""
+    """The id of its requirement, or `goal` for the only goal of a plan without goal requirements."""
     text: str
     status: GoalStatus
     tokens: tuple[str, ...]
-    """The tokens that hold once it is achieved, sorted."""
+    """The tokens that hold once the goal is achieved, sorted."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the goal as plain data."""
@@ -109,11 +109,11 @@ class ShownRevision:
     number: int
     """Its number, from 1."""
     plan_id: str
-    """The name of its plan."""
+    """The name of its plan (`plan_id`)."""
     trace: tuple[str, ...]
     """The outcomes of its steps, in order."""
     ended_by: str
-    """What made a new plan necessary; empty for the last revision."""
+    """Why it was replaced by a new plan; empty for the last revision."""
     level: str
     """How far back the replan after it went; empty for the last revision."""
     steps: tuple[ShownStep, ...]
@@ -130,7 +130,7 @@ class ShownRevision:
 
 
 def goal_views(state: State) -> tuple[ShownGoal, ...]:
-    """Return the goals of the current plan with their statuses, and those of earlier revisions that it has no more."""
+    """Return the goals of the current plan and those that only earlier revisions have, with their statuses."""
     goals = goals_of(state.plan.plan)
     status_of = statuses(goals, state.plan.program, state.now, state.tokens)
     now = tuple(ShownGoal(goal.id, goal.text, status_of[goal.id], tuple(sorted(goal.tokens))) for goal in goals)
@@ -153,7 +153,7 @@ def step_views(state: State) -> tuple[ShownStep, ...]:
 
 
 def _turn(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
-    """Return where a step stands in the story: what has ended in its order, then what is at work, then the rest."""
+    """Return the sort key of a step: first those that have ended, in their order, then those at work, then the rest."""
     is_over = shown_step.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
     if is_over and shown_step.step in order:
         return 0, order[shown_step.step]
@@ -209,7 +209,7 @@ _STATUS = {
 
 
 def outcomes_in(trace: Iterable[str]) -> dict[str, str]:
-    """Return the outcomes with which steps succeeded last in a trace, by step."""
+    """Return the outcome with which each step in a trace last succeeded, by step."""
     last = dict[str, str]()
     for item in trace:
         step, _, outcome = item.rpartition(":")
@@ -242,7 +242,7 @@ def _past_revision(revision: Revision) -> ShownRevision:
 
 
 def run_phase(state: State) -> RunPhase:
-    """Return the phase that the execution is in, or was in last."""
+    """Return the phase in which the execution is, or was last."""
     if state.replan is not None and state.replan.node and not state.replan.plan:
         return "planning"
     if state.proving:
@@ -260,7 +260,7 @@ def run_phase(state: State) -> RunPhase:
 
 
 COMPARED_BY = "the execution"
-"""What compares the files that a requirement protects, after each step."""
+"""The name of what compares the protected files after each step."""
 
 
 def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -> DemandTable | None:
@@ -272,9 +272,9 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
 
 
 def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:
-    """Return the conclusion about a plan that is executed. A plan without any text has the guard's result.
+    """Return the conclusion about a plan that is executed. Without any text or requirement, it is the guard's result.
 
-    A plan that states its basis comes from a template, whichever run or file made it.
+    A plan that states its basis comes from a template, whatever run or file it was read from.
     """
     proof = Proof(config.level.removeprefix("plan_"), assurance or "")
     return conclusion(proof, table if table is not None else DemandTable(), reads_text=not plan.basis)
@@ -323,7 +323,7 @@ class SnapshotsJson(TypedDict):
 
 
 class UndoJson(TypedDict):
-    """What has become of something that was done."""
+    """An effect of the execution, and the status of its undoing."""
 
     step: str
     call: int
@@ -337,9 +337,9 @@ class ExecutionJson(TypedDict):
     revision: int
     """The number of the plan's revision, from 1."""
     assurance: str | None
-    """The assurance of its plan."""
+    """The assurance of the current plan."""
     phase: str
-    """The phase that it is in, or was in last."""
+    """The phase in which the execution is, or was last."""
     goals: list[GoalJson]
     """The goals with their statuses."""
     steps: list[StepJson]
@@ -355,13 +355,13 @@ class ExecutionJson(TypedDict):
     violations: list[dict[str, Any]]
     """The requirements that steps have violated."""
     not_checked: list[dict[str, Any]]
-    """The requirements that the execution compares with nothing that a step does."""
+    """The requirements that the execution cannot check."""
     snapshots: SnapshotsJson | None
-    """The snapshots of the workspace; null where none was taken."""
+    """The snapshots of the workspace; null if none was taken."""
     undo: NotRequired[list[UndoJson]]
-    """What was done and has become of it, the last call first; present once everything is undone."""
+    """The effects and the status of their undoing, the last call first; present once everything is undone."""
     plan_of: str | None
-    """The planning run that made the first plan; null for a plan of a file."""
+    """The planning run that made the first plan; null for a plan from a file."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -371,9 +371,9 @@ class ExecutionResult(RunResult):
     revision: int
     """The number of the plan's revision, from 1."""
     assurance: str | None
-    """The assurance of its plan, as the guard has measured it."""
+    """The assurance that the guard measured for the current plan."""
     phase: RunPhase
-    """The phase that it is in, or was in last."""
+    """The phase in which the execution is, or was last."""
     goals: tuple[ShownGoal, ...]
     """The goals with their statuses."""
     steps: tuple[ShownStep, ...]
@@ -387,37 +387,37 @@ class ExecutionResult(RunResult):
     violations: tuple[Finding, ...]
     """The requirements that steps have violated."""
     not_checked: tuple[Requirement, ...]
-    """What every plan keeps to and the execution compares with nothing that a step does."""
+    """The constraints on every plan that the execution cannot check."""
     snapshots: tuple[str, str] | None
-    """The ids of the first and the last snapshot of the workspace; None where none was taken."""
+    """The ids of the first and the last snapshot of the workspace; None if none was taken."""
     not_compared: int
-    """The number of snapshots after which the changed paths are not known."""
+    """After how many snapshots the changed paths are not known."""
     undo: tuple[ShownEffect, ...]
-    """What was done and has become of it, the last call first; empty where nothing is undone."""
+    """The effects and the status of their undoing, the last call first; empty if nothing is undone."""
     plan_json: Any
     """The plan of the current revision as JSON."""
     workspace: str
     """The folder that the tools work in."""
     plan_of: str
-    """The id of the planning run that made the first plan; empty for a plan of a file."""
+    """The id of the planning run that made the first plan; empty for a plan from a file."""
 
     config: ExecutionConfig | None = None
-    """What it is pinned to; None before it has begun."""
+    """The configuration with which it started; None before it has begun."""
     plan: Plan | None = None
-    """The plan of the current revision, with all that every plan of the execution keeps to."""
+    """The plan of the current revision, with the constraints on every plan of the execution."""
     told_later: tuple[str, ...] = ()
-    """The user's messages to the execution: requirements, then notes."""
+    """The user's messages to the execution: first the requirements, then the notes."""
 
     @cached_property
     def demands(self) -> DemandTable | None:
-        """What the current plan does about each demand of the user; None where nobody has said anything."""
+        """What the current plan does about each demand of the user; None if the user has stated none."""
         if self.config is None or self.plan is None:
             return None
         return demands_of(self.config, self.plan, self.told_later)
 
     @property
     def proved(self) -> bool:
-        """Whether the current plan is proved, no demand is in no step, and no step has violated a requirement."""
+        """Whether the current plan is proved, each demand is in a step, and no step has violated a requirement."""
         if self.config is None or self.plan is None or self.violations:
             return False
         return conclusion_of(self.config, self.plan, self.assurance, self.demands).proved
@@ -428,7 +428,7 @@ class ExecutionResult(RunResult):
         return tuple(goal for goal in self.goals if goal.status is GoalStatus.ACHIEVED)
 
     def facts(self) -> tuple[str, ...]:
-        """Return how many goals are achieved."""
+        """Return one line about how many goals are achieved, as a tuple."""
         return (f"{len(self.achieved)} of {format_count(len(self.goals), 'goal')}",)
 
     def remarks(self) -> Sequence[str]:
@@ -489,7 +489,7 @@ def result_of(view: RunView) -> ExecutionResult:
 
 
 def _plan_with_constraints(state: State) -> Plan:
-    """Return the current plan, with later prohibitions of the user that the plan may not state."""
+    """Return the current plan, with the user's later prohibitions added if it does not state them."""
     value = with_constraints(state.plan.json, state.constraints)
     plan = None if value is state.plan.json else read_plan(value)[0]
     return plan or state.plan.plan

@@ -1,4 +1,4 @@
-"""The result of an execution for people: the checklist, the goals, and the story of its revisions. Pure."""
+"""The result of an execution as lines for people: the checklist, the goals, and the story of its revisions. Pure."""
 
 from collections.abc import Iterator, Mapping
 
@@ -22,18 +22,18 @@ _MARKS: dict[StepStatus, tuple[str, Style]] = {
     StepStatus.NOT_NEEDED: ("-", "dim"),
 }
 FINDINGS_MAX = 3
-"""The findings of a step that the checklist shows."""
+"""The most findings of a step that the checklist shows."""
 TOKENS_MAX = 20
-"""The tokens that the result shows."""
+"""The most tokens that the result shows."""
 
 
 def result_lines(result: ExecutionResult, program: str) -> list[Line]:
-    """Return the lines of the full result, with the revisions that are over."""
+    """Return the lines of the full result, which include the revisions that are over."""
     return _lines(result, program, full=True)
 
 
 def brief_lines(result: ExecutionResult, program: str) -> list[Line]:
-    """Return the lines of the short result: the steps of the current plan, and the ends of earlier plans."""
+    """Return the lines of the short result: the steps of the current plan, and why earlier plans ended."""
     return _lines(result, program, full=False)
 
 
@@ -79,7 +79,7 @@ def _revision_lines(revision: ShownRevision, *, full: bool) -> Iterator[Line]:
 
 
 def step_lines(step: ShownStep) -> Iterator[Line]:
-    """Yield the line of a step in a checklist, then why it failed."""
+    """Yield the line of a step in a checklist, and then lines about why it failed."""
     mark, style = _MARKS[step.status]
     text = Line((StyledSpan("   "), StyledSpan(f"{mark} ", style), *line(step.step, "bold").spans), 5)
     if step.name != step.step:
@@ -94,7 +94,7 @@ def step_lines(step: ShownStep) -> Iterator[Line]:
 
 
 def step_facts(step: ShownStep) -> Iterator[str]:
-    """Yield short facts about a step besides its status: attempts, visits, time."""
+    """Yield short facts about a step in addition to its status: attempts, visits, time."""
     if step.status is StepStatus.NOT_NEEDED:
         yield "not needed"
     if step.status is StepStatus.PENDING and step.contingent:
@@ -153,7 +153,7 @@ def step_states(result: ExecutionResult) -> dict[str, NodeState]:
 
 
 def checklist_of(result: ExecutionResult) -> Checklist | None:
-    """Return the checklist of an execution; None before it began."""
+    """Return the checklist of an execution; None before it has begun."""
     if not result.revisions:
         return None
     revised = f", revision {result.revision}" if result.revision > 1 else ""

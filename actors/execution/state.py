@@ -1,6 +1,6 @@
-"""The state of an execution: a frozen value; only `evolve` makes new ones.
+"""The state of an execution: a frozen value. Only `evolve` makes new ones.
 
-Each replan keeps the tokens, the constraints of every plan (`actors.plans.constraints`), the history of failures, the
+Each replan keeps the tokens, the constraints on every plan (`actors.plans.constraints`), the history of failures, the
 revision and the earlier results. The goals are computed from the tokens (`actors.execution.goals`).
 """
 
@@ -23,11 +23,11 @@ from actors.values.artifacts import Feedback
 from actors.values.findings import Finding, Verdict
 
 WHY_MAX = 300
-"""Characters of a finding that a reason in one line quotes."""
+"""The most characters of a finding that a reason in one line quotes."""
 
 
 class AttemptPhase(StrEnum):
-    """The phases of an attempt, each with a request of its own; a step has only those that its uses need."""
+    """The phases of an attempt. Each has its own request. An attempt has only the phases that its step needs."""
 
     APPROVE = "approve"  # a person approves it
     PRE_CHECK = "pre"  # the tool's pre-check is called
@@ -49,55 +49,59 @@ Result = Literal["", "passed", "failed", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt at a step that is not settled."""
+    """An attempt at a step that has not been settled yet."""
 
     step: str
     name: str
-    """The step as nodes name it."""
+    """The name of the step in nodes."""
     revision: int
-    """The plan's revision that it belongs to."""
+    """The revision of the plan to which it belongs, from 1."""
     visit: int
-    """The visit of the step, from 1."""
+    """The number of the step's visit in the revision, from 1."""
     number: int
     """The number of the attempt in the visit, from 1."""
     todo: tuple[AttemptPhase, ...]
-    """The phases that are left; the first one is at work or comes next."""
+    """The phases that are left. The first one is at work or comes next."""
     begun: bool = False
-    """Whether its first request was made; from then on it counts against the plan's `total_retry_budget`."""
+    """Whether its first request was made. From then on it counts against the plan's `total_retry_budget`."""
     open: bool = False
-    """Whether the request of the first phase is open."""
+    """Whether the request of its current phase is open."""
     unsure: bool = False
     """Whether a person must say what an interrupted call of a tool has done."""
     tries: int = 0
-    """The calls of tools of the current phase."""
+    """How many calls of tools its current phase has had."""
     acted: bool = False
-    """Whether a call that is not repeatable was requested; such an attempt is always finished."""
+    """Whether a call that is not repeatable was requested. Such an attempt is always carried through."""
     read: str = ""
-    """The output of `workspace:read` with the files that the model is shown; empty until then."""
+    """The output of `workspace:read` with the files to show to the model; empty before they were read."""
     text: str = ""
-    """The content that the model has written, until the file is replaced; else empty."""
+    """The content that the model has written; empty before that, and after the file was replaced."""
     base: str = ""
-    """The commit that a coding agent begins with; empty until it is made, and for any other step."""
+    """The commit with which a coding agent begins; empty before it is made, and for any other step."""
     work: str = ""
-    """The commit of its work; empty until that is recorded."""
+    """The commit of a coding agent's work; empty before it is recorded."""
     result: Result = ""
     outcome: str = ""
-    """The outcome in its output; empty before the call has ended, and for a step without outcomes."""
+    """The outcome that was found in its output; empty before the call has ended, and for a step without outcomes."""
     values: tuple[tuple[str, str], ...] = ()
-    """The values in its output, as pairs of token and value."""
+    """The values that were found in its output, as pairs of token and value."""
     findings: tuple[Finding, ...] = ()
     skipped: bool = False
-    """Whether the policy skips the attempts that are left."""
+    """Whether the policy skips the attempts that are left in the visit."""
     rest_seconds: float = 0.0
-    """The back-off before it begins, until that is over."""
+    """The back-off before it begins, in seconds; 0 once that is over."""
     since: float = 0.0
     """When its visit began, in UTC seconds since 1970."""
     call: int = 0
-    """The number, in the execution, of its last call that may have an effect; 0 before it."""
+    """The number in the execution of its last call that may have an effect; 0 before the first."""
     arguments: str = "{}"
-    """The arguments of that call, a JSON object as text; only the path of a file that a model writes."""
+    """The arguments of its last call that may have an effect: a JSON object as text. For a file by a model, only its
+    path.
+    """
     doubtful: bool = False
-    """Whether that call was made again after a crash, so that the first one may have done its work."""
+    """Whether its last call that may have an effect was made again after a crash: the first one may have done its
+    work.
+    """
 
     @property
     def node(self) -> str:
@@ -106,29 +110,29 @@ class Attempt:
 
     @property
     def phase(self) -> AttemptPhase | None:
-        """The phase that is at work or comes next; None after the last one."""
+        """The current phase, which is at work or comes next; None after the last one."""
         return self.todo[0] if self.todo else None
 
     @property
     def at_work(self) -> str:
-        """The node of the phase that is at work or comes next; of the attempt after the last one."""
+        """The node of the current phase, or of the whole attempt after the last phase."""
         return phase_node(self.node, self.todo[0]) if self.todo else self.node
 
     @property
     def question_node(self) -> str:
-        """The node of the question what a tool has done."""
+        """The node of the question that asks what a tool's call has done."""
         return phase_node(self.node, "outcome")
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The result of a step of the current plan in its last visit."""
+    """The result of the last visit of a step of the current plan."""
 
     outcome: StepOutcome
     attempts: int
-    """The attempts of the visit; 0 where a person has settled it by hand."""
+    """The number of attempts in the visit; 0 if a person has settled the step by hand."""
     visits: int
-    """The visits of the step in this revision so far."""
+    """The number of visits of the step in this revision so far."""
     seconds: float
     """How long the visit took, in seconds."""
     findings: tuple[Finding, ...] = ()
@@ -145,33 +149,33 @@ class Revision(NamedTuple):
     trace: tuple[str, ...]
     """The outcomes of its steps, in order."""
     why: str
-    """What ended it, in one line."""
+    """Why it ended, in one line."""
     level: BacktrackLevel
-    """How far back the replan went."""
+    """How far back the replan after it went."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why the plan does not go on by itself, until that is decided."""
+    """Why the plan does not go on by itself. It stays in the state until a decision is made."""
 
     cause: TroubleCause
     step: str = ""
     """The step that it happened at; empty for none."""
     findings: tuple[Finding, ...] = ()
     number: int = 0
-    """The number of the question about it, from 1; 0 until the policy has decided to ask."""
+    """The number of the question about it, from 1; 0 before the policy has decided to ask."""
     question: str = ""
-    """The id of that question; empty until it is asked."""
+    """The id of the question about it; empty before it is asked."""
     level: BacktrackLevel = BacktrackLevel.CLARIFY
-    """How far back the policy wanted to go, where a person is asked whether it may."""
+    """How far back the policy wanted to go, if a person is asked whether it may."""
     root: str = ""
-    """The first trouble in words, where this one is about the replan that was to mend it; else empty."""
+    """The trouble that led to the replan, in words, if this trouble is about that replan; else empty."""
     answer: str | None = None
-    """The person's answer; empty where nobody gave one, None until the question is closed."""
+    """The person's answer; empty if nobody answered, None before the question is closed."""
 
     @property
     def why(self) -> str:
-        """The first cause, in one line."""
+        """The first cause of the trouble, in one line."""
         place = f" at {self.step}" if self.step else ""
         first = self.findings[0].message.splitlines()[0] if self.findings else ""
         return self.root or f"{self.cause}{place}: {first[:WHY_MAX]}"
@@ -179,34 +183,34 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Replan:
-    """A replan that is decided and not yet carried out."""
+    """A replan that was decided but is not finished."""
 
     level: BacktrackLevel
-    """Whether the goals stay or may change."""
+    """Whether the goals must stay or may change."""
     trouble: Trouble
-    """What made it necessary."""
+    """The trouble that made it necessary."""
     number: int
     """The number of the replan in the run, from 1."""
     node: str = ""
-    """The node of the planning run's request; empty until it is made."""
+    """The node of the request for its planning run; empty before that is made."""
     plan: str = ""
-    """The new plan as JSON; empty until the planning run has made one."""
+    """The new plan as JSON; empty before the planning run has made one."""
     verdict: Verdict | None = None
     proving: bool = False
-    """Whether the guard is asked."""
+    """Whether the guard is judging the new plan now."""
 
 
 class SettledFailure(NamedTuple):
-    """A failure that was handed over, for the recognition of stagnation."""
+    """A failure that was left to the policy. It is kept to recognise stagnation."""
 
     step: str
-    """The step that failed; empty for none."""
+    """The step that failed; empty if no step did."""
     signature: frozenset[tuple[str, str]]
     """The codes and places of its findings."""
 
 
 class DecidedEnd(NamedTuple):
-    """The end that is decided, which waits for tools at work."""
+    """An end that was decided and that waits for tools at work."""
 
     outcome: str
     why: str
@@ -214,7 +218,7 @@ class DecidedEnd(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    """An execution, from its first event on."""
+    """The state of an execution after its first event."""
 
     run: RunState[ExecutionCall]
     """The common part: calls, tools, waits, questions, messages, ledger and end."""
@@ -223,26 +227,28 @@ class State:
     now: Configuration
     """The pending steps, and the tokens that hold among those that the plan names."""
     ready: tuple[int, ...]
-    """The indices of the steps that may start."""
+    """The indices of the steps that may start now."""
     assurance: str | None
-    """The assurance of the plan, as the guard has measured it."""
+    """The assurance that the guard measured for the current plan."""
     plan_of: str = ""
-    """The id of the planning run that made the first plan; empty for a plan of a file."""
+    """The id of the planning run that made the first plan; empty for a plan from a file."""
     revision: int = 1
     unnamed: frozenset[str] = frozenset()
-    """The tokens that hold and that the plan does not name."""
+    """The tokens that hold although the plan does not name them."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """The values of the tokens that hold and have one, as read from the outputs of steps."""
+    """The values of the tokens that hold and have a value, by token, as read from the outputs of steps."""
     active: Mapping[str, Attempt] = field(default_factory=dict)
     """The attempts that are not settled, by the name of their step, in the order in which they began."""
     visits: Mapping[str, int] = field(default_factory=dict)
-    """The visits of each step in this revision, by name."""
+    """The number of visits of each step in this revision, by the step's name."""
     used: int = 0
-    """The attempts of this revision, since the run was last reopened."""
+    """How many attempts were made in this revision since the run was last reopened."""
     starts: int = 0
-    """The visits of all steps in this revision."""
+    """How many visits of steps were made in this revision, all steps together."""
     started: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """The last start of each step of a policy, by (tokens that held, index): the value of `starts` at that time."""
+    """When each step of a policy last started, by (tokens that held then, index): the value of `starts` at that
+    time.
+    """
     trace: tuple[str, ...] = ()
     """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
     results: Mapping[str, StepResult] = field(default_factory=dict)
@@ -251,51 +257,53 @@ class State:
     """Why earlier files that models wrote for a step were rejected, by the step's name, the newest last."""
     earlier: tuple[Revision, ...] = ()
     history: tuple[SettledFailure, ...] = ()
-    """The failures that were handed over, oldest first, until a requirement changes."""
+    """The failures that were left to the policy, oldest first. It is emptied when a requirement changes."""
     trouble: Trouble | None = None
-    """Why the plan does not go on by itself; None where it does."""
+    """Why the plan does not go on by itself; None if it does."""
     replan: Replan | None = None
     ending: DecidedEnd | None = None
     violations: tuple[Finding, ...] = ()
-    """The requirements that were violated so far, and by which step."""
+    """The requirements that steps have violated so far, each with the step that violated it."""
     replans: int = 0
-    """The replans of the run."""
+    """How many replans the run has made."""
     replans_left: int = 0
-    """The replans that it may still make."""
+    """How many replans the run may still make."""
     questions: int = 0
-    """The questions about troubles of the run."""
+    """How many questions about troubles the run has asked."""
     questions_left: int = 0
-    """The questions about troubles that it may still ask."""
+    """How many questions about troubles the run may still ask."""
     replan_nodes: tuple[str, ...] = ()
     """The nodes of the requests for planning runs, the oldest first."""
     snapshot: str | None = None
-    """The id of the last snapshot of the workspace; empty where none could be taken, None before the first one."""
+    """The id of the last snapshot of the workspace; empty if none could be taken, None before the first one."""
     first_snapshot: str = ""
-    """The id of the snapshot that was taken before the first step; empty for none."""
+    """The id of the snapshot that was taken before the first step; empty if there is none."""
     not_compared: int = 0
-    """The number of snapshots after which the changed paths are not known."""
+    """After how many snapshots the changed paths are not known."""
     constraints: Constraints = field(default_factory=Constraints)
-    """The constraints of every plan; they survive every replan."""
+    """The constraints on every plan. They survive every replan."""
     barred: frozenset[int] = frozenset()
-    """The indices of the steps of the plan that use what a constraint forbids: none of them begins."""
+    """The indices of the steps that use what a constraint forbids. None of them may begin."""
     goals: tuple[PastGoal, ...] = ()
-    """The goals of the revisions that are over, with their statuses then."""
+    """The goals of the revisions that are over, with the statuses that they had at the end."""
     damaged: tuple[str, ...] | None = None
     """The protected paths that differ from the first snapshot, if the last event was that comparison; else None."""
     touched: frozenset[str] = frozenset()
-    """The paths that have changed since the start, as far as snapshots say; none where no budget of files is stated."""
+    """The paths that have changed since the start, as far as snapshots show; empty if no budget limits files."""
     calls: int = 0
-    """The number of calls of generators so far; it numbers the effects."""
+    """How many calls of generators were made so far. It numbers the effects."""
     effects: dict[str, CallEffect] = field(default_factory=dict)
-    """The effects of the calls of generators, those of earlier plans included, by node, in the order of the calls."""
+    """The effects of all calls of generators, by the call's node, in the order of the calls. Those of earlier plans are
+    included.
+    """
     undoing: Undoing | None = None
-    """The undoing of everything that was done; None until it is decided."""
+    """The undoing of everything that was done; None before it is decided."""
     ends: Mapping[str, EffectEnd] = field(default_factory=dict)
-    """The ends of the effects that were undone, by the node of the call."""
+    """How the undoing of each effect ended, by the node of the call that had the effect."""
     undo_calls: Mapping[str, int] = field(default_factory=dict)
-    """The calls of undo tools so far, by node."""
+    """How many calls of undo tools were made so far, by node."""
     told: int = 0
-    """The number of the user's requirements that the current plan takes into account."""
+    """How many of the user's requirements the current plan takes into account."""
 
     @property
     def tokens(self) -> frozenset[str]:
@@ -304,17 +312,17 @@ class State:
 
     @property
     def draining(self) -> bool:
-        """Whether nothing new begins: a replan, a question about a trouble, an undo, or the end is decided."""
+        """Whether nothing new may begin: a replan, a question about a trouble, an undo, or the end is decided."""
         decided = self.replan is not None or self.ending is not None or self.undoing is not None
         return decided or self.trouble is not None
 
     @property
     def proving(self) -> bool:
-        """Whether the guard is asked about a new plan."""
+        """Whether the guard is judging a new plan now."""
         return self.replan is not None and self.replan.proving and self.run.finished is None
 
     def attempt_at(self, node: str) -> Attempt | None:
-        """Return the attempt whose current phase has the node; None where no such phase is at work."""
+        """Return the attempt whose current phase is at work at a node; None if there is none."""
         attempt = self.active.get(node.partition("/")[0])
         if attempt is None or not attempt.open or attempt.at_work != node:
             return None
@@ -325,14 +333,14 @@ ExecutionState = State | NotStarted
 
 
 SIDE_BY_SIDE_MAX = 32
-"""The steps that one execution has at work at a time, those that wait for a person included."""
+"""How many steps an execution may have at work at a time. Steps that wait for a person count."""
 
 
 def next_step(state: State) -> int | None:
-    """Return the index of the step that begins next; None where none may begin.
+    """Return the index of the step that begins next; None if none may begin.
 
-    Among the ready steps of a policy it is the one whose last start with these tokens was longest ago. So each ready
-    step in a loop has its turn. Ties, and the steps of other plans, go by id.
+    In a policy, it is the ready step whose last start with the current tokens was longest ago. So each ready step in a
+    loop has its turn. Ties, and steps of other plans, are ordered by id.
     """
     if not state.ready or len(state.active) >= SIDE_BY_SIDE_MAX:
         return None
@@ -351,9 +359,9 @@ def _last_start(state: State, step: int) -> int:
 
 
 def budget_left(state: State, besides: Iterable[int] = ()) -> int:
-    """Return the attempts left of the plan's total after subtracting those that pending and active steps need.
+    """Return how many attempts of the plan's total remain after subtracting those that pending and active steps need.
 
-    The needs of the steps in `besides` are not subtracted: these steps are about to be made pending again.
+    The attempts that the steps in `besides` need are not subtracted: these steps are about to become pending again.
     """
     program, left_out = state.plan.program, set(besides)
     needed = 0
@@ -370,7 +378,7 @@ def budget_left(state: State, besides: Iterable[int] = ()) -> int:
 def covers(state: State, index: int) -> bool:
     """Return whether the plan's total covers all steps that become pending again after a step's failure.
 
-    In a policy no step becomes pending again: every step may run any number of times until the total is used up.
+    In a policy no step becomes pending again. There every step may run any number of times until the total is used up.
     """
     program = state.plan.program
     if program.repeats:

@@ -1,4 +1,4 @@
-"""The rules about steps: what is settled, what is attempted again, and which request comes next. Pure."""
+"""The rules about steps: which are settled, which are attempted again, and which request comes next. Pure."""
 
 from actors.execution import faults, undo_rules
 from actors.execution.attempts import first_attempt, person_use, tool_use
@@ -20,14 +20,14 @@ from actors.values.findings import Code, Finding
 from runtime.core.ledger import Limit
 
 REFUSED = "user"
-"""The rule of the decision about an attempt that a person has refused."""
+"""The rule in the decision about an attempt that a person has refused."""
 
 
 def settle(state: State) -> AttemptDecided | StepSettled | None:
     """Settle a step whose attempt has ended, or ask the policy whether it is attempted again.
 
-    A failure that the plan hands over is recorded after the running steps have ended and an earlier trouble is decided.
-    If that decision leads to another visit of a step, this failure comes next.
+    A failure that is left to the policy is recorded once the running steps have ended and any earlier trouble is
+    decided. If that decision leads to another visit of a step, the failure is recorded next.
     """
     waiting: StepSettled | None = None
     undecided = state.trouble is not None and state.replan is None and state.ending is None
@@ -67,7 +67,7 @@ def awaits_handover(state: State) -> bool:
 
 
 def _is_last(state: State, attempt: Attempt) -> bool:
-    """Return whether an attempt is the last one that the step's retry budget allows in a visit."""
+    """Return whether a step's retry budget allows no further attempt in the visit."""
     return attempt.number >= state.plan.by_id[attempt.step].retry_budget
 
 
@@ -101,7 +101,7 @@ def _settle_failure(state: State, attempt: Attempt) -> StepSettled:
 
 
 def _is_handed_over(state: State, attempt: Attempt) -> bool:
-    """Return whether the plan hands over the failure of the last attempt of a visit, instead of handling it."""
+    """Return whether the plan leaves the failure of a visit's last attempt to the policy."""
     if any(finding.code == Code.VIOLATED for finding in attempt.findings):
         return True
     match state.plan.by_id[attempt.step].on_failure:
@@ -114,7 +114,10 @@ def _is_handed_over(state: State, attempt: Attempt) -> bool:
 
 
 def _decide_attempt(state: State, attempt: Attempt) -> AttemptDecided:
-    """Return what the policy says about a failed attempt. One that a person has refused is not tried again."""
+    """Return the policy's decision about a failed attempt.
+
+    If a person has refused the attempt, it is not tried again.
+    """
     choice = choose(state.config.policy, attempt.findings)
     is_refused = attempt.findings[0].code == Code.NOT_APPROVED
     again = choice.level is BacktrackLevel.LOCAL_RETRY and not is_refused
@@ -146,7 +149,7 @@ def withdraw(state: State) -> ClarificationWithdrawn | None:
 
 
 def rest(state: State) -> WaitRequested | None:
-    """Wait before an attempt that the policy delays."""
+    """Wait before an attempt if the policy delays it."""
     run = state.run
     if state.undoing is not None:
         return undo_rules.rest(state)
@@ -164,9 +167,9 @@ StepRequest = ToolRequested | FileRequested | ClarificationRequested
 
 
 def request(state: State) -> StepRequest | RunFinished | None:
-    """Make the next request of an attempt, or begin a step; end the run if a limit allows neither and nothing is open.
+    """Make the next request of an attempt, or begin a step. End the run if limits allow neither and nothing is open.
 
-    While a failure waits to be handed over, or a replan is decided, no step and no further attempt begins.
+    While a failure waits for the policy, or a replan is decided, no step and no further attempt begins.
     """
     run = state.run
     if state.undoing is not None:
@@ -192,7 +195,7 @@ def request(state: State) -> StepRequest | RunFinished | None:
 
 
 def is_working(state: State) -> bool:
-    """Return whether anything is open that may bring the run on."""
+    """Return whether anything is open that can make the run continue."""
     run = state.run
     tries = any(tries.phase != "rested" for tries in run.calls.tries.values())
     rests = any(wait.node is not None for wait in run.waits.values())
@@ -215,7 +218,7 @@ def _end_spent_run(state: State) -> RunFinished:
 
 
 def _next_request(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit | None:
-    """Return the request of the attempt's phase, or the limit that does not allow it; None where none is to be made."""
+    """Return the request for the attempt's current phase, or the limit that does not allow it; None if none is due."""
     run = state.run
     if attempt.result or attempt.open or attempt.rest_seconds:
         return None

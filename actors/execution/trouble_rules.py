@@ -1,4 +1,4 @@
-"""The rules for troubles, in which the plan does not go on by itself: decisions of the policy and of people. Pure."""
+"""The rules for troubles, in which the plan does not go on by itself: what the policy or people decide. Pure."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,9 +27,9 @@ class TroubleChoice(NamedTuple):
 
     row: Row
     finding: Finding
-    """The finding that matched, or else the first one."""
+    """The finding that the row matched, or else the first one."""
     known: bool
-    """Whether the row names the finding, one of its tags or a repetition; False for one that matches everything."""
+    """Whether the row names the finding, one of its tags, or a repetition. False if the row matches everything."""
 
     @property
     def level(self) -> BacktrackLevel:
@@ -37,16 +37,16 @@ class TroubleChoice(NamedTuple):
         return self.row.level
 
     def delay_seconds(self, earlier: int) -> float:
-        """Return the back-off before a retry, doubled for each of the earlier ones in a row."""
+        """Return the back-off before a retry, in seconds. It doubles with each of the `earlier` retries in a row."""
         if self.row.level is not BacktrackLevel.LOCAL_RETRY:
             return 0.0
         return float(min(BACKOFF_MAX, self.row.backoff_seconds * 2 ** min(earlier, 10)))
 
 
 def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = False) -> TroubleChoice:
-    """Return the first row of a policy that matches some of the findings, of which there is at least one.
+    """Return the first row of a policy that matches one of the findings. There must be at least one finding.
 
-    `repeated` says that the same failure has occurred several times in a row.
+    `repeated`: the same failure has occurred several times in a row.
     """
     for row in policy.rows:
         finding = next((finding for finding in findings if row.matches(finding)), None)
@@ -56,12 +56,12 @@ def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = Fals
 
 
 def signature_of(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
-    """Return the codes and places of findings: failures with the same ones count as the same failure."""
+    """Return the codes and places of findings. Failures with equal ones count as the same failure."""
     return frozenset((finding.code, finding.where) for finding in findings)
 
 
 def streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Finding]) -> int:
-    """Return how many failures of a step in a row, this one included, have the same codes and places."""
+    """Return how many failures of a step in a row have the codes and places of these findings, this one included."""
     current, count = signature_of(findings), 1
     for past in reversed(history):
         if past.step != step:
@@ -73,23 +73,23 @@ def streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Find
 
 
 USER = "user"
-"""The rule of a decision that a person has taken."""
+"""The rule of a decision that a person has made."""
 NOTHING_LEFT = "budget"
-"""The rule of a decision that follows because nothing else is left."""
+"""The rule of a decision that was made because no budget allows another one."""
 ONLY_A_PERSON = "only_a_person"
-"""The rule of a question about what no table can say."""
+"""The rule of a question that only a person can decide."""
 PLANS_AGAIN = "plans_again"
-"""The rule of a replan that follows from the end of the one before: a rejected plan, or goals without a plan."""
+"""The rule of a replan that follows the end of the one before, which found no plan or a plan that was rejected."""
 _GOES_ON = frozenset({TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED})
-"""The troubles after which a further replan is made by itself, at the level that the trouble says."""
+"""The troubles that lead to another replan without a question, at the level stored in the trouble."""
 _ASKS_AT_ONCE = frozenset(
     {TroubleCause.PLANNER_ASKS, TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED, TroubleCause.UNKNOWN_OUTCOME}
 )
-"""The troubles about which a person is asked at once, as about a step that a person has refused."""
+"""The troubles about which a person is asked at once, as is done for a step that a person has refused."""
 
 
 def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
-    """Decide about a trouble: by the plan, by the policy, or by the answer to the question about it."""
+    """Decide about a trouble. The plan, the policy, or the answer to the question about it says what follows."""
     if state.undoing is not None:
         return None
     if state.trouble is not None and _plan_undoes(state, state.trouble):
@@ -111,14 +111,17 @@ def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
 
 
 def _plan_undoes(state: State, trouble: Trouble) -> bool:
-    """Return whether the plan undoes everything after a trouble; only a step's failure can lead to that."""
+    """Return whether the plan says that everything is undone after a trouble.
+
+    Only a step's failure can lead to that.
+    """
     if trouble.cause is not TroubleCause.ESCALATED or trouble.number:
         return False
     return state.plan.by_id[trouble.step].on_failure == UNDO
 
 
 def _find_forbidden_step(state: State) -> Trouble | None:
-    """Return a trouble if no step is at work and requirements forbid every ready step; else None."""
+    """Return a trouble if requirements forbid every ready step and no step is at work; else None."""
     barred = [index for index in state.ready if index in state.barred]
     if not barred or state.active or len(barred) < len(state.ready):
         return None
@@ -136,7 +139,7 @@ def _find_dead_end(state: State) -> Trouble | None:
 
 
 def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
-    """Return the decision of the policy, or of the next level farther back that the budgets allow."""
+    """Return the decision of the policy; if the budgets do not allow it, the next one farther back that they allow."""
     by_requirement = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
     in_a_row = streak(state.history, trouble.step, trouble.findings)
     repeated = not by_requirement and in_a_row >= state.config.r_patience
@@ -162,7 +165,7 @@ def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
 
 
 def _apply_answer(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled | UndoDecided:
-    """Return the decision in a person's answer; an unanswered question ends the run."""
+    """Return the decision that a person's answer makes. If nobody answered, the run ends."""
     if answer == UNDO_ALL:
         question, found = trouble.question, trouble.findings
         return UndoDecided(by="person", why=trouble.why, step=trouble.step, findings=found, question_id=question)
@@ -200,12 +203,12 @@ def _decide_trouble(
 
 
 def may_try_again(state: State, trouble: Trouble) -> bool:
-    """Return whether the step of a trouble may be visited again: the plan's total covers it, and its tokens hold."""
+    """Return whether a trouble's step may be visited again: its tokens hold, and the plan's total covers the visit."""
     return is_ready_again(state, trouble) and covers_another_visit(state, state.plan.index[trouble.step])
 
 
 def is_ready_again(state: State, trouble: Trouble) -> bool:
-    """Return whether the step of a trouble would be ready if it were pending; False for a trouble of no step."""
+    """Return whether the step of a trouble would be ready if it were pending; False if the trouble has no step."""
     if not trouble.step or trouble.cause is TroubleCause.STEP_FORBIDDEN:
         return False
     index, now = state.plan.index[trouble.step], state.now
@@ -213,18 +216,18 @@ def is_ready_again(state: State, trouble: Trouble) -> bool:
 
 
 def may_replan(state: State, trouble: Trouble) -> bool:
-    """Return whether a new plan can be made. After a changed requirement all replans are left."""
+    """Return whether a new plan can be made. After a changed requirement, all replans are available again."""
     left = state.config.replans_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.replans_left
     return state.config.planning is not None and not state.config.author_lacks and left > 0
 
 
 def questions_left(state: State, trouble: Trouble) -> int:
-    """Return the number of questions about troubles that are left. After a changed requirement all are left."""
+    """Return how many questions about troubles are left. After a changed requirement, all are available again."""
     return state.config.questions_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.questions_left
 
 
 def ask(state: State) -> ClarificationRequested | None:
-    """Ask a person what follows."""
+    """Ask a person what follows a trouble, if that was decided."""
     trouble = state.trouble
     if trouble is None or not trouble.number or trouble.question or state.run.parked:
         return None
@@ -267,6 +270,6 @@ def finish(state: State) -> RunFinished | ToolRequested | None:
 
 
 def reason(findings: tuple[Finding, ...]) -> str:
-    """Return what was found, in one line."""
+    """Return what was found, as one line."""
     first = findings[0].message.splitlines()[0] if findings else ""
     return first[:300]

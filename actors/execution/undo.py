@@ -1,7 +1,7 @@
-"""The effects of an execution and their undoing: values that `evolve` keeps. Pure.
+"""The effects of an execution, and their undoing, as values that `evolve` stores. Pure.
 
-An effect is a successful call of a generator, whether or not a check accepted its result. If nobody knows what a call
-did, its effect is uncertain: a person is asked before it is undone.
+An effect is a successful call of a generator, even if a check has rejected its result. If nobody knows what a call did,
+its effect is uncertain. Then a person is asked before it is undone.
 """
 
 import json
@@ -15,7 +15,7 @@ from actors.tools.uses import ModelUse, PersonUse, ToolUse, is_agent
 
 
 class EffectEnd(StrEnum):
-    """The end of an effect that was to be undone."""
+    """How the undoing of an effect ended."""
 
     UNDONE = "undone"  # the undo tool has succeeded
     BY_HAND = "by_hand"  # a person has undone it
@@ -25,59 +25,59 @@ class EffectEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
-    """The effect of one call of a generator, and the facts that its undoing needs."""
+    """The effect of one call of a generator, with the facts that are needed to undo it."""
 
     node: str
     number: int
-    """The number of the call in the execution, from 1: the order in which calls were requested."""
+    """The number of the call in the execution, from 1, in the order in which calls were requested."""
     step: str
-    """The id of its step in the plan of its time."""
+    """The id of the call's step in the plan that was current then."""
     undo: str
-    """The step's `undo`: the name of a tool, `nothing`, `irreversible`, or empty if the step has none."""
+    """The field `undo` of the step: the name of a tool, `nothing`, `irreversible`, or empty if the step has none."""
     attempts: int
-    """The calls of the undo tool that may fail before a person is asked: the step's `retry_budget`."""
+    """After how many failed calls of the undo tool a person is asked: the step's `retry_budget`."""
     arguments: str = "{}"
-    """The arguments of the call, a JSON object as text; only the path of a file that a model wrote."""
+    """The arguments of the call: a JSON object as text. For a file by a model, only its path."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """The values of tokens that were known after it."""
+    """The values of tokens that were known after the call, by token."""
     certain: bool = True
-    """Whether the call has succeeded; False where nobody knows what it did."""
+    """Whether the call has succeeded; False if nobody knows what it did."""
     before_fork: bool = False
-    """Whether it was made by the run that this one was forked from."""
+    """Whether the call was made by the run from which this one was forked."""
 
     @property
     def call(self) -> Mapping[str, Any]:
-        """The arguments of the call."""
+        """The arguments of the call, by name."""
         arguments: Mapping[str, Any] = json.loads(self.arguments)
         return arguments
 
     @property
     def counts(self) -> bool:
-        """Whether there is something to undo, or to ask about."""
+        """Whether it can be undone or a person must be asked about it. False for `nothing` and `irreversible`."""
         return self.undo not in UNDO_WORDS
 
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """The undoing of everything that was done, until it is over."""
+    """The undoing of everything that was done. It exists until everything is undone."""
 
     why: str
     tries: int = 0
-    """The calls of the undo tool so far for the effect that is undone now."""
+    """How many calls of the undo tool were made for the current effect."""
     tool_open: bool = False
-    """Whether such a call is open."""
+    """Whether a call of the undo tool is open."""
     rest_seconds: float = 0.0
-    """The back-off before the next one."""
+    """The back-off before the next call of the undo tool, in seconds."""
     asks: str = ""
-    """Why a person is asked about the effect, as a clause; empty where nobody is."""
+    """Why a person is asked about the current effect, as a clause; empty if nobody is."""
     question: str = ""
-    """The id of that question; empty until it is asked."""
+    """The id of the question about the current effect; empty before it is asked."""
     may_call: bool = False
     """Whether a person has said that the undo tool is to be called."""
     end: EffectEnd | None = None
-    """What has become of the effect, until that is recorded."""
+    """How the undoing of the current effect ended; None before that is known."""
     end_question: str | None = None
-    """The question by which a person has said so."""
+    """The id of the question in which a person said how the undoing ended; None if no person did."""
 
 
 def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str, CallEffect]:
@@ -90,26 +90,26 @@ def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str,
 
 
 def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> CallEffect | None:
-    """Return the effect that is undone next: the last one that counts and has no end; None if there is none."""
+    """Return the effect to undo next: the last one that counts and whose undoing has not ended; else None."""
     return next((effect for effect in reversed(effects.values()) if effect.counts and effect.node not in ends), None)
 
 
 def can_undo(effects: Mapping[str, CallEffect], ends: Mapping[str, EffectEnd]) -> bool:
-    """Return whether at least one effect without an end has a declared undo."""
+    """Return whether any effect whose undoing has not ended has a declared undo."""
     return any(effect.counts and effect.undo and effect.node not in ends for effect in effects.values())
 
 
 @dataclass(frozen=True, slots=True)
 class ShownEffect:
-    """An effect of an execution that is undone, as views show it."""
+    """An effect and the status of its undoing, as views show it."""
 
     step: str
     call: int
     """The number of the call in the execution."""
     undo: str
-    """What undoes it; empty where nothing is declared."""
+    """The step's `undo`; empty if none is declared."""
     status: str
-    """One of `EffectEnd`, `irreversible`, or `open` where it is not undone."""
+    """A value of `EffectEnd`, `irreversible`, or `open` if it is not undone yet."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the effect as plain data."""
@@ -121,7 +121,7 @@ def _status(effect: CallEffect, end: EffectEnd | None) -> str:
 
 
 def effect_views(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> tuple[ShownEffect, ...]:
-    """Return all effects but those with the undo `nothing`, the last call first."""
+    """Return all effects except those whose undo is `nothing`, the last call first."""
     listed = (effect for effect in reversed(effects.values()) if effect.undo != NOTHING)
     return tuple(ShownEffect(item.step, item.number, item.undo, _status(item, ends.get(item.node))) for item in listed)
 
@@ -144,13 +144,13 @@ def effect_text(effect: ShownEffect) -> str:
 
 
 def count_ends(shown: Iterable[ShownEffect]) -> str:
-    """Return the number of effects with each status, as a clause; empty if there are none."""
+    """Return how many effects have each status, as a clause; empty if there are no effects."""
     statuses = [item.status for item in shown]
     return ", ".join(f"{statuses.count(status)} {word}" for status, word in _WORDS.items() if status in statuses)
 
 
 def has_effect(use: ToolUse | ModelUse | PersonUse, phase: str) -> bool:
-    """Return whether a phase of an attempt, by its name, is the one whose success is an effect."""
+    """Return whether the success of a phase, given by its name, is an effect."""
     if is_agent(use):
         return phase == "merge"
     return phase == ("write" if isinstance(use, ModelUse) else "act")

@@ -1,4 +1,4 @@
-"""The rules that undo everything that an execution did, the last call first, and their questions to people. Pure."""
+"""The rules that undo everything that an execution did, the last call first, and the questions that they ask. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,18 +23,18 @@ from runtime.core.messages import Mailed
 
 CALL = "undo it"
 CALL_AGAIN = "try again"
-"""The answer by which the undo tool is called again, with all its attempts."""
+"""The answer by which the undo tool is called again. It has all its attempts again."""
 BY_HAND = "it is undone"
 LEAVE = "leave it"
 NOT_DONE = "it was not done"
-"""The answer of a person who knows that there is nothing to undo."""
+"""The answer of a person who knows that nothing was done, so there is nothing to undo."""
 
 ENDS: Mapping[str, EffectEnd] = {
     BY_HAND: EffectEnd.BY_HAND,
     LEAVE: EffectEnd.LEFT,
     NOT_DONE: EffectEnd.NOT_DONE,
 }
-"""The end of the effect for each answer; after other answers the tool is called."""
+"""How the undoing ends after each answer. After any other answer the undo tool is called."""
 _DOES: Mapping[str, str] = {
     CALL: "The undo tool is called.",
     CALL_AGAIN: "The undo tool is called again, with all its attempts.",
@@ -46,7 +46,10 @@ _TEXT_MAX = 2_000
 
 
 def undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -> AskedForm:
-    """Return the question about an effect; `asks` says why a person is asked, `tried` whether the tool was called."""
+    """Return the question about an effect.
+
+    `asks` says why a person is asked. `tried`: the undo tool was called.
+    """
     use = state.config.tools.undos.get(effect.undo)
     options = [BY_HAND, LEAVE]
     if (
@@ -74,7 +77,7 @@ def undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -
 
 
 BY_PERSON = "a person has asked for it"
-"""Why everything is undone, where a person wants it at any time."""
+"""The reason for undoing everything if a person has asked for it in a message."""
 
 
 def problem(state: State) -> str:
@@ -91,7 +94,7 @@ def problem(state: State) -> str:
 
 
 def accept_undo_message(state: State, body: Mapping[str, Any], message: Mailed) -> UndoDecided | MailRefused | None:
-    """Return the event of a message that asks to undo everything; None for any other message."""
+    """Return the event for a message that asks to undo everything; None for any other message."""
     if body.get("kind") != "undo":
         return None
     cause = problem(state)
@@ -101,7 +104,7 @@ def accept_undo_message(state: State, body: Mapping[str, Any], message: Mailed) 
 
 
 def settle(state: State) -> EffectSettled | None:
-    """Record the end of the effect that is undone now, once its end is known."""
+    """Record how the undoing of the current effect ended, once that is known."""
     undoing, effect = state.undoing, to_undo(state.effects, state.ends)
     if undoing is None or undoing.end is None or effect is None:
         return None
@@ -109,7 +112,7 @@ def settle(state: State) -> EffectSettled | None:
 
 
 def finish(state: State) -> RunFinished | None:
-    """End the run once everything is undone that is to be."""
+    """End the run once everything is undone that can be."""
     undoing = state.undoing
     if undoing is None or state.active or state.run.tools or to_undo(state.effects, state.ends) is not None:
         return None
@@ -130,9 +133,9 @@ def rest(state: State) -> WaitRequested | None:
 
 
 def request(state: State) -> ToolRequested | ClarificationRequested | None:
-    """Call the undo tool of the last effect that is not undone, or ask a person about it.
+    """Call the undo tool of the last effect that is not undone, or ask a person about that effect.
 
-    Calls of the plan that are still open end first. The limits of the run do not apply to undoing.
+    Calls of the plan that are still open must end first. The limits of the run do not apply to undoing.
     """
     run, undoing = state.run, state.undoing
     effect = to_undo(state.effects, state.ends)
@@ -167,12 +170,12 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
 
 
 def _next_try(state: State, node: str) -> int:
-    """Return the number of the next call for a node; a person may have asked for further ones."""
+    """Return the try number of the next call at a node. It goes on counting if a person has asked for more calls."""
     return state.undo_calls.get(node, 0) + 1
 
 
 def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
-    """Return why a person is asked before the undo tool is called, as a clause; empty where it is just called."""
+    """Return why a person must be asked before the undo tool is called, as a clause; empty if none must be."""
     use = state.config.tools.undos.get(effect.undo)
     if use is None:
         return "nothing says how it is undone" if not effect.undo else f"there is no tool {effect.undo!r}"
@@ -192,5 +195,5 @@ def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
 
 
 def keep_deadline(state: State) -> Any:
-    """Keep the deadline, except while everything is undone."""
+    """Apply the run's deadline, except while everything is undone."""
     return None if state.undoing is not None else rules.keep_deadline(state.run)

@@ -56,7 +56,7 @@ from runtime.core.events import Record
 from runtime.core.ledger import MICRO
 
 OUTPUT_MAX = 120
-"""Characters of a tool's last line of output that progress shows."""
+"""The most characters of a tool's last line of output that progress shows."""
 
 _LEVELS = {
     BacktrackLevel.LOCAL_RETRY: "the step is tried again",
@@ -68,7 +68,7 @@ _LEVELS = {
 
 
 def record_text(event: ExecutionEvent, state: State) -> str:
-    """Return what happened, in one line that is not yet sanitised."""
+    """Return what happened, as one line that is not yet sanitised."""
     match event:
         case ExecutionStarted():
             return f"execution started, {format_count(len(state.plan.plan.steps), 'step')}"
@@ -113,7 +113,7 @@ def record_text(event: ExecutionEvent, state: State) -> str:
 
 
 def news_text(event: ExecutionEvent, state: State) -> str:
-    """Return the line that progress shows for an event; empty for one that it leaves out."""
+    """Return the line that progress shows for an event; empty if it shows none."""
     if isinstance(event, ToolRequested | ToolStarted | ProofRequested | ReplanReplied):
         return ""
     if isinstance(event, ToolFinished):
@@ -125,7 +125,7 @@ def news_text(event: ExecutionEvent, state: State) -> str:
 
 
 def _tool_end_text(event: ToolFinished) -> str:
-    """Return the line about a call of a tool; none for a file that was read or written, and for a check that passed."""
+    """Return the line about a call of a tool; empty for a read or written file and for a check that passed."""
     parsed = parse_node(tool_node(event.request_id))
     succeeded = event.outcome is ToolOutcome.SUCCEEDED
     if parsed is not None and (work := _work(event)) is not None:
@@ -161,7 +161,7 @@ def _work(event: ToolFinished) -> AgentWork | None:
 
 
 def _files_of(work: AgentWork) -> str:
-    """Return how many files an agent has changed, and the first of them."""
+    """Return how many files an agent has changed, and the first of their paths."""
     return format_count(len(work.files), "file") + (f": {list_paths(work.files)}" if work.files else "")
 
 
@@ -178,7 +178,10 @@ def _why(findings: tuple[Finding, ...]) -> str:
 
 
 def log_fields(event: ExecutionEvent, state: State) -> Mapping[str, str | int]:
-    """Return `step`, `node` and `revision` of an event that is about an attempt; `state` is one after the event."""
+    """Return the fields `step`, `node` and `revision` of an event, if they are known.
+
+    `state` is one after the event.
+    """
     if isinstance(event, TroubleDecided | UndoDecided):
         return {"step": event.step} if event.step else {}
     if isinstance(event, PlanRevised):

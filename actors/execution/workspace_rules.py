@@ -1,8 +1,8 @@
 """Snapshots of the workspace, and the steps that a coding agent carries out in a worktree. Pure.
 
-An attempt of an agent has five phases. It records the workspace, and has the agent work in a worktree of that commit.
-Then it records the agent's work as a commit, has the guard check that commit, and merges it. The commits are stored in
-the journal, so nothing depends on a ref that a program could move.
+An attempt of an agent has five phases. The workspace is recorded as a commit. The agent works in a worktree of that
+commit. Its work is recorded as a commit. The guard checks that commit. The work is merged. The commits' ids are stored
+in the journal, so nothing depends on a ref that a program could move.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ from runtime.core.copies import changed
 
 
 def request_first_snapshot(state: State) -> ToolRequested | None:
-    """Record the workspace before the first step."""
+    """Take the snapshot of the workspace before the first step."""
     run = state.run
     if not state.config.snapshots or state.snapshot is not None or run.tools or run.parked or run.renewing:
         return None
@@ -34,9 +34,9 @@ def request_first_snapshot(state: State) -> ToolRequested | None:
 
 
 def request_last_snapshot(state: State) -> ToolRequested | None:
-    """Compare the workspace with the first snapshot if requirements protect paths.
+    """Take a last snapshot and compare it with the first one, if requirements protect paths.
 
-    The snapshots of steps do not show later changes by a failed tool, a person or another program.
+    The snapshots of the steps do not show later changes by a failed tool, a person or another program.
     """
     if not state.first_snapshot or state.damaged is not None or not protected_paths(state.constraints.requirements):
         return None
@@ -54,7 +54,7 @@ def _request_workspace_tool(node: str, use: ToolUse) -> ToolRequested:
 
 
 def apply_first_snapshot(state: State, event: ToolFinished) -> State:
-    """Return the state after the workspace was recorded before the first step."""
+    """Return the state after the first snapshot of the workspace was taken."""
     if event.outcome is ToolOutcome.UNKNOWN:  # The run ended before; it is taken once the run goes on.
         return state
     taken = _read_snapshot(event)
@@ -62,7 +62,7 @@ def apply_first_snapshot(state: State, event: ToolFinished) -> State:
 
 
 def apply_last_snapshot(state: State, event: ToolFinished) -> State:
-    """Return the state after the workspace was compared with the first snapshot.
+    """Return the state after the last snapshot was compared with the first one.
 
     If the changes are not known, the result says that the workspace was not compared.
     """
@@ -75,7 +75,7 @@ def apply_last_snapshot(state: State, event: ToolFinished) -> State:
 
 
 def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:
-    """Return the state and the attempt after a snapshot, which was compared with the one before.
+    """Return the state and the attempt after a snapshot was taken and compared with the one before.
 
     If the snapshot fails or the changes are not known, the attempt goes on. Then forbidden changes of the step are not
     checked, and the result says so.
@@ -114,7 +114,7 @@ def _read_snapshot(event: ToolFinished) -> WorkspaceSnapshot:
 
 
 def call_fields(state: State, attempt: Attempt, use: ToolUse) -> dict[str, Any]:
-    """Return the arguments of the call of an attempt's phase, and the commit or the reservation that it needs."""
+    """Return the request fields of a call for the current phase: arguments, and the commit or the reserved cost."""
     if use.agent is not None and attempt.phase is AttemptPhase.ACT:
         prompt = agent_prompt(state, attempt, use.agent)
         arguments = canonical({"prompt": prompt, "base": attempt.base, "name": attempt.node})
@@ -124,16 +124,16 @@ def call_fields(state: State, attempt: Attempt, use: ToolUse) -> dict[str, Any]:
 
 
 def agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
-    """Return the prompt of an agent: its instructions, the step, the problem, and why earlier work was rejected."""
+    """Return the prompt of a coding agent: instructions, step, problem, and why earlier work was rejected."""
     rendered = render(state.config.agent_prompt, step_context(state, attempt, (terms.instructions,)))
     return f"{rendered.system}\n\n{rendered.user}"
 
 
 def add_commit(state: State, before: Attempt, after: Attempt, event: ToolFinished) -> Attempt:
-    """Return an attempt with the commit that its phase has made, of the workspace or of an agent's work.
+    """Return an attempt with the commit that its phase has made: that of the workspace or that of an agent's work.
 
-    An attempt whose work a requirement forbids fails before the work is checked. After any other phase the attempt is
-    unchanged.
+    If a requirement forbids an agent's work, the attempt fails before the work is checked. After any other phase the
+    attempt is unchanged.
     """
     if len(after.todo) == len(before.todo):
         return after

@@ -43,18 +43,21 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.process.group import CHUNK_BYTES, CommandNotStarted, GatedProcess, start_gated
 
 REPORT_BYTES_MAX = 16 * 1024 * 1024
-"""Bytes of an agent's standard output that are kept: the last ones, since its result comes last."""
+"""How many bytes of an agent's standard output are kept: the last ones, since its result comes last."""
 ERROR_BYTES_MAX = 64 * 1024
-"""Bytes of an agent's standard error that are kept: the last ones."""
+"""How many bytes of an agent's standard error are kept: the last ones."""
 DRAIN_SECONDS = 5.0
-"""The longest time for which output is read after an agent's end: a process that it started may hold the pipes open."""
+"""How long output is read after an agent's end, in seconds: a process that the agent started may hold the pipes
+open.
+"""
 
 
 def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
-    """Return a coding agent as a tool. `outside` is the driver's environment; the tools file lists what the agent sees.
+    """Return a coding agent as a tool.
 
-    A call succeeds with exit code 0, unless the agent reports an error or a cost above its limit. A missing program or
-    worktree is a permanent failure. A call that a signal ended is broken. Any other end is a failure.
+    `outside` is the driver's environment; the tools file lists what the agent sees of it. A call succeeds with exit
+    code 0, unless the agent reports an error or a cost above its limit. A missing program or worktree is a permanent
+    failure. A call that a signal ended is broken. Any other end is a failure.
     """
 
     @asynccontextmanager
@@ -107,7 +110,7 @@ def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) ->
     """Remove the worktree of an attempt; with `keep`, first record its changes as a commit.
 
     The parent of that commit is the base that was recorded for the attempt, or else `base`. If the commit cannot be
-    made, the log says why.
+    made, a warning is logged with the reason.
     """
     folder = worktree_folder(workspace.home, workspace.run, name)
     if keep and folder.is_dir():
@@ -124,8 +127,8 @@ def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) ->
 def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
     """Remove the worktrees that killed drivers of a run have left, and keep their changes as commits.
 
-    The worktrees of `at_work`, the nodes of attempts that have not ended, are kept. If a commit cannot be made or
-    a worktree cannot be removed, the log says why.
+    `at_work` are the nodes of attempts that have not ended; their worktrees are kept. If a commit cannot be made or a
+    worktree cannot be removed, a warning is logged with the reason.
     """
     logger = log.get_logger("tool")
     try:
@@ -154,18 +157,18 @@ def _keep_changes(workspace: Workspace, folder: Path) -> None:
 
 @dataclass(slots=True)
 class _AgentCall(PreparedCall):
-    """A call of an agent that is a program; its process waits until the call is recorded."""
+    """A call of an agent that is a program. Its process waits until the call is recorded."""
 
     spec: AgentSpec
     prompt: str
-    """The text for its standard input."""
+    """The text to write to its standard input."""
     redactor: Redactor
-    """Removes secrets from its output."""
+    """What removes secrets from its output."""
     gated: GatedProcess
-    """The waiting process, which then executes the agent."""
+    """The waiting process. It executes the agent once it is released."""
     begun: bool = False
     succeeded: bool = False
-    """Whether it has succeeded: then its worktree is kept until its work is recorded."""
+    """Whether the call has succeeded. Then the worktree is kept until the work is recorded."""
 
     @property
     def process(self) -> str:
@@ -225,7 +228,7 @@ class _ServerCall(PreparedCall):
         return self.call.is_made
 
     async def run(self) -> ToolResult:
-        """Call the tool."""
+        """Call the server's tool, and return its result."""
         self.begun = True
         result = await self.call.run()
         self.succeeded = result.outcome is ToolOutcome.SUCCEEDED
@@ -246,7 +249,7 @@ class _Tail:
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max, self._data, self._is_cut = bytes_max, bytearray(), False
         self.ended = trio.Event()
-        """Set at the stream's end."""
+        """Set when the stream ends."""
 
     async def read(self, stream: trio.abc.ReceiveStream) -> None:
         """Read a stream to its end."""
@@ -261,7 +264,8 @@ class _Tail:
     def text(self) -> str:
         """The last bytes as text.
 
-        If earlier bytes were dropped, the text begins with a whole line, if there is one: no part of a secret is left.
+        If earlier bytes were dropped, the text begins at the start of a line if it has one. So no part of a secret is
+        left.
         """
         data = bytes(self._data[-self._bytes_max :])
         if self._is_cut or len(self._data) > self._bytes_max:

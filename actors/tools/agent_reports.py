@@ -14,7 +14,7 @@ from actors.run.tools import ToolCost
 from runtime.core.ledger import MICRO
 
 COUNT_MAX = 10**12
-"""The largest number of tokens, turns or dollars that is accepted from a report."""
+"""The largest number of tokens, turns or dollars that a report may give."""
 _SHOWN = 300
 
 
@@ -23,14 +23,14 @@ class AgentReport:
     """What an agent reports about its work."""
 
     text: str
-    """Its final text; empty where it has none."""
+    """Its final text; empty if it has none."""
     cost: ToolCost
     problem: str = ""
-    """The failure that it reports, or why its output cannot be read, in one line; empty for neither."""
+    """The failure that it reports, or why its output cannot be read, in one line; empty if it reports no failure."""
 
 
 def read_report(form: Literal["claude", "codex", "none"], output: str) -> AgentReport:
-    """Return the report in an agent's standard output, which has one of these forms."""
+    """Return the report in an agent's standard output, which has the form `form`."""
     match form:
         case "claude":
             return _read_claude(output)
@@ -92,7 +92,7 @@ def _read_codex(output: str) -> AgentReport:
 
 
 def _read_objects(output: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of an output: one object, a list of objects, or one object per line among other lines."""
+    """Yield the JSON objects in an output: one object, a list of objects, or one object per line among other lines."""
     try:
         whole = json.loads(output)
     except (ValueError, RecursionError):

@@ -14,26 +14,26 @@ WORKTREE_DIFF = "worktree:diff"
 WORKSPACE_MERGE = "workspace:merge"
 """The built-in tool that merges what an agent has changed into the workspace."""
 GIT_SECONDS = 120.0
-"""The time limit of the git commands that make, record or merge a worktree, all together, in seconds."""
+"""The time limit, in seconds, of all git commands together that make, record or merge a worktree."""
 CALL_SECONDS = 300.0
-"""The time limit of a call of these tools, in seconds."""
+"""The time limit of a call of `worktree:diff` or `workspace:merge`, in seconds."""
 PATHS_SHOWN = 5
-"""The number of paths that a reason names."""
+"""The most paths that a reason names."""
 LINK, SUBMODULE = "120000", "160000"
 """The modes of a symbolic link and of a submodule in a tree of git."""
 
 
 class AgentWork(Value):
-    """The result of a call of `worktree:diff`."""
+    """The work of a coding agent: the result of a call of `worktree:diff`."""
 
     base: str
-    """The commit that the agent began with."""
+    """The commit with which the agent began."""
     commit: str
     """The commit of the files after the agent's end."""
     files: tuple[str, ...]
-    """The paths that it has added, changed or removed, sorted."""
+    """The paths that the agent has added, changed or removed, sorted."""
     diff: str
-    """Its changes: the output of `git diff --binary`."""
+    """The agent's changes: the output of `git diff --binary`."""
 
 
 class TreeChange(NamedTuple):
@@ -56,7 +56,7 @@ class TreeChange(NamedTuple):
 
 
 def diff_use(name: str, base: str, files_max: int, diff_bytes_max: int) -> ToolUse:
-    """Return the call that records what an agent has changed since `base` in the worktree of this name."""
+    """Return the call that records what an agent has changed since the commit `base` in the worktree of this name."""
     arguments = {"name": name, "base": base, "files_max": files_max, "diff_bytes_max": diff_bytes_max}
     return built_in_use(WORKTREE_DIFF, arguments, CALL_SECONDS)
 
@@ -67,7 +67,7 @@ def merge_use(name: str, base: str, commit: str) -> ToolUse:
 
 
 def earlier_attempts(name: str) -> tuple[str, ...]:
-    """Return the names of the earlier attempts of the same visit; the name of an attempt ends with its number."""
+    """Return the names of the earlier attempts of a visit. `name` is that of an attempt, and ends with its number."""
     start = name.rstrip("0123456789")
     return tuple(f"{start}{number}" for number in range(1, int(name[len(start) :] or 1)))
 
@@ -83,9 +83,9 @@ def changes_in(output: bytes) -> tuple[TreeChange, ...]:
 
 
 def refusal(changes: Collection[TreeChange], targets: Mapping[bytes, bytes], files_max: int) -> str:
-    """Return why changes are refused, in one line; empty where they may be checked and merged.
+    """Return why changes are refused, in one line; empty if they may be checked and merged.
 
-    `targets` are the targets of the symbolic links among them, by path.
+    `targets` are the targets of the symbolic links among the changes, by path.
     """
     if len(changes) > files_max:
         return f"it changes {len(changes):,} files, and may change {files_max:,} (max_files)"
@@ -117,9 +117,9 @@ def _is_git(part: str) -> bool:
 
 
 def _leads_out(path: bytes, target: bytes) -> bool:
-    """Tell whether a link's target is outside of the folder, or in `.git`.
+    """Tell whether a link's target is outside the folder, or in `.git`.
 
-    A target with `..` after a name counts as outside: if that name is a link, the text does not show where it leads.
+    A target with `..` after a name counts as outside. If that name is a link, the text does not show where it leads.
     """
     text = target.decode("utf-8", "surrogateescape")
     parts = [part for part in text.split("/") if part not in ("", ".")]
@@ -131,6 +131,6 @@ def _leads_out(path: bytes, target: bytes) -> bool:
 
 
 def list_paths(paths: Sequence[str]) -> str:
-    """Return paths for a reason: the first few, and the number of the others."""
+    """Return paths as a text for a reason: the first few, and how many others there are."""
     more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
     return f"{', '.join(paths[:PATHS_SHOWN])}{more}"

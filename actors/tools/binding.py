@@ -27,24 +27,24 @@ from runtime.core.ledger import MICRO
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """What a tools file binds."""
+    """The uses to which a tools file binds names."""
 
     generators: Mapping[str, Use]
     guards: Mapping[str, Use]
     steps: Mapping[str, StepUses]
     undos: Mapping[str, ToolUse | PersonUse]
-    """The tools that may undo a call, by their names, each with the defaults of its parameters as arguments."""
+    """The tools that may undo a call, by name. As arguments, each has the defaults of its parameters."""
     undo_of: Mapping[str, str]
-    """What tools say of the undoing of their calls, by their names."""
+    """What each tool declares about undoing its calls, by the tool's name."""
     declared: tuple[DeclaredStep, ...] = ()
-    """The steps that bindings of generators declare, in their order."""
+    """The steps that bindings of generators declare, in the order of the file."""
 
 
 def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
-    """Return the uses that the file binds generators, guards and single steps to.
+    """Return the uses to which the file binds generators, guards and single steps.
 
     Raises:
-        UsageProblem: a binding or a pre-check names no tool or one that cannot serve there, or has wrong arguments.
+        UsageProblem: a binding or a pre-check names no tool or an unsuitable one, or has wrong arguments.
     """
     for name, tool in file.tools.items():
         if not isinstance(tool, HumanTool) and tool.pre_check is not None:
@@ -105,7 +105,7 @@ def _declare_step(
 
 
 def _undo_use(name: str, tool: AnyTool) -> ToolUse | PersonUse | None:
-    """Return the call by which a tool undoes what another one did; None for one that writes files."""
+    """Return the call by which a tool undoes another call; None for a tool that writes files."""
     match tool:
         case CommandTool() | PythonTool() | McpTool():
             return ToolUse(
@@ -139,7 +139,7 @@ def _use_without_step(file: ToolsFile, binding: Binding, document: ParsedFile, p
 
 
 def _guard_use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
-    """Return the use of a guard: anything but a file that a model writes."""
+    """Return the use of a guard. It may be any use except a file that a model writes."""
     use = _use_without_step(file, binding, document, path)
     if binding.outcomes or binding.values:
         key = "outcomes" if binding.outcomes else "values"
@@ -276,7 +276,7 @@ def _check_takes_nothing(binding: Binding, document: ParsedFile, path: KeyPath) 
 
 
 def unused_names(file: ToolsFile) -> tuple[str, ...]:
-    """Return the tools that no binding and no pre-check uses, and the servers that no tool names, in their order."""
+    """Return the tools that no binding or pre-check uses, and the servers that no tool names, in the file's order."""
     bindings = [*file.generators.values(), *file.guards.values()]
     bindings += [item for step in file.steps.values() for item in (step.generator, step.guard) if item is not None]
     checks = [tool.pre_check for tool in file.tools.values() if not isinstance(tool, HumanTool)]
@@ -289,6 +289,6 @@ def unused_names(file: ToolsFile) -> tuple[str, ...]:
 
 
 def environment_of(allowed: tuple[str, ...], outside: Mapping[str, str]) -> dict[str, str]:
-    """Return a tool's environment: the variables that the entry sets, and those of `outside` that it passes on."""
+    """Return a tool's environment: the variables that its entry sets, and those that it passes on from `outside`."""
     passed = {name: outside[name] for name in allowed if "=" not in name and name in outside}
     return passed | dict(entry.split("=", 1) for entry in allowed if "=" in entry)

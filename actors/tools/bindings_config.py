@@ -13,28 +13,28 @@ from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Regex, pattern_probl
 ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 ParameterName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 PlanName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-"""A generator's or a guard's name in a plan."""
+"""The name of a generator or a guard in a plan."""
 
 Expected = Literal["success", "failure"]
-"""How a call must end."""
+"""Whether a call must succeed or fail."""
 
 
 TokenName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""A token of a plan that has a value."""
+"""The name of a token that has a value."""
 OutcomeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 OutcomePattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
 """A regular expression; `{token}` in it is replaced by the value of the token."""
 
 
 class TokenValue(Config):
-    """An argument that is the value of a token."""
+    """The value of a token, as an argument."""
 
     value: TokenName
     """The token; an earlier step has read its value from an output."""
 
 
 class OutputValue(Config):
-    """The place of a token's value in the output."""
+    """Where a token's value is in an output."""
 
     after: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
     """The text before the value. Its first occurrence counts; without it, the value begins the output."""
@@ -47,12 +47,12 @@ StepToken = Annotated[str, StringConstraints(min_length=1, max_length=200, patte
 
 
 class OutcomeTokens(Config):
-    """The changes of one outcome of a step, in addition to those of every outcome."""
+    """The changes of tokens by one outcome of a step, in addition to those by every outcome."""
 
     effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that it adds."""
+    """The tokens that the outcome adds."""
     delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that it deletes."""
+    """The tokens that the outcome deletes."""
 
 
 class StepTokens(Config):
@@ -82,7 +82,7 @@ class Binding(Config):
     )
     """The arguments by parameter, each a value or `{value: TOKEN}`; the others have their defaults."""
     expect: Expected = "success"
-    """How a call must end; `failure` is for a call that does its work by failing, such as a test that must fail."""
+    """How a call must end. `failure` is for a call whose failure is wanted, such as a test that must fail."""
     outcomes: dict[OutcomeName, OutcomePattern] = Field(default_factory=dict, max_length=50)
     """The outcomes of a generator's steps, by name; the first with a pattern that matches an output line counts."""
     values: dict[TokenName, OutputValue] = Field(default_factory=dict, max_length=50)
@@ -110,12 +110,12 @@ Bound = Annotated[Binding, BeforeValidator(_as_binding, json_schema_input_type=T
 
 
 class StepBinding(Config):
-    """The tools of one step of a plan, in place of those of its generator and its guard."""
+    """The tools of one step of a plan. They replace those of its generator and its guard."""
 
     generator: Bound | None = None
-    """The tool that executes the step; null for that of its generator."""
+    """The tool that executes the step; null for the one of its generator."""
     guard: Bound | None = None
-    """The tool that checks the step; null for that of its guard."""
+    """The tool that checks the step; null for the one of its guard."""
 
     @checks(mode="after")
     def _check_bound(self) -> "StepBinding":

@@ -30,8 +30,8 @@ from runtime.logs.redact import Redactor, secrets_in
 def take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Return the output of `workspace:snapshot`, a `WorkspaceSnapshot` as JSON. Raises `CallRefused`.
 
-    If git fails, a listing replaces the commit, and the notice says why. A listing is compared only with a listing, and
-    a commit with a commit.
+    If git fails, a listing is made instead of a commit, and the notice says why. A listing is compared only with a
+    listing, and a commit only with a commit.
     """
     name, since = str(arguments["name"]), str(arguments["since"])
     try:
@@ -81,20 +81,20 @@ def _list_snapshot(workspace: Workspace, since: str, notice: str) -> WorkspaceSn
 
 
 Work = Callable[[Workspace, Mapping[str, Any]], str]
-"""Does a call's work, in a thread, and returns the output. Raises `CallRefused`."""
+"""What does the work of a call, in a thread, and returns the output. It raises `CallRefused`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _WorkCall(PreparedCall):
-    """A call of a built-in tool; one at a time works in a workspace."""
+    """A call of a built-in tool. In each workspace, only one such call works at a time."""
 
     work: Work
     workspace: Workspace
-    """Where it is done."""
+    """The workspace in which it works."""
     arguments: Mapping[str, Any]
 
     async def run(self) -> ToolResult:
-        """Do the work; a cancellation waits for its end."""
+        """Do the work. A cancellation takes effect only after the work has ended."""
         async with self.workspace.writing:
             try:
                 output = await trio.to_thread.run_sync(self.work, self.workspace, self.arguments)
@@ -106,7 +106,7 @@ class _WorkCall(PreparedCall):
 def read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Return the output of `workspace:read`: the texts of some files. Raises `CallRefused`.
 
-    A missing file is None, unless `missing` is `failure` and the file is not optional.
+    The text of a missing file is None, unless `missing` is `failure` and the file is not optional.
     """
     files: dict[str, str | None] = {}
     left = int(arguments["bytes_max"])
@@ -133,7 +133,7 @@ def read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
 
 
 def write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
-    """Replace a file and return the output of `workspace:write`: how many bytes it has. Raises `CallRefused`."""
+    """Replace a file, and return the output of `workspace:write`: the file's size in bytes. Raises `CallRefused`."""
     path, most = arguments["file"], int(arguments["bytes_max"])
     try:
         content = arguments["content"].encode()
@@ -153,7 +153,7 @@ def write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
 
 
 def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str, str]) -> list[Tool]:
-    """Return all tools of a run, the user's and the built-in ones; `environment` is the driver's own."""
+    """Return all tools of a run: the user's and the built-in ones. `environment` is the driver's own environment."""
     tools = [_with_checkouts(spec, workspace, environment) for spec in toolset.tools.values()]
     built_in: Mapping[str, Work] = {
         WORKSPACE_READ: read_files,

@@ -29,7 +29,7 @@ _PASSING = frozenset({errno.EAGAIN, errno.EBUSY, errno.EDQUOT, errno.EINTR, errn
 
 
 class CallRefused(Exception):
-    """A call cannot begin; `result` is its outcome."""
+    """A call cannot begin. `result` is the result of the call."""
 
     def __init__(self, outcome: ToolOutcome, reason: str, output: str = "") -> None:
         self.result = ToolResult(outcome, output, reason)
@@ -38,29 +38,35 @@ class CallRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RefusedCall(PreparedCall):
-    """A call that cannot begin."""
+    """A call that cannot begin. It returns the result that it was given."""
 
     result: ToolResult
 
     @property
     def is_made(self) -> bool:
-        """False: nothing was done."""
+        """Always False: nothing was done."""
         return False
 
     async def run(self) -> ToolResult:
-        """Return the outcome."""
+        """Return the result."""
         return self.result
 
 
 def system_refusal(error: OSError, doing: str) -> CallRefused:
-    """Return the refusal of a call for an error of the operating system; its reason begins with the clause `doing`."""
+    """Return the refusal of a call because of an error of the operating system.
+
+    Its reason begins with the clause `doing`.
+    """
     outcome = ToolOutcome.TRANSIENT if error.errno in _PASSING else ToolOutcome.PERMANENT
     cause = (error.strerror or str(error)).lower()
     return CallRefused(outcome, f"{doing}: {cause}")
 
 
 def refuse_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> RefusedCall:
-    """Return a call that cannot begin because of an error; for an `OSError`, the reason begins with `doing`."""
+    """Return a call that cannot begin because of an error.
+
+    For an `OSError`, the reason begins with the clause `doing`.
+    """
     match error:
         case CallRefused():
             return RefusedCall(error.result)
@@ -76,9 +82,9 @@ def checked_tool(
     make_call: Callable[[Mapping[str, Any]], PreparedCall],
     parameters: Parameters | None = None,
 ) -> Tool:
-    """Return a tool whose calls begin once the workspace is locked and their arguments are checked.
+    """Return a tool whose calls begin only after the workspace is locked and their arguments are checked.
 
-    Without `parameters` the arguments are not checked: Replan's own rules have made them.
+    Without `parameters` the arguments are not checked, because Replan's own rules have made them.
     """
 
     @asynccontextmanager
@@ -97,7 +103,10 @@ def checked_tool(
 
 
 async def claim_workspace(workspace: Workspace) -> None:
-    """Wait until the run has the lock of its workspace. Raises `CallRefused` if it gets none, or the folder is gone."""
+    """Wait until the run has the lock of its workspace.
+
+    Raises `CallRefused` if the run does not get the lock, or if the folder no longer exists.
+    """
     if workspace.moved():
         raise CallRefused(ToolOutcome.PERMANENT, f"the workspace {str(workspace.folder)!r} is not there any more")
     if not await workspace.locked():
@@ -156,7 +165,7 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
 
 
 def words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[str, str]) -> list[str]:
-    """Return the words of a call: each program by its path, each parameter filled in. Raises `CallRefused`."""
+    """Return the words of a call: programs as paths, and parameters replaced by arguments. Raises `CallRefused`."""
     try:
         programs = find_programs(spec, outside)
     except ProgramMissing as error:
@@ -186,7 +195,7 @@ def result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolR
 
 
 def cut_output(output: bytes, dropped: int, bytes_max: int) -> str:
-    """Return output as text of at most `bytes_max` bytes; if some is left out, the last line says how much."""
+    """Return output as text of at most `bytes_max` bytes. If bytes are left out, the last line says how many."""
     text = output.decode(errors="replace").encode()
     if not dropped and len(text) <= bytes_max:
         return text.decode()
@@ -195,7 +204,10 @@ def cut_output(output: bytes, dropped: int, bytes_max: int) -> str:
 
 
 def without_secrets(result: ToolResult, redactor: Redactor, bytes_max: int) -> ToolResult:
-    """Return a result without secrets, its output cut to `bytes_max`. Run it in a thread: an output may be large."""
+    """Return a result without secrets, with its output cut to `bytes_max`.
+
+    Run this in a thread, because the output may be large.
+    """
     begin, dropped = redactor.beginning(result.output, bytes_max), result.output[bytes_max:]
     output = cut_output(begin.encode(errors="replace"), len(dropped.encode(errors="replace")), bytes_max)
     return replace(result, output=output, reason=redactor.beginning(result.reason, REASON_CHARACTERS_MAX))

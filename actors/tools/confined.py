@@ -1,4 +1,4 @@
-"""Files below an open folder: each part of a path is opened without following a symbolic link, so none leads out."""
+"""Files below an open folder. Each part of a path is opened without following a symbolic link, so none leads out."""
 
 import os
 import stat
@@ -12,17 +12,17 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class OutOfBounds(Exception):
-    """A path leads out of the folder or is no regular file; the text is the cause, in one line."""
+    """A path leads out of the folder, or is no regular file. The text is the cause, in one line."""
 
 
 class TooLarge(Exception):
-    """A file has more bytes than are allowed; the text is the cause, in one line."""
+    """A file has more bytes than are allowed. The text is the cause, in one line."""
 
 
 def check_inside(folder: int, path: str) -> bool:
-    """Return whether a path below an open folder is there. Raises `OutOfBounds` where a part is a symbolic link.
+    """Return whether a path below an open folder exists. Raises `OutOfBounds` if a part of it is a symbolic link.
 
-    It says what is there now. A program that gets the path as an argument opens it by name later.
+    The result holds only at this moment. A program that gets the path as an argument opens it by name later.
     """
     try:
         with _parent_of(folder, path) as (parent, name):
@@ -35,9 +35,9 @@ def check_inside(folder: int, path: str) -> bool:
 
 
 def read_inside(folder: int, path: str, bytes_max: int) -> bytes | None:
-    """Return the content of a file below an open folder; None where it is not there.
+    """Return the content of a file below an open folder; None if it does not exist.
 
-    Raises `OutOfBounds` for what is no regular file, `TooLarge`, and `OSError`.
+    Raises `OutOfBounds` if it is no regular file, `TooLarge`, and `OSError`.
     """
     try:
         with _parent_of(folder, path) as (parent, name):
@@ -59,8 +59,8 @@ def write_inside(
 ) -> None:
     """Replace a file below an open folder as a whole, or create it with the folders above it.
 
-    Its mode is kept, unless `executable` says whether it may be executed. After a crash the old or the new content is
-    there. Raises `OutOfBounds` for what is no regular file, a link included unless `replaces_link`, and `OSError`.
+    Its mode is kept, unless `executable` says whether it may be executed. After a crash it has the old or the new
+    content. Raises `OutOfBounds` if it is no regular file, and `OSError`. A link is replaced only with `replaces_link`.
     """
     with _parent_of(folder, path, make=True) as (parent, name):
         mode = None
@@ -93,7 +93,10 @@ def write_inside(
 
 
 def link_inside(folder: int, path: str, target: bytes) -> None:
-    """Put a symbolic link in the place of a file or link below an open folder. Raises `OutOfBounds`, `OSError`."""
+    """Replace a file or link below an open folder by a symbolic link, or create the link.
+
+    Raises `OutOfBounds`, `OSError`.
+    """
     with _parent_of(folder, path, make=True) as (parent, name):
         temporary = f".replan-{sha256(name.encode()).hexdigest()[:16]}.tmp"
         with suppress(FileNotFoundError):
@@ -104,7 +107,7 @@ def link_inside(folder: int, path: str, target: bytes) -> None:
 
 
 def remove_inside(folder: int, path: str) -> None:
-    """Remove a file or link below an open folder, and the folders above it that are empty then.
+    """Remove a file or link below an open folder, and then the folders above it that have become empty.
 
     Raises `OutOfBounds`, `OSError`.
     """
@@ -139,9 +142,9 @@ def files_inside(folder: int, path: str) -> set[str] | None:
 
 
 def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | None:
-    """Return the mode in git's form and the content of a file or link below an open folder; None if it is missing.
+    """Return the mode, in git's form, and the content of a file or link below an open folder; None if it is missing.
 
-    Raises `OutOfBounds` for a folder, a device, and a path through a link; `TooLarge`, `OSError`.
+    Raises `OutOfBounds` for a folder, a device, or a path through a link; also `TooLarge` and `OSError`.
     """
     try:
         with _parent_of(folder, path) as (parent, name):
@@ -156,7 +159,7 @@ def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | 
 
 @contextmanager
 def _parent_of(folder: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """Open the folder of a path, and yield it with the last part; the part is `.` if the path is the folder itself."""
+    """Open the folder of a path, and yield it with the path's last part, which is `.` for the open folder itself."""
     if cause := path_problem(path):
         raise OutOfBounds(cause)
     *above, name = [part for part in path.split("/") if part not in ("", ".")] or ["."]

@@ -1,8 +1,9 @@
 """The workspace of a fork: a folder of its own, with the files of a snapshot of the other run.
 
-For a commit, a git worktree is made, without hooks and filters. For a folder that is no git repository, a snapshot has
-only hashes: the folder is copied, if it has not changed since the snapshot. Neither changes the other run's workspace.
-When the fork is deleted, its folder is removed too, unless it has changed since the fork's last snapshot.
+For a commit, a git worktree is made, without hooks and filters. If the other run's workspace is no git repository, its
+snapshots have only hashes. Then the folder is copied, if it has not changed since the snapshot. Neither changes the
+other run's workspace. When the fork is deleted, its folder is removed, too, unless it has changed since the fork's last
+snapshot.
 """
 
 import os
@@ -26,7 +27,7 @@ from actors.tools.workspace import WorkspaceLock, check_workspace, ensure_free, 
 from runtime.core.errors import UsageProblem
 
 SECONDS = 120.0
-"""The time limit of the git commands that make a worktree, all together, in seconds."""
+"""The time limit, in seconds, of all git commands together that make a worktree."""
 ANOTHER = "name another folder with --workspace"
 
 
@@ -35,8 +36,8 @@ def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: s
 
     `snapshot` is the id of a snapshot of `source`, the other run's workspace; `run` is the id of the fork.
 
-    Raises `UsageProblem` if the files of the snapshot are no longer known. A folder that is no git repository must not
-    have changed since the snapshot, and no run may work in it. After an error nothing is left behind.
+    Raises `UsageProblem` if the files of the snapshot are no longer known. If `source` is no git repository, it must
+    not have changed since the snapshot, and no run may work in it. After an error nothing is left behind.
     """
     try:
         if snapshot.startswith(PREFIX):
@@ -50,7 +51,7 @@ def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: s
 
 
 def remove_workspace(source: Path, snapshot: str, target: Path, home: Path) -> None:
-    """Remove what `make_workspace` has made so far."""
+    """Remove everything that a call of `make_workspace` has made, even if the call has failed."""
     if not snapshot.startswith(PREFIX):
         with suppress(GitFailed, OSError):
             repository = find_noted_repository(source, home, TimeLimit(SECONDS))
@@ -59,7 +60,7 @@ def remove_workspace(source: Path, snapshot: str, target: Path, home: Path) -> N
 
 
 def free_folder(target: Path, home: Path) -> Path:
-    """Return the absolute path of a folder that can be made. Raises `UsageProblem`, also if it exists already."""
+    """Return the absolute path of a folder that can be made. Raises `UsageProblem` if it exists or cannot be made."""
     try:
         above = target.expanduser().absolute().parent.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -93,7 +94,7 @@ def _add_worktree(source: Path, commit: str, target: Path, home: Path, run: str)
 
 
 def _copy_folder(source: Path, snapshot: str, target: Path, home: Path) -> None:
-    """Copy a folder that has not changed since the snapshot, without everything that is named `.git`."""
+    """Copy a folder that has not changed since the snapshot. Everything named `.git` is left out."""
     ensure_free(source, home)
     if _list_folder(source) != snapshot:
         cause = "the workspace is no git repository, and has changed since the place of the fork"
@@ -126,21 +127,21 @@ def _list_folder(folder: Path, home: Path | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LeftFolder:
-    """The folder of a deleted fork, which is removed or kept."""
+    """What became of the folder of a deleted fork: it was removed or kept."""
 
     folder: str
-    """Its absolute path."""
+    """The absolute path of the folder."""
     kept: str = ""
-    """Why it is kept, as a clause; empty if it is removed."""
+    """Why the folder was kept, as a clause; empty if it was removed."""
     ref: str = ""
-    """The new ref that keeps the last commit made in it; empty if there is none, or if another ref keeps it."""
+    """The new ref that keeps the last commit made in the folder; empty if there is none, or if another ref keeps it."""
 
 
 def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFolder | None:
     """Remove the folder that `make_workspace` has made for a fork, unless it has changed since the last snapshot.
 
-    `snapshot` is the id of the last snapshot in the fork's records, `run` the id of the fork. A folder that has changed
-    since, that was not made from this home, or that cannot be removed is kept. None if it does not exist.
+    `snapshot` is the id of the last snapshot in the fork's records, `run` the id of the fork. The folder is kept, too,
+    if it was not made from this home or cannot be removed. None if the folder does not exist.
     """
     if not os.path.lexists(folder):
         return None
@@ -163,7 +164,10 @@ def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFo
 
 
 def _remove_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[str, str]:
-    """Remove a worktree; return why it is kept, or the ref that keeps its last commit."""
+    """Remove a worktree. Return why it is kept, and the new ref that keeps its last commit.
+
+    Each is empty if there is none.
+    """
     repository = find_noted_repository(folder, home, TimeLimit(SECONDS))
     if repository.note.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0] != run:
         return "another run has worked in it", ""
@@ -176,7 +180,7 @@ def _remove_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[s
 
 
 def _remove_copy(folder: Path, snapshot: str, home: Path) -> str:
-    """Remove a copied folder; return why it is kept."""
+    """Remove a copied folder. Return why it is kept; empty if it was removed."""
     if find_listing(snapshot, folder, home) is None:
         return "nothing in this home says that it was made here"
     if _list_folder(folder) != snapshot:

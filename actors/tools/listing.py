@@ -1,6 +1,6 @@
 """Listings of a workspace that is no git repository: the names of its files with hashes of their contents.
 
-They are kept in the home, the newest few, to be compared with later ones. No symbolic link is followed.
+The newest few are kept in the home, so that later listings can be compared with them. No symbolic link is followed.
 """
 
 import hashlib
@@ -20,26 +20,30 @@ from actors.tools.workspace import key_of
 from runtime.journal.folder import prepare_folder
 
 FILES_MAX = 20_000
-"""Files in a listing."""
+"""The most files in a listing."""
 DEPTH_MAX = 64
-"""Folders within folders."""
+"""The most folders within each other."""
 TOTAL_BYTES_MAX = 512 * 1024 * 1024
-"""Bytes of files that are read for one listing; files as they were in the last one are not read again."""
+"""The most bytes of files that are read for one listing. Files that are unchanged since the last listing are not
+read.
+"""
 KEPT = 50
-"""Listings of a workspace that are kept."""
+"""How many listings of a workspace are kept."""
 PREFIX = "listing:"
 """The beginning of a listing's id."""
 
 Listing = Mapping[str, tuple[str, str]]
-"""The files by path: the hash of the content, and a mark of size and times by which an unchanged file is known."""
+"""For each file, by path: the hash of its content, and its size, times and mode as a text that shows whether it
+changed.
+"""
 
 
 class TooManyFiles(Exception):
-    """A folder has more files than a listing holds; the text is the cause, in one line."""
+    """A folder has more files or bytes than a listing may cover. The text is the cause, in one line."""
 
 
 def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
-    """Return the listing of an open folder; files that have the mark of an earlier listing are not read.
+    """Return the listing of an open folder. A file that has not changed since the listing `before` is not read.
 
     Raises `TooManyFiles`, `OSError`.
     """
@@ -62,18 +66,21 @@ def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
 
 
 def changes(before: Listing, after: Listing) -> set[str]:
-    """Return the paths that only one listing has, or whose content differs."""
+    """Return the paths that are in only one of two listings, or whose contents differ."""
     return {path for path in {*before, *after} if before.get(path, ("", ""))[0] != after.get(path, ("", ""))[0]}
 
 
 def id_of(listing: Listing) -> str:
-    """Return the id of a listing, made only from names and contents."""
+    """Return the id of a listing, which depends only on its names and contents."""
     contents = sorted((path, digest) for path, (digest, _) in listing.items())
     return f"{PREFIX}{hashlib.sha256(orjson.dumps(contents)).hexdigest()[:32]}"
 
 
 def keep(listing: Listing, workspace: Path, home: Path) -> str:
-    """Write a listing into the home and return its id; the oldest ones go. Raises `UsageProblem`, `OSError`."""
+    """Write a listing to the home and return its id. The oldest listings above `KEPT` are removed.
+
+    Raises `UsageProblem`, `OSError`.
+    """
     folder = _folder(workspace, home)
     prepare_folder(folder)
     name = id_of(listing)
@@ -87,7 +94,7 @@ def keep(listing: Listing, workspace: Path, home: Path) -> str:
 
 
 def find_listing(name: str, workspace: Path, home: Path) -> Listing | None:
-    """Return a listing by its id; None where it is not kept any more."""
+    """Return a listing by its id; None if it is no longer kept."""
     if not re.fullmatch(rf"{PREFIX}[0-9a-f]{{32}}", name):
         return None
     with suppress(FileNotFoundError, orjson.JSONDecodeError, ValueError):
@@ -97,7 +104,7 @@ def find_listing(name: str, workspace: Path, home: Path) -> Listing | None:
 
 
 def copy_listings(workspace: Path, other: Path, home: Path) -> None:
-    """Keep the listings of a workspace for another one too, which has the same files. Raises `OSError`."""
+    """Copy the listings of a workspace to another one that has the same files. Raises `OSError`."""
     folder = _folder(other, home)
     for kept in _folder(workspace, home).glob("*.json"):
         if not (folder / kept.name).exists():
@@ -105,7 +112,7 @@ def copy_listings(workspace: Path, other: Path, home: Path) -> None:
 
 
 def forget_listings(workspace: Path, home: Path) -> None:
-    """Remove the listings of a workspace that is gone."""
+    """Remove the listings of a workspace that no longer exists."""
     shutil.rmtree(_folder(workspace, home), ignore_errors=True)
 
 
@@ -118,9 +125,9 @@ def _marks(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.stat_result, int, bytes]]:
-    """Yield the files below an open folder: path, status, the open folder that holds the file, and name.
+    """Yield each file below an open folder: its path, its status, the open folder that holds it, and its name.
 
-    Folders named `.git` are left out. A folder that may not be read is yielded like a file.
+    Folders named `.git` are left out. A folder that may not be read is yielded as if it were a file.
     """
     if depth > DEPTH_MAX:
         raise TooManyFiles(f"folders are nested over {DEPTH_MAX} deep")
@@ -147,7 +154,7 @@ def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.s
 
 
 def _hash(parent: int, name: bytes, status: os.stat_result) -> str:
-    """Return a mark for the kind of a file, its mode of execution and the hash of its content or target."""
+    """Return a text that identifies a file's kind, its mode of execution, and the hash of its content or target."""
     if stat.S_ISLNK(status.st_mode):
         return f"l{hashlib.sha256(os.readlink(name, dir_fd=parent)).hexdigest()[:32]}"
     if not stat.S_ISREG(status.st_mode):

@@ -1,4 +1,4 @@
-"""Reads a tools file into the form that a run stores; checks every program, Python file and binding first."""
+"""Reads a tools file into the form that a run stores. Every program, Python file and binding is checked first."""
 
 import os
 from collections.abc import Mapping
@@ -37,19 +37,19 @@ from runtime.core.ledger import MICRO
 
 @dataclass(frozen=True, slots=True)
 class LoadedTools:
-    """A tools file as it was read."""
+    """A tools file that was read."""
 
     toolset: ToolSet
     notices: tuple[str, ...]
-    """Lines for the user, such as one about tools that no binding names."""
+    """Lines to show to the user, such as one about tools that no binding names."""
 
 
 def load_tools(
     path: str | Path, *, workspace: Path | None = None, environment: Mapping[str, str] = os.environ
 ) -> LoadedTools:
-    """Return the tools of a file. No tool is run; programs are searched with `environment`.
+    """Return the tools of a file. No tool is run. Programs are looked for with the variables in `environment`.
 
-    Neither the file nor Python code that it names may be in `workspace`, where tools and models write.
+    Neither the file nor Python code that it names may be in `workspace`, because tools and models write there.
 
     Raises `UsageProblem` with file, line and key if the file is invalid, a program or function is missing, or code is
     in the workspace.
@@ -215,7 +215,7 @@ def _server(remote: RemoteTool, path: KeyPath, file: ToolsFile, document: Parsed
 
 
 class _McpCall(NamedTuple):
-    """The settings in a tools file for calls of an MCP server's tool."""
+    """The settings in a tools file for calls of a tool of an MCP server."""
 
     remote: RemoteTool
     parameters: Mapping[str, Parameter]

@@ -1,4 +1,4 @@
-"""Calls of the tools of MCP servers. A program is started for each call, in a process group of its own."""
+"""Calls of tools of MCP servers. If the server is a program, it is started for each call, in its own process group."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -33,10 +33,10 @@ from runtime.process.group import CommandNotStarted, GatedProcess, start_gated
 def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
     """Return a tool of an MCP server. `outside` is the driver's environment, with the token if the server needs one.
 
-    The server says whether a call is a success or a failure; its text is the output. A call is a permanent failure if
-    the server does not list the tool, lists other arguments, or refuses the token. It is a transient failure if an
-    address cannot be reached. It breaks off if the server ends, sends too much, or sends what cannot be read. Whether
-    the call was sent is recorded.
+    The server says whether a call is a success or a failure; the text that it sends is the output. A call is a
+    permanent failure if the server does not list the tool, lists other arguments, or refuses the token. It is a
+    transient failure if an address cannot be reached. It breaks off if the server ends, sends too much, or sends what
+    cannot be read. Whether the call was sent is recorded.
     """
 
     @asynccontextmanager
@@ -64,10 +64,11 @@ async def open_call(
     confined: Sequence[str] = (),
     added: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[PreparedCall]:
-    """Yield a call with checked arguments; a server that is a program waits for its begin, in `folder`.
+    """Yield a call with checked arguments.
 
-    It inherits the open files `inherited`. `confined` are a program and arguments to put before it, `added` further
-    environment variables. A call that cannot be made is refused when it runs.
+    A server that is a program has been started in `folder`, and waits to be released. The server inherits the open
+    files `inherited`. `confined` are a program and arguments to put before it, `added` further environment variables.
+    If the call cannot be made, a refused call is yielded.
     """
     async with AsyncExitStack() as stack:
         call: PreparedCall
@@ -93,7 +94,7 @@ async def open_call(
 
 
 def is_installed() -> bool:
-    """Tell whether the SDK of the protocol is there."""
+    """Tell whether the SDK of the protocol is installed."""
     return find_spec("mcp") is not None and find_spec("mcp_types") is not None
 
 
@@ -118,25 +119,25 @@ class _ServerCall(PreparedCall):
     arguments: Mapping[str, Any]
     """The arguments for the server."""
     redactor: Redactor
-    """Removes secrets from what the server says."""
+    """What removes secrets from the server's texts."""
     is_made: bool = False
     """Whether the call was sent."""
 
     def send(self) -> None:
-        """Note that the call is sent now."""
+        """Note that the call is being sent now."""
         self.is_made = True
 
     async def shorten(self, result: ToolResult) -> ToolResult:
-        """Return a result without secrets, its output cut to `output_bytes`."""
+        """Return a result without secrets, with its output cut to `output_bytes`."""
         return await trio.to_thread.run_sync(without_secrets, result, self.redactor, self.spec.output_bytes)
 
 
 @dataclass(slots=True, kw_only=True)
 class _ProgramCall(_ServerCall):
-    """A call to a server that is a program, which waits behind its gate until the call is recorded."""
+    """A call to a server that is a program. Its process waits until the call is recorded."""
 
     gated: GatedProcess
-    """The process that waits, and becomes the server."""
+    """The waiting process. It executes the server once it is released."""
 
     @property
     def process(self) -> str:
@@ -144,7 +145,7 @@ class _ProgramCall(_ServerCall):
         return self.gated.name
 
     async def run(self) -> ToolResult:
-        """Start the server, call the tool, and end the server."""
+        """Start the server, call the tool, end the server, and return the result."""
         from actors.tools.mcp_talk import call_server  # noqa: PLC0415 -- slow to import
         from actors.tools.mcp_wires import Talk  # noqa: PLC0415
 
@@ -163,13 +164,13 @@ class _ProgramCall(_ServerCall):
 
 @dataclass(slots=True, kw_only=True)
 class _AddressCall(_ServerCall):
-    """A call to a server that listens."""
+    """A call to a server at an address."""
 
     token: str
     """The bearer token; empty for none."""
 
     async def run(self) -> ToolResult:
-        """Connect, call the tool, and leave."""
+        """Connect, call the tool, disconnect, and return the result."""
         from actors.tools.mcp_talk import call_server  # noqa: PLC0415 -- slow to import
         from actors.tools.mcp_wires import Web  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""One session with an MCP server: the tool is compared with the server's list of tools, and called."""
+"""One session with an MCP server: the tool is compared with the server's list of tools, and is then called."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -38,15 +38,18 @@ from actors.tools.specs import McpSpec
 from runtime.core.errors import root_cause
 
 PAGES_MAX = 20
-"""The most pages of a server's list of tools that are read."""
+"""How many pages of a server's list of tools are read at most."""
 REASON_READ = 2_000
-"""Characters of an error's text that are read."""
+"""How many characters of an error's text are read."""
 EVALUATIONS_MAX = 2_000
-"""Keywords of a schema that are evaluated for one call: references can make a small schema endless."""
+"""How many keywords of a schema are evaluated for one call. References can make a small schema endless."""
 ERRORS_MAX = 10
-"""Errors of arguments that are compared to find the one that is told."""
+"""How many errors of arguments are compared to choose the one to report."""
 UNEVALUATED = frozenset({"pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"})
-"""Keywords with patterns of the server's, which might take endless time: the server checks these itself."""
+"""The keywords that are not evaluated: their patterns come from the server and might take endless time.
+
+The server checks them itself.
+"""
 
 
 async def call_server(
@@ -55,7 +58,10 @@ async def call_server(
     streams: AbstractAsyncContextManager[Streams],
     send: Callable[[], None],
 ) -> ToolResult:
-    """Return the result of a call; `send` is called right before it is sent. Raises nothing but cancellation."""
+    """Return the result of a call.
+
+    `send` is called right before the call is sent. Raises nothing except cancellation.
+    """
     result: ToolResult | None = None
     try:
         async with Client(open_streams(streams), cache=None, extensions=[TasksAccepted()]) as client:
@@ -75,7 +81,7 @@ async def call_server(
 
 
 async def find_tool(client: Client, name: str) -> ListedTool | None:
-    """Return a tool as a server lists it; None if it lists no tool of this name."""
+    """Return a tool as a server lists it; None if the server lists no tool of this name."""
     cursor: str | None = None
     for _ in range(PAGES_MAX):
         # The session's own method would have it check results against the server's schemas later.
@@ -91,9 +97,9 @@ async def find_tool(client: Client, name: str) -> ListedTool | None:
 
 
 def schema_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-    """Return why arguments do not fit the schema that a server lists, as half a sentence; empty where they do.
+    """Return why arguments do not fit the schema that a server lists, as half a sentence; empty if they fit.
 
-    Nothing is fetched, and what cannot be evaluated is left to the server, which checks the arguments itself.
+    Nothing is downloaded. Parts that cannot be evaluated are left to the server, which checks the arguments itself.
     """
     if not isinstance(schema.get("properties", {}), Mapping):
         return "the server lists no schema that can be read"
@@ -152,7 +158,7 @@ async def _result(spec: McpSpec, arguments: Mapping[str, Any], client: Client) -
 
 
 def text_of(result: CallToolResult) -> str:
-    """Return the texts of a result, names for other content, and the structured value if no text repeats it."""
+    """Return the texts of a result, names of other content, and the structured value unless a text repeats it."""
     texts = [_text(block) for block in result.content]
     value = result.structured_content
     if value is not None and not _is_json_of(texts, value):
@@ -161,7 +167,10 @@ def text_of(result: CallToolResult) -> str:
 
 
 def _is_json_of(texts: list[str], value: Any) -> bool:
-    """Tell whether texts are a structured value as JSON, or what servers of the SDK wrap as `{"result": …}`."""
+    """Tell whether texts repeat a structured value as JSON.
+
+    Servers of the SDK wrap such a value as `{"result": …}`.
+    """
     read = [_parse_message(text) for text in texts]
     forms: list[Any] = [texts, read, *(texts + read if len(texts) == 1 else ())]
     return value in forms or (isinstance(value, dict) and [*value] == ["result"] and value["result"] in forms)

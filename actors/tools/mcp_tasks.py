@@ -1,6 +1,6 @@
-"""The client's side of tasks of an MCP server: a call that returns a task is polled until the task ends.
+"""The client's side of tasks of an MCP server: if a call returns a task, the task is polled until it ends.
 
-This is the extension `io.modelcontextprotocol/tasks` of 2026-07-28. Without it on the server, nothing changes.
+This is the extension `io.modelcontextprotocol/tasks` of 2026-07-28. If the server does not have it, nothing changes.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from pydantic import ConfigDict, TypeAdapter
 POLL_SECONDS = (0.05, 30.0)
 """The shortest and the longest time between two polls, in seconds, whatever the server asks for."""
 SLOWER = 0.05
-"""The shortest time until the next poll, as a part of the time that the task has taken so far."""
+"""The shortest time between two polls, as a fraction of the time that the task has taken so far."""
 CANCEL_SECONDS = 2.0
 """The time limit, in seconds, for the answer to the request to cancel a task."""
 ANY: Any = TypeAdapter(dict[str, Any])
-"""Accepts any JSON object, and returns it unchanged."""
+"""What accepts any JSON object, and returns it unchanged."""
 
 
 class StartedTask(Result):
@@ -31,7 +31,7 @@ class StartedTask(Result):
 
 
 class _TaskParams(RequestParams):
-    """The parameters of both methods."""
+    """The parameters of the methods `tasks/get` and `tasks/cancel`."""
 
     task_id: str
 
@@ -45,16 +45,16 @@ class _Cancel(Request[_TaskParams, Literal["tasks/cancel"]]):
 
 
 class TaskFailed(Exception):
-    """A task has ended without a result; the text is the cause, as a clause."""
+    """A task has ended without a result. The text is the cause, as a clause."""
 
 
 class TasksAccepted(ClientExtension):
-    """Declares to servers that they may answer a call with a task."""
+    """Tells servers that they may answer a call with a task."""
 
     identifier = "io.modelcontextprotocol/tasks"
 
     def claims(self) -> list[ResultClaim[Any]]:
-        """Return the type of a result that is a task. `wait_for_task` polls the task, not the SDK."""
+        """Return the type of a result that is a task. The task is polled by `wait_for_task`, not by the SDK."""
         return [ResultClaim(result_type="task", model=StartedTask, resolve=_never)]
 
 
@@ -63,9 +63,10 @@ async def _never(task: StartedTask, context: ClaimContext) -> CallToolResult:
 
 
 async def wait_for_task(client: Client, started: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the result of a task once it has ended.
+    """Wait until a task has ended, and return its result.
 
-    Raises `TaskFailed`, and `MCPError` if the server answers a poll with an error or the task has failed with one.
+    Raises `TaskFailed`. Raises `MCPError` if the server answers a poll with an error, or if the task has failed with
+    one.
     """
     task, begun, state = started.get("taskId"), trio.current_time(), started
     if not isinstance(task, str):
@@ -92,7 +93,11 @@ async def wait_for_task(client: Client, started: Mapping[str, Any]) -> Mapping[s
 
 
 def _pause(wished_ms: Any, elapsed: float) -> float:
-    """Return the seconds until the next poll of a task; `elapsed` is how long it has taken so far, in seconds."""
+    """Return the seconds until the next poll of a task.
+
+    `wished_ms` is what the server asks for, in milliseconds. `elapsed` is how long the task has taken so far, in
+    seconds.
+    """
     least, most = POLL_SECONDS
     wish = wished_ms / 1000 if isinstance(wished_ms, int | float) else least
     return min(max(least, wish, SLOWER * elapsed), most)
@@ -104,7 +109,7 @@ def _message(error: Any) -> str:
 
 
 async def _cancel_task(client: Client, task: str) -> None:
-    """Ask the server to cancel a task. Errors are ignored, and so is a missing answer."""
+    """Ask the server to cancel a task. Errors and a missing answer are ignored."""
     with trio.move_on_after(CANCEL_SECONDS):
         try:
             cancel = _Cancel(method="tasks/cancel", params=_TaskParams(task_id=task))

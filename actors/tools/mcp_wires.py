@@ -1,6 +1,6 @@
 """Connections to MCP servers: a process in its own group, or HTTP. Both limit how much the server may send.
 
-The SDK is imported when a call is made: a run without such tools does not need it.
+The SDK is imported only when a call is made, because runs without such tools do not need it.
 """
 
 from collections.abc import AsyncIterator
@@ -24,30 +24,30 @@ from pydantic import ValidationError
 from runtime.process.group import StreamLines
 
 BYTES_MAX = 16 * 1024 * 1024
-"""Bytes that a server may send in one call, everything together."""
+"""The most bytes that a server may send in one call, all messages together."""
 LINE_BYTES_MAX = 8 * 1024 * 1024
-"""Bytes of one message of a program."""
+"""The most bytes of one message from a program."""
 ERRORS_MAX = 2_000
-"""The last bytes of a program's standard error that are kept."""
+"""How many bytes of a program's standard error are kept: the last ones."""
 CLOSE_SECONDS = 2.0
-"""How long a program may take to end once its input is closed."""
+"""How long a program may take to end after its input was closed, in seconds."""
 CONNECT_SECONDS = 30.0
-"""How long a connection to an address may take."""
+"""How long connecting to an address may take, in seconds."""
 
 Streams = tuple[Any, Any]
-"""The streams of messages from a server and to it: what `mcp.client.Transport` yields."""
+"""The stream of messages from a server and the stream of messages to it, as `mcp.client.Transport` yields them."""
 
 
 class TooMuchOutput(Exception):
-    """A server has sent more than the bounds allow."""
+    """A server has sent more than the limits allow."""
 
 
 class ReplyUnreadable(Exception):
-    """A server has sent a reply that cannot be read; the text is the cause, in half a sentence."""
+    """A server has sent a reply that cannot be read. The text is the cause, in half a sentence."""
 
 
 class Talk:
-    """A conversation with a program: its messages, its standard error, and whether it sent too much."""
+    """A conversation with a server that is a program: its messages, its standard error, and how much it has sent."""
 
     def __init__(self, process: trio.Process) -> None:
         assert process.stdout is not None
@@ -58,17 +58,20 @@ class Talk:
 
     @property
     def too_much(self) -> bool:
-        """Whether the program has sent more than the bounds allow."""
+        """Whether the program has sent more than the limits allow."""
         return self._lines.too_long
 
     @property
     def errors(self) -> str:
-        """The end of what it wrote to standard error."""
+        """The end of the program's standard error."""
         return self._errors.decode("utf-8", "replace").strip()
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[Streams]:
-        """Yield the two streams of messages; then close the program's input, and wait a little for its end."""
+        """Yield the two streams of messages.
+
+        Then close the program's input, and wait a little for the program to end.
+        """
         to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
         async with trio.open_nursery() as nursery, to_us, incoming, outgoing, from_us:
@@ -113,7 +116,7 @@ class Talk:
 
 
 def may_be_reply(line: str) -> bool:
-    """Tell whether a line that cannot be read looks like a reply, or like a part of a reply with several lines."""
+    """Tell whether a line that cannot be read looks like a reply, or like one line of a reply that has several."""
     if '"id"' in line and ('"result"' in line or '"error"' in line):
         return True
     is_part = line.lstrip().startswith(('"result"', '"error"'))
@@ -122,7 +125,10 @@ def may_be_reply(line: str) -> bool:
 
 @asynccontextmanager
 async def open_streams(streams: AbstractAsyncContextManager[Streams]) -> AsyncIterator[Streams]:
-    """Yield streams in which each listed schema has a type: the SDK refuses the whole list for one that has none."""
+    """Yield streams in which each schema of a listed tool has a type.
+
+    If a schema has none, it gets the type `object`, because the SDK would refuse the whole list.
+    """
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
     async def read(from_server: Any) -> None:
@@ -144,7 +150,7 @@ async def open_streams(streams: AbstractAsyncContextManager[Streams]) -> AsyncIt
 
 
 class Web:
-    """A conversation with an address. No other address is asked, and no proxy of the system is used."""
+    """A conversation with a server at an address. No other address is contacted, and no proxy of the system is used."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url, self._token = url, token
@@ -152,12 +158,12 @@ class Web:
 
     @property
     def status(self) -> int:
-        """The last status that was an error; 0 for none."""
+        """The last HTTP status that was an error; 0 if there was none."""
         return self._wire.status
 
     @property
     def too_much(self) -> bool:
-        """Whether the server has sent more than the bounds allow."""
+        """Whether the server has sent more than the limits allow."""
         return self._wire.too_much
 
     @property
@@ -181,9 +187,9 @@ class Web:
 
 
 async def _check_reply(response: httpx2.Response) -> None:
-    """Raise `ReplyUnreadable` where a response in JSON is no reply to its request, for which the SDK would wait.
+    """Raise `ReplyUnreadable` if a response in JSON is no reply to its request: the SDK would wait for one.
 
-    In a stream of events, the SDK takes the first reply for that to the request, whatever its id.
+    In a stream of events, the SDK treats the first reply as that to the request, whatever its id is.
     """
     request = response.request
     is_json = response.headers.get("content-type", "").lower().startswith("application/json")
@@ -202,7 +208,7 @@ async def _check_reply(response: httpx2.Response) -> None:
 
 
 class _Counted(httpx2.AsyncHTTPTransport):
-    """Counts what a server sends, and ends a response that goes beyond the bounds."""
+    """Counts the bytes that a server sends, and ends a response that exceeds the limits."""
 
     def __init__(self) -> None:
         super().__init__(trust_env=False)

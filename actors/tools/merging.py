@@ -1,7 +1,7 @@
 """The built-in tool `workspace:merge`: it merges the work of an agent into the workspace, once.
 
-The files of the merge are recorded as a commit before the first of them is written. After a crash, a repeated call
-finds that commit by its name. It writes the files that are still unchanged since before the merge.
+The result of the merge is recorded as a commit before the first file is written. After a crash, a repeated call finds
+that commit by its name. Then it writes the files that are still as they were before the merge.
 """
 
 import hashlib
@@ -28,9 +28,9 @@ from runtime.core.hooks import mark_point
 
 
 def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
-    """Merge a commit into the workspace and return the output of `workspace:merge`. Raises `CallRefused`.
+    """Merge a commit into the workspace, and return the output of `workspace:merge`. Raises `CallRefused`.
 
-    A conflict is a failure, and then no file is changed.
+    A conflict is a failure; then no file is changed.
     """
     name, base, commit = str(arguments["name"]), str(arguments["base"]), str(arguments["commit"])
     with refuse_git_errors("the agent's work cannot be merged"):
@@ -56,7 +56,7 @@ def _begun_merge(repository: Repository, run: str, name: str, commit: str) -> st
 
 
 def _merge_commits(repository: Repository, ours: str, theirs: str) -> str:
-    """Return the commit of the merge of two commits that have the same base. Raises `CallRefused` for a conflict."""
+    """Return the merge of two commits that have the same base, as a commit. Raises `CallRefused` for a conflict."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
     # A clean merge prints only the tree. A conflict adds its paths, if it has any, an empty field, and messages.
     found, _, messages = repository.ours.run(*words, accepted=(0, 1)).partition(b"\0\0")
@@ -76,7 +76,7 @@ def _conflict(paths: Sequence[str], why: str) -> CallRefused:
 
 
 def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeChange]) -> None:
-    """Write the changes of a merge that the workspace lacks. Raises `CallRefused`, `GitFailed`, `OSError`.
+    """Write those changes of a merge that are not yet in the workspace. Raises `CallRefused`, `GitFailed`, `OSError`.
 
     If any file is neither in its state before the merge nor in its state after it, no file is written.
     """
@@ -118,10 +118,10 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
 
 
 def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str, bytes] | None:
-    """Return the mode and the content at the path of a change; None for no file. Raises `OutOfBounds`, `TooLarge`.
+    """Return the mode and the content of the file at a changed path; None if there is no file.
 
-    `paths` are the paths of all changes. Below a file that changes there is no file. A folder whose files all change
-    counts as no file, too.
+    `paths` are the paths of all changes. A path below a changed file counts as no file. So does a folder in which all
+    files are changed. Raises `OutOfBounds`, `TooLarge`.
     """
     try:
         return entry_inside(workspace.handle, path, FILE_BYTES_MAX)
@@ -136,6 +136,6 @@ def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str
 
 
 def _blob_id(content: bytes, length: int) -> str:
-    """Return git's object id of a file's content; `length` is the length of an id in hex digits."""
+    """Return git's object id of a file's content. `length` is the number of hex digits of an id."""
     form = hashlib.sha1 if length == 40 else hashlib.sha256
     return form(b"blob %d\0" % len(content) + content).hexdigest()

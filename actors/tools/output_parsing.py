@@ -24,31 +24,31 @@ from runtime.core.events import Value
 _VALUE = re.compile(r"(?<!\\[pP])\{([a-z][a-z0-9_]*)\}")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,16}")
 TOKEN_VALUE_MAX = 1_000
-"""Characters of the value of a token: as many as an argument may have."""
+"""The most characters of a token's value: as many as an argument may have."""
 
 assert TOKEN_VALUE_MAX <= TEXT_CHARACTERS_MAX
 
 
 class ValueSource(Value):
-    """The place of a token's value in the output of a call."""
+    """Where a token's value is in the output of a call."""
 
     after: str = ""
-    """The text before the value. Its first occurrence counts; empty: the value begins the output."""
+    """The text before the value, at its first occurrence. If it is empty, the value begins the output."""
     pattern: str = Field(min_length=1)
-    """The regular expression of the value. The value is the longest match that begins there."""
+    """The regular expression of the value. The value is the longest match that begins right after `after`."""
 
 
 class FoundValues(NamedTuple):
     """The values of tokens that were found in an output."""
 
     values: tuple[tuple[str, str], ...] = ()
-    """Pairs of a token and its value."""
+    """Each token with its value."""
     problem: str = ""
     """Which value is missing, such as "holds no value for 'line_id'"; empty if none is."""
 
 
 def values_in(pattern: str) -> tuple[str, ...]:
-    """Return the tokens whose values a pattern uses, in their order."""
+    """Return the tokens whose values a pattern uses, in the order of the pattern."""
     return tuple(match.group(1) for match in _VALUE.finditer(pattern))
 
 
@@ -71,7 +71,7 @@ def _matches(pattern: str, output: str, values: Mapping[str, str]) -> bool:
 
 
 def value_of(source: ValueSource, output: str) -> str | None:
-    """Return the value that a source describes; None if the output has none."""
+    """Return the value that a source finds in an output; None if the output has none."""
     output = with_line_feeds(output)
     start = output.find(source.after)
     if start < 0:
@@ -81,7 +81,7 @@ def value_of(source: ValueSource, output: str) -> str | None:
 
 
 def find_values(sources: Mapping[str, ValueSource], tokens: Iterable[str], output: str) -> FoundValues:
-    """Return the values of the tokens that have a source, or name the first value that the output lacks."""
+    """Return the values of those tokens that have a source, or the name of the first value that the output lacks."""
     values = []
     for token in sorted(set(tokens) & set(sources)):
         value = value_of(sources[token], output)
@@ -96,8 +96,7 @@ def arguments_with(
 ) -> dict[str, Any]:
     """Return the fixed arguments, and for each parameter in `takes` the value of its token.
 
-    For an integer parameter, the digits of a whole number become a number. The actor that makes the call checks every
-    argument against its parameter.
+    For an integer parameter, digits become a number. The actor that makes the call checks every argument.
     """
     arguments = dict(fixed)
     for name, token in takes.items():

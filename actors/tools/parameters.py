@@ -11,7 +11,7 @@ from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error
 
 PATTERN_CHARACTERS_MAX = 1_000
-"""Characters of a pattern."""
+"""The most characters of a pattern."""
 
 
 @lru_cache(maxsize=256)
@@ -20,9 +20,9 @@ def _compile_pattern(pattern: str) -> TypeAdapter[str]:
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return why a text is no regular expression, as half a sentence; empty where it is one.
+    """Return why a text is no regular expression, as half a sentence; empty if it is one.
 
-    The syntax is that of Rust's `regex`: as Python's, without looking around and without references to groups.
+    The syntax is that of Rust's `regex`: Python's without look-around and without references to groups.
     """
     try:
         for text in (pattern, _whole(pattern), _by_lines(pattern)):
@@ -45,17 +45,20 @@ Regex = Annotated[str, AfterValidator(_check_pattern)]
 
 
 def matches_all(pattern: str, text: str) -> bool:
-    r"""Tell whether a whole text matches. The pattern has no problem; a line feed at the end is part of the text."""
+    r"""Tell whether a pattern without problems matches a whole text. A line feed at the end is part of the text."""
     return _pattern_matches(_whole(pattern), text)
 
 
 def matches_line(pattern: str, text: str) -> bool:
-    """Tell whether a pattern matches somewhere in a text, where `^` and `$` are the ends of each line."""
+    """Tell whether a pattern matches somewhere in a text, with `^` and `$` as the ends of each line."""
     return _pattern_matches(_by_lines(pattern), with_line_feeds(text))
 
 
 def with_line_feeds(output: str) -> str:
-    """Return output whose lines end with a line feed; a progress bar is redrawn after a carriage return."""
+    """Return output in which every line end is a line feed.
+
+    A progress bar is redrawn after a carriage return, so each of its states becomes a line.
+    """
     return output.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -76,11 +79,11 @@ def _pattern_matches(pattern: str, text: str) -> bool:
 
 
 TEXT_CHARACTERS_MAX = 1_000
-"""Characters of one argument."""
+"""The most characters of one argument."""
 PATH_BYTES_MAX = 1_024
-"""Bytes of a path below the workspace."""
+"""The most bytes of a path below the workspace."""
 INTEGER_MAX = 2**53
-"""The largest magnitude of an integer: every JSON reader keeps it exactly."""
+"""The largest magnitude of an integer. Every JSON reader keeps it exactly."""
 
 Bound = Annotated[int, Field(ge=-INTEGER_MAX, le=INTEGER_MAX, strict=True)]
 
@@ -136,15 +139,15 @@ Parameters = Mapping[str, Parameter]
 
 
 def with_defaults(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments given and the defaults of the others, in the order of the parameters."""
+    """Return the arguments that are given and the defaults of the others, in the order of the parameters."""
     values = {name: given.get(name, parameter.default) for name, parameter in parameters.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def first_problem(parameters: Parameters, arguments: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """Return the first wrong argument as its name, the cause and a hint; None where all are right.
+    """Return the first wrong argument as its name, the cause and a hint; None if all are right.
 
-    A path is checked as text only: whether it leads out of the workspace is seen when the tool is called.
+    A path is checked as text only. Whether it leads out of the workspace is checked when the tool is called.
     """
     for name in arguments:
         if name not in parameters:
@@ -158,7 +161,7 @@ def first_problem(parameters: Parameters, arguments: Mapping[str, Any]) -> tuple
 
 
 def problem_with(parameter: Parameter, value: Any) -> str:
-    """Return why a value is wrong for a parameter, as half a sentence; empty where it is right."""
+    """Return why a value is wrong for a parameter, as half a sentence; empty if it is right."""
     match parameter:
         case StringParameter():
             if cause := _not_text(value):
@@ -206,5 +209,5 @@ def _not_text(value: Any) -> str:
 
 
 def _is_unicode(text: str) -> bool:
-    """Tell whether a text has no lone surrogates."""
+    """Tell whether a text has no lone surrogates, so that it can be encoded as UTF-8."""
     return not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,9 +1,9 @@
-"""Finds the programs of commands, and the sandbox that is shipped, `wrap: [isolated]` (Linux).
+"""Finds the programs of commands, and the built-in sandbox, `wrap: [isolated]` (Linux).
 
-A program is named by a path, or it is in an absolute folder of `PATH`. In the sandbox a tool has a PID namespace and a
-network namespace of its own: it sees no other process and no network. All that it has started ends with it, also what
-has left its process group. It sees the same files as without the sandbox. The sandbox is made by bubblewrap, else by
-util-linux; where the kernel does not let this user make namespaces, there is none.
+A program is named by a path, or it is in an absolute folder of `PATH`. In the sandbox a tool has its own PID namespace
+and network namespace: it sees no other process and no network. Everything that it has started ends with it, even
+processes that have left its process group. It sees the same files as without the sandbox. The sandbox is made by
+bubblewrap, or else by util-linux. If the kernel does not let this user make namespaces, there is no sandbox.
 """
 
 import os
@@ -18,7 +18,7 @@ from actors.tools.specs import AgentSpec, CommandSpec, McpSpec
 
 
 class ProgramMissing(Exception):
-    """A program is not there, or this user may not execute it; the text is the cause, in half a sentence."""
+    """A program does not exist, or this user may not execute it. The text is the cause, in half a sentence."""
 
     def __init__(self, key: str, cause: str) -> None:
         self.key = key
@@ -26,7 +26,7 @@ class ProgramMissing(Exception):
 
 
 def find_programs(spec: CommandSpec, outside: Mapping[str, str]) -> dict[str, str]:
-    """Return the paths of the programs of a command: of `wrap`, if there is one, and of `command`, by these keys.
+    """Return the paths of a command's programs by key: that of `command`, and that of `wrap` if it is set.
 
     Raises `ProgramMissing`.
     """
@@ -36,13 +36,13 @@ def find_programs(spec: CommandSpec, outside: Mapping[str, str]) -> dict[str, st
 
 
 def find_server(spec: McpSpec | AgentSpec, outside: Mapping[str, str]) -> str:
-    """Return the path of the program that is an MCP server, or an agent. Raises `ProgramMissing`."""
+    """Return the path of the program of an MCP server or an agent. Raises `ProgramMissing`."""
     path = environment_of(spec.environment, outside).get("PATH", os.defpath)
     return find_program("command", spec.argv[0], path, Path(spec.folder))
 
 
 def find_program(key: str, name: str, path: str, folder: Path) -> str:
-    """Return the absolute path of a program; a name with a slash counts from `folder`. Raises `ProgramMissing`."""
+    """Return the absolute path of a program. A name with a slash is relative to `folder`. Raises `ProgramMissing`."""
     if "/" in name:
         program = folder / name
         if not program.is_file():
@@ -58,28 +58,28 @@ def find_program(key: str, name: str, path: str, folder: Path) -> str:
 
 
 ISOLATED = ("isolated",)
-"""The value of `wrap` that asks for this sandbox."""
+"""The value of `wrap` that asks for the built-in sandbox."""
 SANDBOXES = {
     "bwrap": (
         *("--unshare-pid", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--proc", "/proc", "--"),
     ),
     "unshare": (*("--user", "--map-current-user", "--pid", "--net", "--fork", "--kill-child", "--mount-proc", "--"),),
 }
-"""The programs that make namespaces, the preferred one first, with their arguments. Only bwrap gives a loopback."""
+"""The programs that make namespaces, each with its arguments, the preferred one first. Only bwrap gives a loopback."""
 PROBE_SECONDS = 10.0
-"""The time limit of the command that tries a sandbox."""
+"""The time limit of the command that tries a sandbox, in seconds."""
 _FOLDER = Path("/")
-"""Relative programs would count from it; there are none."""
+"""The folder against which relative programs would be resolved. There are none."""
 
 
 class NoIsolation(Exception):
-    """This machine makes no namespaces for this user; the text is the cause, in half a sentence."""
+    """This user cannot make namespaces on this machine. The text is the cause, in half a sentence."""
 
 
 def sandbox_words(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words of the sandbox that works here: a program's absolute path and its arguments.
+    """Return the words to put before a command so that it runs in the sandbox that works here.
 
-    Each is tried once, with a command that does nothing. Raises `NoIsolation`.
+    Each sandbox is tried once, with a command that does nothing. Raises `NoIsolation`.
     """
     return _find_sandbox(environment.get("PATH", os.defpath))
 

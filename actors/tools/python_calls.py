@@ -1,4 +1,4 @@
-"""Python tools: their functions, found without running them and pinned, and their calls in this process."""
+"""Python tools: how their functions are found and pinned without being run, and called in this process."""
 
 import ast
 import hashlib
@@ -22,15 +22,15 @@ from actors.tools.specs import PythonSpec
 from actors.tools.workspace import Workspace
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest file of functions."""
+"""The most bytes of a Python file."""
 
 
 _RUNNING: dict[str, Lock] = {}
-"""The locks of the files that are run, by the names of their modules."""
+"""The locks under which files are run, by the names of their modules."""
 
 
 class CodeUnusable(Exception):
-    """A function cannot be loaded; the text is the cause, in one line."""
+    """A function cannot be loaded. The text is the cause, in one line."""
 
 
 def read_code(file: Path) -> bytes:
@@ -47,7 +47,7 @@ def read_code(file: Path) -> bytes:
 
 
 def check_code(file: Path, function: str) -> str:
-    """Return the hash of a Python file that defines a function at its top level; the file is read, not run.
+    """Return the hash of a Python file that defines a function at its top level. The file is read, but not run.
 
     Raises `CodeUnusable`.
     """
@@ -64,7 +64,7 @@ def check_code(file: Path, function: str) -> str:
 
 
 def check_module(module: str) -> Path | None:
-    """Return the file of an installed module, None for one without; only the packages above it are imported.
+    """Return the file of an installed module; None if it has no file. Only the packages above the module are imported.
 
     Raises `CodeUnusable`.
     """
@@ -78,7 +78,10 @@ def check_module(module: str) -> Path | None:
 
 
 def load_function(spec: PythonSpec) -> Callable[..., Any]:
-    """Return a tool's function. Its file is run, if it is still the one that was pinned. Raises `CodeUnusable`."""
+    """Return a tool's function. Raises `CodeUnusable`.
+
+    The function's file is run, unless it has changed since it was pinned.
+    """
     try:
         names = vars(importlib.import_module(spec.module)) if spec.module else _run_cached(Path(spec.file), spec.sha256)
     except CodeUnusable:
@@ -94,7 +97,7 @@ def load_function(spec: PythonSpec) -> Callable[..., Any]:
 
 
 def _run_cached(file: Path, sha256: str) -> dict[str, Any]:
-    """Run a file as a module of its own, once in a process, and return its names; a second call waits for the first."""
+    """Run a file as its own module, once in this process, and return its names. A second call waits for the first."""
     name = f"_replan_tools_{file.stem}_{sha256[:32]}"
     with _RUNNING.setdefault(name, Lock()):
         return vars(sys.modules[name]) if name in sys.modules else _run_once(name, file, sha256)
@@ -118,12 +121,12 @@ def _run_once(name: str, file: Path, sha256: str) -> dict[str, Any]:
 
 
 def python(spec: PythonSpec, workspace: Workspace) -> Tool:
-    """Return a Python tool. The function is called as `function(workspace, **arguments)`, `workspace` a `pathlib.Path`.
+    """Return a Python tool. The function is called as `function(workspace, **arguments)`; `workspace` is a `Path`.
 
-    An async function runs in the driver's event loop; a sync one runs in a worker thread, which is abandoned when the
-    call is cancelled. Text or None is a success, True too; False is a failure. `TimeoutError` and `ConnectionError` are
-    transient failures, `PermissionError` and code that cannot be loaded permanent ones; every other exception is a
-    failure. Arguments that are paths are `pathlib.Path`, below the workspace.
+    An async function runs in the driver's event loop. A sync one runs in a worker thread, which is abandoned if the
+    call is cancelled. Text, None and True are successes; False is a failure. `TimeoutError` and `ConnectionError` are
+    transient failures. `PermissionError` and code that cannot be loaded are permanent failures. Every other exception
+    is a failure. Arguments that are paths are given as `pathlib.Path`, below the workspace.
     """
     paths = {name for name, parameter in spec.parameters.items() if isinstance(parameter, PathParameter)}
 

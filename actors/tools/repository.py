@@ -1,10 +1,10 @@
-"""Snapshots of a workspace that is a git repository: commits under `refs/replan/`, made without touching anything else.
+"""Snapshots of a workspace that is a git repository: commits under `refs/replan/`. Nothing else is touched.
 
-HEAD, index, branches and files stay as they are. Contents are stored byte for byte: no filter, no conversion of line
-ends. Files that the repository ignores are left out, as are nested repositories, devices, and very large files.
+HEAD, index, branches and files stay as they are. Contents are stored byte for byte, without filters and without
+conversion of line ends. Ignored files, nested repositories, devices and very large files are left out.
 
-What a tool may write in a workspace includes the repository's own configuration. So git runs with a repository of
-Replan's own, in the home, whose objects are the workspace's, and never calls hooks, filters or monitors.
+Tools may write everything in a workspace, even the repository's own configuration. So git runs with Replan's own
+repository in the home. It uses the objects of the workspace's repository, and never calls hooks, filters or monitors.
 """
 
 import os
@@ -23,9 +23,11 @@ from actors.tools.snapshot_texts import ref_of
 from actors.tools.workspace import key_of
 
 SECONDS = 10.0
-"""The time limit of all commands of a snapshot together. A repository can make git wait, for instance for a pipe."""
+"""The time limit, in seconds, of all commands of a snapshot together. A repository can make git wait, for instance for
+a pipe.
+"""
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
-"""The most bytes that a command may say."""
+"""The most bytes that a command may print."""
 _HARMLESS = {
     "core.hooksPath": "/dev/null",
     "core.fsmonitor": "false",
@@ -40,15 +42,15 @@ _SETTINGS = [word for key, value in _HARMLESS.items() for word in ("-c", f"{key}
 
 
 class GitFailed(Exception):
-    """A command of git failed; the text is the cause, in one line."""
+    """A command of git has failed. The text is the cause, in one line."""
 
 
 class GitTimedOut(GitFailed):
-    """The commands of a snapshot took too long together; another try would take as long."""
+    """The commands of a snapshot together took too long. Another try would take as long."""
 
 
 class TimeLimit:
-    """The time that the commands of one snapshot may take together; it begins when this is made."""
+    """The time that the commands of one snapshot may take together. It begins when this object is made."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = SECONDS if seconds is None else seconds
@@ -62,22 +64,22 @@ class TimeLimit:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """The git of a user, with an environment of its own."""
+    """A user's git, with its own environment."""
 
     program: str
     workspace: Path
     """The folder in which it runs."""
     own: Mapping[str, str]
-    """The variables that name the repository, its objects, the index and the files."""
+    """The variables that name the repository, its objects, the index, and the folder of files."""
     limit: TimeLimit
-    """What is left of the time for all commands."""
+    """The time that is left for all commands."""
     inherited: tuple[int, ...] = ()
-    """The open files that it inherits: the workspace's lock, so that it counts as work in the workspace."""
+    """The open file of the workspace's lock. git inherits it, so that it counts as work in the workspace."""
 
     def run(self, *arguments: str, given: bytes = b"", accepted: tuple[int, ...] = (0,)) -> bytes:
-        """Run a command with an input and return its output. Raises `GitFailed`, `GitTimedOut`.
+        """Run a command with `given` as its input, and return its output. Raises `GitFailed`, `GitTimedOut`.
 
-        `accepted` are the exit codes that are no failure.
+        `accepted` are the exit codes that are not failures.
         """
         try:
             done = subprocess.run(  # noqa: S603 - a list of words, of which none comes from a plan
@@ -107,17 +109,17 @@ class Git:
         return self.run(*arguments).decode(errors="replace").strip()
 
     def paths(self, *arguments: str) -> set[bytes]:
-        """Run a command whose output is paths, each with a NUL after it. Raises `GitFailed`."""
+        """Run a command that prints paths, each with a NUL after it, and return them. Raises `GitFailed`."""
         return set(self.run(*arguments).split(b"\0")) - {b""}
 
 
 def join_with_nul(paths: Sequence[bytes]) -> bytes:
-    """Return paths as git reads them, each with a NUL after it."""
+    """Return paths as git reads them: each has a NUL after it."""
     return b"".join(path + b"\0" for path in paths)
 
 
 def _environment(workspace: Path, own: Mapping[str, str]) -> dict[str, str]:
-    """Return what git sees: no configuration of the user or the system, no network, no questions."""
+    """Return git's environment: no configuration of the user or the system, no network, no questions."""
     author = {"NAME": "Replan", "EMAIL": "replan@localhost"}
     return {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -139,40 +141,40 @@ def _environment(workspace: Path, own: Mapping[str, str]) -> dict[str, str]:
 
 
 FILES_MAX = 50_000
-"""Files in a snapshot."""
+"""The most files in a snapshot."""
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""Bytes of one file; a larger one is left out."""
+"""The most bytes of one file. A larger one is left out."""
 TOTAL_BYTES_MAX = 1024 * 1024 * 1024
-"""Bytes of all files together."""
+"""The most bytes of all files together."""
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The repository whose files a workspace is."""
+    """The git repository of a workspace."""
 
     workspace: Path
-    """The folder of its files."""
+    """The folder of the repository's files."""
     common: Path
-    """Its folder of objects and refs."""
+    """The folder of the repository's objects and refs."""
     theirs: Git
-    """git with this repository; only for commands that read no files of the workspace."""
+    """git with the workspace's repository. It is only for commands that read no files of the workspace."""
     ours: Git
-    """git with a repository in the home, which has these objects, its own index and its own configuration."""
+    """git with Replan's repository in the home, which has the same objects, but its own index and configuration."""
     index: Path
-    """The index in the home, which remembers the files of the last snapshot."""
+    """The index in the home. It remembers the files of the last snapshot."""
     store: Path
-    """The repository in the home."""
+    """Replan's repository in the home."""
 
     @property
     def note(self) -> Path:
-        """The file in the home that names the run which took the last first snapshot, and its repository."""
+        """The file in the home that names the repository, and the run whose first snapshot was taken last."""
         return self.store.with_suffix(".repository")
 
     def commit(self, run: str, name: str, parent: str) -> tuple[str, str, list[str]]:
         """Record the files as a commit with a parent; return the commit, its ref, and the paths left out.
 
-        Without a parent it follows HEAD. Raises `GitFailed`, `OSError`.
+        If `parent` is empty, HEAD is the parent. Raises `GitFailed`, `OSError`.
         """
         if parent and not re.fullmatch(r"[0-9a-f]{40,64}", parent):
             raise GitFailed("the snapshot to compare with is no commit")
@@ -191,7 +193,7 @@ class Repository:
         return commit, self.write_ref(run, name, commit), left_out
 
     def write_ref(self, run: str, name: str, commit: str) -> str:
-        """Write a ref of a run that keeps a commit, and return the ref. Raises `GitFailed`, `OSError`."""
+        """Write a run's ref that keeps a commit, and return the ref. Raises `GitFailed`, `OSError`."""
         ref = ref_of(run, name)
         handle = os.open(self.common, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -203,7 +205,7 @@ class Repository:
         return ref
 
     def find_changes(self, commit: str) -> set[str]:
-        """Return the paths that differ from a commit, and those that a snapshot of the workspace leaves out.
+        """Return the paths that differ from a commit, and the paths that a snapshot of the workspace leaves out.
 
         Raises `GitFailed`, `OSError`.
         """
@@ -211,7 +213,7 @@ class Repository:
         return self.changed(commit, tree) | {*left_out}
 
     def keep_head(self, run: str) -> str:
-        """Make a ref that keeps the commit of HEAD, and return it; empty if another ref keeps the commit already.
+        """Make a ref that keeps the commit of HEAD, and return it; empty if another ref already keeps the commit.
 
         Raises `GitFailed`, `OSError`.
         """
@@ -221,7 +223,10 @@ class Repository:
         return self.write_ref(run, "head", commit)
 
     def remove_worktree(self) -> None:
-        """Remove the workspace, which is a git worktree, and its data in the home. Raises `GitFailed`, `OSError`."""
+        """Remove the workspace, which is a git worktree, and what the home keeps for it.
+
+        Raises `GitFailed`, `OSError`.
+        """
         place = {"GIT_DIR": str(self.common)}
         git = Git(self.theirs.program, self.common, place, self.theirs.limit)
         git.run("worktree", "remove", "--force", str(self.workspace))
@@ -229,7 +234,7 @@ class Repository:
         shutil.rmtree(self.store, ignore_errors=True)
 
     def commit_at(self, run: str, name: str) -> str:
-        """Return the commit that a ref of a run keeps; empty where there is none. Raises `GitTimedOut`."""
+        """Return the commit that a ref of a run keeps; empty if there is none. Raises `GitTimedOut`."""
         try:
             return self.theirs.text("rev-parse", "-q", "--verify", f"{ref_of(run, name)}^{{commit}}")
         except GitTimedOut:
@@ -247,12 +252,12 @@ class Repository:
         return {decode_path(path) for path in paths}
 
     def _tree(self) -> tuple[str, list[str]]:
-        """Return the tree of the files, and the paths that are left out. Raises `GitFailed`, `OSError`."""
+        """Return the tree of the files, and the paths that were left out. Raises `GitFailed`, `OSError`."""
         left_out = self._fill_index()
         return self.ours.text("write-tree"), left_out
 
     def _fill_index(self) -> list[str]:
-        """Update the index in the home with the files, and return the paths that are left out."""
+        """Bring the index in the home up to date with the files, and return the paths that were left out."""
         # The workspace is locked, so a git that is at work is ours; what is left here, one that was killed has left.
         self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)
         excludes = self.common / "info" / "exclude"
@@ -291,11 +296,11 @@ def find_repository(
     first: bool,
     limit: TimeLimit | None = None,
 ) -> Repository | None:
-    """Return the repository whose files a folder is; None for any other folder, one within a repository included.
+    """Return the repository whose top folder is the workspace; None for any other folder, even one within a repository.
 
-    `inherited` is the open file of the workspace's lock. With the `first` snapshot of a run its repository is noted in
-    the home. Afterwards another one is refused: a tool that writes `.git` cannot make Replan write elsewhere. Raises
-    `GitFailed`, `OSError`.
+    `inherited` is the open file of the workspace's lock. At the `first` snapshot of a run, its repository is noted in
+    the home. Later another repository is refused, so a tool that writes `.git` cannot make Replan write elsewhere.
+    Raises `GitFailed`, `OSError`.
     """
     found = open_repository(workspace, home, inherited, limit)
     if found is not None:
@@ -306,7 +311,10 @@ def find_repository(
 def open_repository(
     workspace: Path, home: Path, inherited: tuple[int, ...] = (), limit: TimeLimit | None = None
 ) -> Repository | None:
-    """Return the repository whose files a folder is; None if there is none. What is noted of it is not checked."""
+    """Return the repository whose top folder is the workspace; None if there is none.
+
+    It is not compared with the repository that was noted in the home.
+    """
     if not os.path.lexists(workspace / ".git"):
         return None
     program = shutil.which("git")
@@ -345,9 +353,9 @@ def open_repository(
 
 
 def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
-    """Return the repository of a workspace if it is the one that was noted at the start of the run.
+    """Return the repository of a workspace, if it is the one that was noted at the start of the run.
 
-    Raises `GitFailed`, `OSError`.
+    Raises `GitFailed` if it is another one, and `OSError`.
     """
     found = open_repository(workspace, home, limit=limit)
     if found is None:
@@ -359,12 +367,12 @@ def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repo
 
 
 def _places(repository: Repository) -> str:
-    """Return where a repository writes, one path a line."""
+    """Return the folders to which a repository writes, one per line."""
     return "".join(f"{folder}\n" for folder in (repository.common, *_object_folders(repository.common / "objects")))
 
 
 def _object_folders(objects: Path) -> list[Path]:
-    """Return where objects are written: the folder, and each folder in it that is a symbolic link, resolved."""
+    """Return the folders to which objects are written: this one, and each symbolic link in it, resolved."""
     folders = [objects]
     with os.scandir(objects) as entries:
         folders += sorted(Path(entry.path) for entry in entries if entry.is_symlink())
@@ -372,7 +380,7 @@ def _object_folders(objects: Path) -> list[Path]:
 
 
 def _check_same(noted: Path, repository: str, *, first: bool) -> None:
-    """Note a run's repository, or check that it is the noted one. Raises `GitFailed`."""
+    """At the first snapshot, note a run's repository. Otherwise raise `GitFailed` if it is not the noted one."""
     if first:
         noted.parent.mkdir(exist_ok=True)
         noted.write_text(repository, encoding="utf-8", errors="surrogateescape")
@@ -381,7 +389,7 @@ def _check_same(noted: Path, repository: str, *, first: bool) -> None:
 
 
 def decode_path(path: bytes) -> str:
-    """Return a path as text; bytes that are no UTF-8 are escaped."""
+    """Return a path as text. Bytes that are not UTF-8 are escaped."""
     return path.decode("utf-8", "backslashreplace")
 
 
@@ -392,9 +400,9 @@ def _has_reftable(git: Git, common: Path) -> bool:
 
 
 def _size(workspace: bytes, path: bytes, folders: dict[bytes, bool]) -> int | None:
-    """Return the size of a file or symbolic link; -1 for one that is not there, None for what a snapshot leaves out.
+    """Return the size of a file or symbolic link; -1 if it does not exist, None if a snapshot leaves it out.
 
-    A path that leads through a symbolic link is not there. `folders` remembers which folders are real.
+    A path that leads through a symbolic link counts as missing. `folders` remembers which folders are real.
     """
     above = path.rpartition(b"/")[0]
     if above and not _is_real(workspace, above, folders):

@@ -13,50 +13,53 @@ WORKSPACE_SNAPSHOT = "workspace:snapshot"
 SNAPSHOT_SECONDS = 300.0
 """The time limit of a snapshot, in seconds."""
 PATHS_BYTES_MAX = 200_000
-"""Bytes of each list of paths in a snapshot."""
+"""The most bytes of each list of paths in a snapshot."""
 _NAME_CHARACTERS_MAX = 80
 
 
 class WorkspaceSnapshot(Value):
-    """The result of a call of `workspace:snapshot`."""
+    """A snapshot of the workspace: the result of a call of `workspace:snapshot`."""
 
     id: str
-    """A commit, or `listing:` and the hash of the names and contents of the files; empty where there are too many."""
+    """A commit, or `listing:` and a hash of the files' names and contents; empty if there are too many files."""
     ref: str = ""
-    """The ref in the workspace's repository that keeps the commit; empty where there is none."""
+    """The ref in the workspace's repository that keeps the commit; empty if there is none."""
     changed: tuple[str, ...] | None = None
-    """The paths that were added, changed or removed since the snapshot given, sorted; None where that is not known."""
+    """The paths added, changed or removed since the snapshot compared with, sorted; None if they are not known."""
     more: int = 0
-    """The number of further changed paths, which were left out."""
+    """How many other changed paths were left out."""
     left_out: tuple[str, ...] = ()
-    """The first of the paths that the snapshot does not hold, such as very large files and nested repositories."""
+    """The first paths that the snapshot does not contain, such as very large files and nested repositories."""
     notice: str = ""
-    """Why changes are not known, or why there is no commit, in one line; empty where all is well."""
+    """Why the changes are not known, or why there is no commit, in one line; empty if there is no problem."""
 
 
 def snapshot_use(name: str, since: str = "") -> ToolUse:
-    """Return the call that takes a snapshot under a name, and compares it with the one whose id is `since`."""
+    """Return the call that takes a snapshot under a name, and compares it with the snapshot whose id is `since`."""
     return built_in_use(WORKSPACE_SNAPSHOT, {"name": name, "since": since}, SNAPSHOT_SECONDS)
 
 
 def read_snapshot(output: str) -> WorkspaceSnapshot:
-    """Return the snapshot in an output of `workspace:snapshot`. Raises `pydantic.ValidationError` for another text."""
+    """Return the snapshot in an output of `workspace:snapshot`.
+
+    Raises `pydantic.ValidationError` for any other text.
+    """
     return WorkspaceSnapshot.model_validate_json(output)
 
 
 def touched_paths(changed: Collection[str], paths: Collection[str]) -> tuple[str, ...]:
-    """Return the changed paths that are one of some paths or are below one, sorted."""
+    """Return the changed paths that are equal to one of `paths` or are below one, sorted."""
     folded = [path.strip("/").removeprefix("./") for path in paths]
     return tuple(sorted(one for one in changed if any(one == path or one.startswith(f"{path}/") for path in folded)))
 
 
 def ref_of(run: str, name: str) -> str:
-    """Return the ref that keeps a run's snapshot of a name: `refs/replan/RUN/NAME`, each made fit for a ref."""
+    """Return the ref that keeps a run's snapshot: `refs/replan/RUN/NAME`. Both parts are made valid for a ref."""
     return f"refs/replan/{_part(run)}/{_part(name)}"
 
 
 def cut_paths(paths: Collection[str]) -> tuple[tuple[str, ...], int]:
-    """Return the first paths in `PATHS_BYTES_MAX` bytes, sorted, and how many are left out."""
+    """Return the paths, sorted, that fit into `PATHS_BYTES_MAX` bytes, and how many are left out."""
     kept: list[str] = []
     left = PATHS_BYTES_MAX
     for path in sorted(paths):
@@ -68,7 +71,7 @@ def cut_paths(paths: Collection[str]) -> tuple[tuple[str, ...], int]:
 
 
 def _part(text: str) -> str:
-    """Return a text as one part of a ref; one that had to be changed or cut ends with its hash."""
+    """Return a text as one valid part of a ref. If it had to be changed or cut, it ends with its hash."""
     fit = re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")
     if text and fit == text and len(fit) <= _NAME_CHARACTERS_MAX:
         return fit
@@ -79,12 +82,12 @@ _FENCE = re.compile(r"\s*(?P<marks>`{3,}|~{3,})[^\n`]*\n(?P<text>.*?)\n?(?P=mark
 
 
 def output_of(files: Mapping[str, str | None]) -> str:
-    """Return the output of `workspace:read` for the texts read, None for a file that is not there."""
+    """Return the output of `workspace:read` for files' texts by path. The text of a missing file is None."""
     return json.dumps({"files": files}, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_file_output(output: str) -> dict[str, str | None]:
-    """Return the texts in an output of `workspace:read` by path, in the order asked for; None for a missing file.
+    """Return the texts in an output of `workspace:read`, by path, in the order asked for. A missing file has None.
 
     Raises `ValueError` for any other text.
     """
@@ -96,9 +99,9 @@ def read_file_output(output: str) -> dict[str, str | None]:
 
 
 def file_in(reply: str) -> str:
-    """Return the file that a model's reply is: the content of the one code block that it consists of, or all of it.
+    """Return the file in a model's reply: the content of its code block if it has nothing else, or all of it.
 
-    It ends with one line feed, unless it is empty.
+    The file ends with one line feed, unless it is empty.
     """
     whole = _FENCE.fullmatch(reply)
     text = whole["text"] if whole and whole["marks"] not in whole["text"] else reply

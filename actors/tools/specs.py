@@ -1,4 +1,4 @@
-"""The tools that a run may call, as its start event pins them: all that their actors need to make a call. Pure."""
+"""The tools that a run may call, as its start event stores them: all that their actors need to make a call. Pure."""
 
 import operator
 import re
@@ -23,20 +23,22 @@ class CommandSpec(Value):
     argv: tuple[str, ...]
     """The program and its arguments, in which `{name}` stands for a parameter."""
     wrap: tuple[str, ...] = ()
-    """The arguments before them, such as those of a sandbox: the user's own, or Replan's (`actors.tools.programs`)."""
+    """The words to put before `argv`, such as those of a sandbox: the user's own, or Replan's
+    (`actors.tools.programs`).
+    """
     folder: str
-    """The absolute path of the tools file's folder: a program named by a relative path is looked for there."""
+    """The absolute path of the tools file's folder. A program's relative path is relative to it."""
     parameters: Mapping[str, Parameter]
     environment: tuple[str, ...]
-    """The environment variables that it sees: `NAME` is passed on, `NAME=value` is set."""
+    """The environment variables that the program sees: `NAME` is passed on, `NAME=value` is set."""
     output_bytes: int
-    """Bytes of its output that are kept."""
+    """How many bytes of its output are kept."""
     transient_exit_codes: tuple[int, ...]
-    """Exit codes of failures that may pass."""
+    """The exit codes of failures that may be temporary."""
     broken_exit_codes: tuple[int, ...] = ()
-    """Exit codes with which the program says that it could not do its work."""
+    """The exit codes by which the program says that it could not do its work."""
     failure_pattern: str
-    """A regular expression for a line of output that makes exit code 0 a failure; empty for none."""
+    """A regular expression. If a line of output matches it, exit code 0 is a failure. Empty for none."""
 
 
 class PythonSpec(Value):
@@ -48,18 +50,18 @@ class PythonSpec(Value):
     function: str
     """The name of the function in its module or file."""
     module: str
-    """The module to import; empty where `file` is given."""
+    """The module to import; empty if `file` is given."""
     file: str
-    """The absolute path of the file that defines it; empty where `module` is given."""
+    """The absolute path of the file that defines it; empty if `module` is given."""
     sha256: str
     """The hash of the file's content when the run was started, in hex; empty for a module."""
     parameters: Mapping[str, Parameter]
     output_bytes: int
-    """Bytes of its result that are kept."""
+    """How many bytes of its result are kept."""
 
 
 class McpSpec(Value):
-    """A tool of an MCP server, which is started for each call, or listens elsewhere."""
+    """A tool of an MCP server, which is started for each call, or is at an address."""
 
     kind: Literal["mcp"] = "mcp"
     name: str
@@ -69,22 +71,22 @@ class McpSpec(Value):
     remote: str
     """The tool's name at the server."""
     arguments: str
-    """The arguments for the server, the text of a JSON object in whose texts `{name}` stands for a parameter."""
+    """The arguments to send to the server: a JSON object as text. In its texts, `{name}` stands for a parameter."""
     argv: tuple[str, ...] = ()
-    """The program that is the server, and its arguments; empty for one that listens."""
+    """The program that is the server, and its arguments; empty for a server at an address."""
     folder: str
-    """The absolute path of the tools file's folder: a program named by a relative path is looked for there."""
+    """The absolute path of the tools file's folder. A program's relative path is relative to it."""
     environment: tuple[str, ...] = ()
     """The environment variables that the program sees: `NAME` is passed on, `NAME=value` is set."""
     url: str = ""
-    """The address of a server that listens; empty for a program."""
+    """The address of the server; empty for a program."""
     token_variable: str = ""
     """The environment variable with the server's bearer token; empty for none. The token itself is not stored."""
     parameters: Mapping[str, Parameter]
     repeatable: bool = False
     """Whether a second call does no harm, as the tools file says."""
     output_bytes: int
-    """Bytes of its result that are kept."""
+    """How many bytes of its result are kept."""
 
 
 class AgentSpec(Value):
@@ -94,31 +96,31 @@ class AgentSpec(Value):
     name: str
     """The tool's name in the tools file."""
     argv: tuple[str, ...] = ()
-    """The program and its arguments; none of them comes from a plan. Empty for a tool of a server."""
+    """The program and its arguments, none of which comes from a plan; empty if the agent is a tool of a server."""
     mcp: McpSpec | None = None
     """The tool of an MCP server that is the agent; None for a program."""
     folder: str
-    """The absolute path of the tools file's folder: a program named by a relative path is looked for there."""
+    """The absolute path of the tools file's folder. A program's relative path is relative to it."""
     environment: tuple[str, ...] = ()
-    """The environment variables that it sees: `NAME` is passed on, `NAME=value` is set."""
+    """The environment variables that the agent sees: `NAME` is passed on, `NAME=value` is set."""
     writable: tuple[str, ...] | None
     """The absolute paths that it may write in addition to its worktree; None if it is not confined."""
     report: Literal["claude", "codex", "none"]
     """The form of its output, from which its result and its cost are read."""
     micro_usd_max: int
-    """The most micro-dollars of a call."""
+    """The most that a call may cost, in micro-dollars."""
     parameters: Mapping[str, Parameter] = Field(default_factory=dict, exclude_if=operator.not_)
-    """Empty: an agent has no parameters."""
+    """Always empty: an agent has no parameters."""
     output_bytes: int
-    """Bytes of its result that are kept."""
+    """How many bytes of its result are kept."""
 
 
 ToolSpec = Annotated[CommandSpec | PythonSpec | McpSpec | AgentSpec, Field(discriminator="kind")]
-"""A tool of any kind that has an actor."""
+"""What a run stores about a tool that it may call: a command, a Python function, an MCP tool or an agent."""
 
 
 def fill_argument(argument: str, values: Mapping[str, Any]) -> str:
-    """Return an argument with its parameters filled in, each once: values are never read for further parameters.
+    """Return an argument with its parameters replaced by values, once: parameters within a value are not replaced.
 
     Raises `KeyError` for a parameter without a value.
     """
@@ -130,12 +132,12 @@ def fill_argument(argument: str, values: Mapping[str, Any]) -> str:
 
 
 def parameters_in(argument: str) -> tuple[str, ...]:
-    """Return the names of the parameters in an argument, in their order."""
+    """Return the names of the parameters in an argument, in the order of the argument."""
     return tuple(match.group(1) for match in PLACEHOLDER.finditer(argument) if match.group(1) is not None)
 
 
 def placeholders(value: Any) -> Iterator[str]:
-    """Yield the names of the parameters in a template."""
+    """Yield the names of the parameters in a template, which is a JSON value."""
     match value:
         case str():
             yield from parameters_in(value)
@@ -150,7 +152,10 @@ def placeholders(value: Any) -> Iterator[str]:
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
-    """Return a template with its parameters filled in, each once; a text that is one parameter becomes its value."""
+    """Return a template with its parameters replaced by values, once.
+
+    A text that is only a parameter becomes its value.
+    """
     match template:
         case str():
             whole = PLACEHOLDER.fullmatch(template)

@@ -23,11 +23,11 @@ _IN_A_PROGRAM = re.compile(r"[\s|&;<>()$`\"'*?\[\]]")
 _CODE_OPTION = re.compile(r"-[a-z]*c[a-z]*|/[cC]|-Command", re.IGNORECASE)
 
 USE_A_SCRIPT = "put it into a script beside this file, and name the script"
-"""The hint for a command that needs a shell."""
+"""The hint about a command that needs a shell."""
 
 
 def as_list(line: str) -> str:
-    """Return a command that was written as one line as a YAML list; empty if its words are not certain."""
+    """Return a command that was written as one line, as a YAML list; empty if it is not certain how it is split."""
     try:
         words = shlex.split(line)
     except ValueError:
@@ -36,7 +36,7 @@ def as_list(line: str) -> str:
 
 
 def word_problem(word: str) -> str:
-    """Return why a program cannot get an argument as it is written, as a clause; empty if it can."""
+    """Return why a program would not get an argument as it is written, as a clause; empty if it would."""
     if not word.isprintable() and any(character in word for character in "\0\n\r"):
         return "holds a line end or a NUL character"
     if _OPERATOR.fullmatch(word):
@@ -69,7 +69,7 @@ def shell_code(words: Sequence[str]) -> int | None:
 
 
 def check_fixed_words(words: Sequence[str], key: str) -> None:
-    """Raise if the words under a key are not a program and its arguments without parameters."""
+    """Raise an error if the words under a key are not a program and its arguments, or contain parameters."""
     for position, word in enumerate(words):
         cause = program_problem(word) if not position else ""
         if cause := cause or word_problem(word) or ("takes no parameters" if parameters_in(word) else ""):
@@ -77,7 +77,7 @@ def check_fixed_words(words: Sequence[str], key: str) -> None:
 
 
 def not_a_line(value: Any) -> Any:
-    """Return a command unchanged. Raises if it is one line, which only a shell could read."""
+    """Return a command unchanged. Raises an error if it is one line, which only a shell could split into words."""
     if isinstance(value, str):
         words = as_list(value)
         hint = f"write {words}" if words else USE_A_SCRIPT
@@ -94,7 +94,7 @@ OUTPUT_BYTES = 65_536
 OUTPUT_BYTES_MAX = 1024 * 1024
 """The most bytes of output that a tools file may ask for."""
 FILE_BYTES = 65_536
-"""The default limit, in bytes, of the files that a model reads or writes."""
+"""The default of the most bytes of the files that a model reads or writes."""
 FILE_BYTES_MAX = 262_144
 """The most bytes of files that a tools file may ask for."""
 ENVIRONMENT = ("PATH", "HOME", "LANG")
@@ -115,7 +115,7 @@ class _Called(Config):
     """The keys of every kind of tool but `human`."""
 
     risk: Literal["none", "risky"] = "risky"
-    """Whether a person approves each call under `--approve risky`; `none` means that nobody does."""
+    """Whether a person must approve each call under `--approve risky`; `none` means that nobody must."""
     pre_check: Bound | None = None
     """A command or Python tool that must succeed before each call."""
     undo: ToolName | None = None
@@ -128,15 +128,15 @@ class _Run(_Called):
     parameters: dict[ParameterName, Parameter] = Field(default_factory=dict, max_length=50)
     """The values that bindings fill in, by name."""
     repeatable: bool = False
-    """Whether a second call does no harm, so that it may be made again after a crash or an interruption."""
+    """Whether a second call does no harm. Then it may be made again after a crash or an interruption."""
     timeout_seconds: float = Field(default=TIMEOUT_SECONDS, gt=0, le=86_400)
-    """The time limit of a call in seconds; a call that takes longer is ended, which counts as a transient failure."""
+    """The time limit of a call, in seconds. A longer call is ended, and counts as a transient failure."""
     output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
-    """Bytes of output that are kept: the first ones; the rest is read and dropped."""
+    """How many bytes of output are kept: the first ones. The rest is read and dropped."""
 
 
 ExitCode = Annotated[int, Field(ge=1, le=255, strict=True)]
-"""An exit code that is no success."""
+"""An exit code that is not a success."""
 
 
 class CommandTool(_Run):
@@ -149,11 +149,11 @@ class CommandTool(_Run):
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
     transient_exit_codes: tuple[ExitCode, ...] = Field(default=(), max_length=255)
-    """Exit codes of failures that may pass, so that the call is worth repeating."""
+    """Exit codes of failures that may be temporary, so that the call is worth repeating."""
     broken_exit_codes: tuple[ExitCode, ...] | None = Field(default=None, max_length=255)
-    """Exit codes with which the program says that it could not do its work, such as 2 to 5 of pytest: no result."""
+    """Exit codes by which the program says that it could not do its work, such as 2 to 5 of pytest: no result."""
     failure_pattern: Regex = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
-    """A regular expression; a line of the kept output in which it is found makes exit code 0 a failure."""
+    """A regular expression. If it matches in a line of the kept output, exit code 0 is a failure."""
 
     @checks(mode="after")
     def _check_words(self) -> "CommandTool":
@@ -190,7 +190,7 @@ class PythonTool(_Run):
     """A Python function that runs in Replan's process, async and written against anyio, or synchronous."""
 
     python: str = Field(max_length=500)
-    """`module:function`, or `./FILE.py:function`, whose path counts from the tools file's folder."""
+    """`module:function`, or `./FILE.py:function`, whose path is relative to the tools file's folder."""
 
     @field_validator("python")
     @classmethod
@@ -203,7 +203,7 @@ class PythonTool(_Run):
 
 
 class McpServer(Config):
-    """An MCP server: a program that is started for each call and speaks on its standard streams, or an address."""
+    """An MCP server: a program that is started for each call and uses its standard streams, or an address."""
 
     command: Words = Field(default=(), max_length=200)
     """The program and its arguments, as a list."""
@@ -309,7 +309,7 @@ class AgentCommand(Config):
     max_cost_usd: float = Field(ge=0, le=100_000, allow_inf_nan=False)
     """The most dollars of a call: they are reserved in the run's budget, and work that cost more is not merged."""
     timeout_seconds: float = Field(gt=0, le=86_400)
-    """The time limit of a call in seconds; then its processes are killed and its work is not merged."""
+    """The time limit of a call, in seconds. After it, its processes are killed and its work is not merged."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
     confined: bool = True
@@ -323,7 +323,7 @@ class AgentCommand(Config):
     max_diff_bytes: Annotated[int, Field(strict=True, ge=1, le=OUTPUT_BYTES_MAX)] = 262_144
     """The most bytes of its changes as a diff."""
     output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
-    """Bytes of its final text that are kept."""
+    """How many bytes of its final text are kept."""
 
     @checks(mode="after")
     def _check_words(self) -> "AgentCommand":
@@ -344,7 +344,7 @@ class AgentCommand(Config):
 
     @property
     def sent(self) -> Mapping[str, Any]:
-        """The arguments for the tool of a server; empty where they do not hold the prompt."""
+        """The arguments to send to the server's tool; empty if they do not contain the prompt."""
         given = None if self.mcp is None else self.mcp.arguments
         given = {"prompt": "{prompt}"} if given is None else given
         return given if "prompt" in placeholders(given) else {}

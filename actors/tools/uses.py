@@ -1,4 +1,4 @@
-"""The uses to which a tools file binds the generators, guards and steps of a plan; a run stores them. Pure.
+"""The uses to which a tools file binds the generators, guards and steps of a plan. A run stores them. Pure.
 
 A `Use` is a call of a tool, a file that a model writes, or work of a person. All arguments come from the tools file,
 not from the plan.
@@ -31,7 +31,7 @@ FILE_SECONDS = 60.0
 
 
 def canonical(arguments: Mapping[str, Any]) -> str:
-    """Return arguments as the canonical text of a JSON object: equal arguments give equal texts."""
+    """Return arguments as the canonical text of a JSON object. Equal arguments give equal texts."""
     return json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -41,11 +41,11 @@ class AgentTerms(Value):
     instructions: str
     """The instructions in the tools file; the prompt adds the plan's step."""
     micro_usd_max: int
-    """The most micro-dollars of the call."""
+    """The most that the call may cost, in micro-dollars."""
     files_max: int
-    """The most files that it may change."""
+    """The most files that the agent may change."""
     diff_bytes_max: int
-    """The most bytes of its changes as a diff."""
+    """The most bytes of the agent's changes, as a diff."""
 
 
 class ToolUse(Value):
@@ -53,31 +53,31 @@ class ToolUse(Value):
 
     kind: Literal["tool"] = "tool"
     tool: str
-    """The tool's name: its actor has the address `tool:NAME`."""
+    """The tool's name. The address of its actor is `tool:NAME`."""
     arguments: str
-    """The fixed arguments, the canonical text of a JSON object."""
+    """The fixed arguments: the canonical text of a JSON object."""
     repeatable: bool
     """Whether a second call does no harm."""
     risky: bool
-    """Whether a person approves each call under `--approve risky`."""
+    """Whether a person must approve each call under `--approve risky`."""
     timeout_seconds: float
     """The time limit of the call, in seconds."""
     pre_check: Union["ToolUse", None] = None
-    """The call that must succeed before this one; None for none. It has no such call itself."""
+    """The call that must succeed before this one; None for none. It has no pre-check itself."""
     expect: Literal["success", "failure"] = "success"
-    """How the call must end; with `failure`, a failure counts as done work, and a success as a failure."""
+    """How the call must end. With `failure`, a failure passes and a success does not."""
     takes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The tokens that give arguments their values, by parameter."""
+    """The tokens whose values become arguments, by parameter."""
     outcomes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The outcomes of a step, each with the pattern that the output must match."""
+    """The patterns of a step's outcomes, by outcome. A line of the output must match."""
     values: Mapping[str, ValueSource] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The tokens with values that are read from the output, each with the place of its value."""
+    """Where the values of tokens are read in the output, by token."""
     agent: AgentTerms | None = Field(default=None, exclude_if=operator.not_)
-    """The terms of a coding agent; None for any other tool. An agent's work is merged after it was checked."""
+    """The terms of a coding agent, whose work is merged after it was checked; None for any other tool."""
 
     @property
     def needs(self) -> frozenset[str]:
-        """The tokens with values that the call uses, in its arguments or in the patterns of its outcomes."""
+        """The tokens whose values the call uses, in its arguments or in the patterns of its outcomes."""
         before = self.pre_check.needs if self.pre_check is not None else frozenset()
         return before.union(self.takes.values(), *(values_in(pattern) for pattern in self.outcomes.values()))
 
@@ -110,14 +110,14 @@ class ModelUse(Value):
     file_bytes_max: int
     """The most bytes of the file written, and of all files read together."""
     repeatable: Literal[True] = True
-    """True: the file is replaced as a whole, so a second call does no harm."""
+    """Always True: the file is replaced as a whole, so a second call does no harm."""
     risky: bool
-    """Whether a person approves each call under `--approve risky`."""
+    """Whether a person must approve each call under `--approve risky`."""
     pre_check: ToolUse | None = None
     """The call that must succeed before anything is read; None for none."""
 
     def reading(self) -> ToolUse:
-        """Return the call that reads the file and its context; `read_file_output` reads its output."""
+        """Return the call that reads the file and its context files. `read_file_output` parses the output."""
         arguments = {
             "files": [self.file, *(path for path in self.context_files if path != self.file)],
             "missing": self.missing,
@@ -127,7 +127,7 @@ class ModelUse(Value):
         return built_in_use(WORKSPACE_READ, arguments)
 
     def writing(self, content: str) -> ToolUse:
-        """Return the call that replaces the file by a content."""
+        """Return the call that replaces the file's content by `content`."""
         arguments = {"file": self.file, "content": content, "bytes_max": self.file_bytes_max}
         return built_in_use(WORKSPACE_WRITE, arguments, risky=self.risky)
 
@@ -148,49 +148,52 @@ def is_agent(use: object) -> TypeGuard[ToolUse]:
 
 
 Use = Annotated[ToolUse | ModelUse | PersonUse, Field(discriminator="kind")]
-"""What executes or checks a step."""
+"""What executes or checks a step: a call of a tool, a file that a model writes, or work of a person."""
 
 
 class StepUses(Value):
     """The uses to which a tools file binds one step of a plan."""
 
     generator: Use | None = None
-    """The use that executes it; None for that of its generator."""
+    """The use that executes the step; None for the one of its generator."""
     guard: Use | None = None
-    """The use that checks it; None for that of its guard."""
+    """The use that checks the step; None for the one of its guard."""
 
 
 class ToolSet(Value):
-    """A tools file as a run pins it: its tools, and the uses of the names in a plan."""
+    """A tools file as a run stores it: its tools, and the uses of the names in a plan."""
 
     source: str
-    """The path of the tools file, as the user wrote it; empty where there is none."""
+    """The path of the tools file, as the user wrote it; empty if there is none."""
     sha256: str
-    """The hash of the tools file's content, in hex; empty where there is none."""
+    """The hash of the tools file's content, in hex; empty if there is none."""
     tools: Mapping[str, ToolSpec]
-    """The tools that have actors, by name; the built-in ones are not among them."""
+    """The tools that have actors, by name. The built-in tools are not included."""
     generators: Mapping[str, Use]
-    """The use of each generator, by its name."""
+    """The use of each generator, by the generator's name."""
     guards: Mapping[str, Use]
-    """The use of each guard, by its name. A guard and a generator of the same name have nothing in common."""
+    """The use of each guard, by the guard's name. A guard and a generator of the same name have nothing in common."""
     steps: Mapping[str, StepUses] = {}
     """The uses of single steps, by their ids (`bound_names`)."""
     undos: Mapping[str, Annotated[ToolUse | PersonUse, Field(discriminator="kind")]] = Field(
         default_factory=dict, exclude_if=operator.not_
     )
-    """The tools that may undo a call, by their names; each call has the defaults of its parameters as arguments."""
+    """The tools that may undo a call, by name. As arguments, each call has the defaults of the tool's parameters."""
     undo_of: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The undo that tools declare, by their names; it holds for steps that name none."""
+    """The undo that tools declare, by the names of these tools. It holds for steps that name none."""
     declared: tuple[DeclaredStep, ...] = Field(default=(), exclude_if=operator.not_)
     """The steps that generators declare, from which plans are made without a model."""
 
     def generator_use(self, step: Step) -> Use:
-        """Return the use that executes a step. Raises `KeyError` for a generator that `unbound` reports."""
+        """Return the use that executes a step. Raises `KeyError` if `unbound` reports the step's generator."""
         own = self._bound_use(step, "generator")
         return own or self.generators[step.generator]
 
     def guard_use(self, step: Step) -> Use | None:
-        """Return the use that checks a step; None if it has no guard. Raises `KeyError` if `unbound` reports it."""
+        """Return the use that checks a step; None if it has no guard.
+
+        Raises `KeyError` if `unbound` reports the guard.
+        """
         own = self._bound_use(step, "guard")
         return own or (self.guards[step.guard] if step.guard else None)
 
@@ -207,7 +210,7 @@ class ToolSet(Value):
 
     @property
     def names_given(self) -> Mapping[str, Any]:
-        """The fields of `Given` for an author of plans: the bound names, and what their tools read and declare."""
+        """The fields of `Given` that a planner needs: the bound names, and what their tools read and declare."""
         acts = {name: uses.generator for name, uses in self.steps.items() if uses.generator is not None}
         checks = {name: use.needs for name, use in self.guards.items() if isinstance(use, ToolUse)}
         return {
@@ -223,16 +226,16 @@ class ToolSet(Value):
         }
 
     def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
-        """Return the names in a plan that no binding implements or reads, such as `guard 'all_tests_pass'`, sorted.
+        """Return what a plan uses but no binding implements or reads, such as `guard 'all_tests_pass'`, sorted.
 
-        `known` are the tokens that hold at the start with a known value.
+        `known` are the tokens that hold at the start and have a known value.
         """
         return self.unbound_names(plan) or tuple(
             sorted({*self._unread_names(plan, known), *self._missing_undo_arguments(plan, known)})
         )
 
     def unbound_names(self, plan: Plan) -> tuple[str, ...]:
-        """Return the names of generators, guards and undo tools in a plan that are not bound, sorted, each once."""
+        """Return the generators, guards and undo tools in a plan that are not bound, sorted, without repetition."""
         generators = {
             f"generator {step.generator!r}"
             for step in plan.steps
@@ -251,7 +254,7 @@ class ToolSet(Value):
         return (*sorted(generators), *sorted(guards), *sorted(undos))
 
     def _missing_undo_arguments(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
-        """Yield the parameters of undo tools that get no argument. Every name of the plan is bound.
+        """Yield the parameters of undo tools that get no argument, as texts. Every name in the plan must be bound.
 
         A parameter gets the argument of the same name in the call that is undone. Otherwise it gets the value of the
         token of that name, if every success of the step reads or needs it. Otherwise it gets its default.
@@ -267,7 +270,7 @@ class ToolSet(Value):
                     yield f"the parameter {name!r} of undo {step.undo!r} for step {step.step_id!r}"
 
     def _names_known_after(self, plan: Plan, step: Step, known: AbstractSet[str]) -> Iterator[str]:
-        """Yield the names that have an argument or a value after each success of a step."""
+        """Yield the names that have an argument or a value after any success of a step."""
         act = self.generator_use(step)
         if isinstance(act, ModelUse):
             yield "file"
@@ -283,7 +286,7 @@ class ToolSet(Value):
                 yield token
 
     def with_undo(self, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the JSON of a plan that can be read; steps that name no undo get the one that their tools declare."""
+        """Return the JSON of a valid plan, in which steps that name no undo get the one that their tools declare."""
         if not self.undo_of:
             return plan
         draft, _ = read_draft(dict(plan))
@@ -292,7 +295,7 @@ class ToolSet(Value):
         return {**plan, "steps": steps}
 
     def _declared_undo(self, step: Step) -> dict[str, str]:
-        """Return the field `undo` that the tool of a step declares; empty if the step has one or there is none."""
+        """Return the field `undo` that the tool of a step declares; empty if there is none, or the step has its own."""
         act = self._bound_use(step, "generator") or self.generators.get(step.generator)
         undo = "" if act is None or step.undo else self._undo_of(act)
         return {"undo": undo} if undo else {}
@@ -301,13 +304,13 @@ class ToolSet(Value):
         return self.undo_of.get(act.tool if isinstance(act, ToolUse) else act.name, "")
 
     def _undos(self, acts: Mapping[str, Use]) -> dict[str, str]:
-        """Return the undo that the tool of each name declares, by name; names without one are left out."""
+        """Return the undo that the tool of each name declares, by name. Names without one are left out."""
         return {name: undo for name, act in sorted(acts.items()) if (undo := self._undo_of(act))}
 
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
-        """Return the arguments of the call of an undo tool, as canonical text; None if one is not known.
+        """Return the arguments of the call of an undo tool, as canonical text; None if one of them is not known.
 
-        `call` is the arguments of the call that is undone, `values` the values of tokens that were known after it.
+        `call` are the arguments of the call that is undone, `values` the values of tokens that were known after it.
         """
         undo, spec = self.undos[tool], self.tools.get(tool)
         parameters = {} if spec is None else spec.parameters
@@ -318,10 +321,10 @@ class ToolSet(Value):
         return canonical(arguments) if parameters.keys() <= arguments.keys() else None
 
     def _unread_names(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
-        """Yield the outcomes and values in a plan that no binding reads. Every name of the plan is bound.
+        """Yield the outcomes and values in a plan that no binding reads. Every name in the plan must be bound.
 
-        If a binding uses the value of a token, every success that adds the token must read the value. So the proof of
-        a step's preconditions also proves that the values it uses are known.
+        If a binding uses the value of a token, every success that adds the token must read the value. So the proof of a
+        step's preconditions also proves that the values it uses are known.
         """
         acts = {step.step_id: self.generator_use(step) for step in plan.steps}
         needs: dict[str, frozenset[str]] = {}
@@ -345,7 +348,7 @@ class ToolSet(Value):
             yield from (f"the value of {token!r} that step {step.step_id!r} makes" for token in sorted(missing))
 
     def arguments(self, use: ToolUse, values: Mapping[str, str]) -> str:
-        """Return the arguments of a call with the values of tokens, as canonical text."""
+        """Return the arguments of a call, completed with the values of tokens, as canonical text."""
         if not use.takes:
             return use.arguments
         spec = self.tools.get(use.tool)
@@ -354,7 +357,7 @@ class ToolSet(Value):
 
     @property
     def names(self) -> frozenset[str]:
-        """All names by which people may call a tool: those of tools, and of the generators and guards that use them."""
+        """All names by which people may call a tool: its own, and those of the generators and guards that use it."""
         bound = {name.tool if isinstance(name, ToolUse) else name.name for name in self._uses()}
         return frozenset((*self.tools, *self.generators, *self.guards, *self.undos, *bound))
 
@@ -370,7 +373,10 @@ NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
-    """Return what the results of calls tell, by name and sorted; names that tell and use nothing are left out."""
+    """Return what is read from each name's results and what its calls use, sorted by name.
+
+    Names with neither are left out.
+    """
     results = {
         name: ReadableResult(
             outcomes=tuple(use.outcomes), values=tuple(sorted(use.values)), uses=tuple(sorted(use.needs))
@@ -382,7 +388,7 @@ def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
 
 
 def use_text(use: Use, tools: ToolSet) -> str:
-    """Return what a use does, whole and in one line: a command is quoted as a shell would need it."""
+    """Return what a use does, complete and in one line. A command is quoted as a shell would need it."""
     match use:
         case ToolUse():
             return f"{_call(use, tools)}{', which must fail' if use.expect == 'failure' else ''}"

@@ -20,16 +20,16 @@ from runtime.process.identity import identity
 
 
 class Holder(NamedTuple):
-    """Who holds a lock, as the lock's file says."""
+    """The holder of a lock, as the lock's file names it."""
 
     run: str
-    """The run's id; empty where the file does not say."""
+    """The id of the run; empty if the file does not name it."""
     owner: str
-    """The driver that took it, in the form of `runtime.process.identity`; empty if the file does not say."""
+    """The driver that has the lock, in the form of `runtime.process.identity`; empty if the file does not name it."""
 
 
 class WorkspaceLock:
-    """The lock of one folder, taken or not."""
+    """The lock of one folder. It may be held or not."""
 
     def __init__(self, folder: Path, home: Path) -> None:
         self.folder = folder
@@ -38,13 +38,13 @@ class WorkspaceLock:
 
     @property
     def inherited(self) -> tuple[int, ...]:
-        """The open file that processes of tools inherit; none while the lock is not taken."""
+        """The open file that processes of tools inherit; empty while the lock is not held."""
         return (self._handle,) if self._handle >= 0 else ()
 
     def take(self, run: str) -> Holder | None:
-        """Take the lock for a run at once; return who holds it where that fails, None where it is taken.
+        """Acquire the lock for a run without waiting. Return None, or who else holds the lock.
 
-        Raises `UsageProblem` where the home cannot be written.
+        Raises `UsageProblem` if the home cannot be written.
         """
         if self._handle >= 0:
             return None
@@ -61,7 +61,7 @@ class WorkspaceLock:
         return None
 
     def release(self) -> None:
-        """Close the lock's file: the workspace is free once the tools that inherited it have ended."""
+        """Close the lock's file. The workspace is free once the tools that inherited the file have ended."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -75,12 +75,12 @@ class WorkspaceLock:
 
 
 def key_of(folder: Path) -> str:
-    """Return the name under which the home keeps what belongs to a workspace, made from the folder's path."""
+    """Return the name, made from a folder's path, under which the home keeps what belongs to the workspace."""
     return sha256(os.fsencode(folder)).hexdigest()[:32]
 
 
 def in_use_problem(folder: Path, holder: Holder) -> UsageProblem:
-    """Return the error about a workspace in which another run works."""
+    """Return the error that another run works in a workspace."""
     run = f"run {holder.run!r}" if holder.run else "another run"
     driver = f", driven by {describe(holder.owner)}" if holder.owner else ""
     hint = f"wait for it, or replan cancel {holder.run}" if holder.run else "wait for it"
@@ -88,7 +88,7 @@ def in_use_problem(folder: Path, holder: Holder) -> UsageProblem:
 
 
 def ensure_free(folder: Path, home: Path) -> None:
-    """Raise `UsageProblem` if a run works in a folder now. The lock that this takes is released at once."""
+    """Raise `UsageProblem` if a run works in a folder now. Its lock is acquired for that, and released at once."""
     lock = WorkspaceLock(folder, home)
     try:
         if holder := lock.take(""):
@@ -105,7 +105,7 @@ def _read_holder(handle: int) -> Holder:
 
 
 LOCK_SECONDS = 15.0
-"""How long a call waits for processes that an earlier driver of the run has left, before it fails for the moment."""
+"""How long a call waits for processes of an earlier driver of the run, in seconds. Then it fails as transient."""
 _LOOK_SECONDS = 0.1
 
 _USE_ANOTHER = "name another folder with --workspace"
@@ -113,30 +113,33 @@ _USE_ANOTHER = "name another folder with --workspace"
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """An open workspace."""
+    """An open folder in which the tools of a run work."""
 
     folder: Path
-    """Its absolute path, without symbolic links."""
+    """The absolute path of the folder, without symbolic links."""
     home: Path
-    """The home, which keeps the lock and what snapshots need."""
+    """The home. It keeps the lock and what snapshots need."""
     run: str
     """The id of the run that works in it."""
     handle: int
-    """The open folder: paths of built-in tools are opened below it."""
+    """The descriptor of the open folder. Built-in tools open paths below it."""
     lock: WorkspaceLock
-    """Its lock; not taken while processes live that an earlier driver of this run has started."""
+    """The lock of the folder. It is not held while processes live that an earlier driver of this run has started."""
     writing: trio.Lock = field(default_factory=trio.Lock)
     """Held while a built-in tool writes."""
 
     def moved(self) -> bool:
-        """Tell whether another folder is at its path now than when it was opened."""
+        """Tell whether the folder's path no longer leads to the folder that was opened."""
         try:
             return not os.path.samestat(os.lstat(self.folder), os.fstat(self.handle))
         except OSError:
             return True
 
     async def locked(self) -> bool:
-        """Take the lock, unless it is taken; wait at most `LOCK_SECONDS` for what an earlier driver has left."""
+        """Acquire the lock if it is not held, and return whether it is held then.
+
+        Waits at most `LOCK_SECONDS` for processes that an earlier driver has left.
+        """
         with trio.move_on_after(LOCK_SECONDS):
             while self.lock.take(self.run) is not None:  # noqa: ASYNC110 - the system tells nobody
                 await trio.sleep(_LOOK_SECONDS)
@@ -178,7 +181,7 @@ def open_workspace(path: str | Path, home: Path, run: str) -> Iterator[Workspace
     """Check a folder, lock it for a run, and yield it as the run's workspace.
 
     Processes that a killed driver of this run has left may hold the lock. Then the workspace is yielded without it, and
-    `locked` takes it once they have ended. Raises `UsageProblem` if the folder cannot be a workspace or another run
+    `locked` acquires it once they have ended. Raises `UsageProblem` if the folder cannot be a workspace or another run
     works in it.
     """
     folder = check_workspace(path, home)

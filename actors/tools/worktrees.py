@@ -1,7 +1,8 @@
 """A worktree made for one call: the files of a commit in a folder of the home, with their own repository.
 
-That repository reads the objects of the workspace's repository (git alternates) and shares nothing else with it.
-Changes of branches, hooks and the configuration are deleted with the folder. Replan reads only a worktree's files.
+That repository reads the objects of the workspace's repository (git alternates), and shares nothing else with it.
+Changes of branches, hooks and the configuration are deleted with the folder. Of a worktree, Replan reads only the
+files.
 """
 
 import os
@@ -42,15 +43,15 @@ from runtime.core.errors import UsageProblem
 from runtime.logs.redact import Redactor
 
 GIT_VERSION = (2, 38)
-"""The first release of git that merges trees without a working tree."""
+"""The first release of git that can merge trees without a working tree."""
 CONTENT_BYTES_MAX = 32 * 1024 * 1024
-"""The most bytes of all changed files together, before and after the change, for which a diff is made."""
+"""The most bytes for which a diff is made: all changed files together, before and after the change."""
 RAW = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
 """The command of git that lists the paths that differ between two trees."""
 
 
 def check_git(workspace: Path, agent: str) -> None:
-    """Raise `UsageProblem` if git cannot make a worktree of a workspace for an agent, or merge into the workspace."""
+    """Raise `UsageProblem` if git cannot make a worktree of a workspace for an agent, or cannot merge into it."""
     place = str(workspace)
     if not os.path.lexists(workspace / ".git"):
         hint = "make it one with `git init`, or name another folder with --workspace"
@@ -71,7 +72,7 @@ def check_git(workspace: Path, agent: str) -> None:
 
 
 def worktree_folder(home: Path, run: str, name: str) -> Path:
-    """Return the folder of a run's worktree of a name."""
+    """Return the folder of a run's worktree, by the worktree's name."""
     return home / "worktrees" / Path(*ref_of(run, name).split("/")[2:])
 
 
@@ -81,9 +82,9 @@ def temporary_folder(folder: Path) -> Path:
 
 
 def remove_worktree(folder: Path) -> None:
-    """Remove a worktree, if it is there. Raises `OSError`.
+    """Remove a worktree, if it exists. Raises `OSError`.
 
-    It is renamed first, so that a worktree that a killed driver has removed in part is never recorded as work.
+    It is renamed first. So if a driver is killed meanwhile, the rest of the worktree is never recorded as work.
     """
     index, renamed = _index_of(folder), folder.with_name(f"{folder.name}.gone")
     for file in (index, index.with_name(f"{index.name}.lock")):
@@ -102,7 +103,7 @@ def _remove_folder(folder: Path) -> None:
 
 
 def _make_writable(folder: Path) -> None:
-    """Make a folder and the folders below it writable: a program may have removed that permission."""
+    """Make a folder and the folders below it writable, because a program may have removed that permission."""
     folder.chmod(0o700)
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -111,7 +112,7 @@ def _make_writable(folder: Path) -> None:
 
 
 def left_worktrees(home: Path, run: str, *, but: Collection[str] = ()) -> set[Path]:
-    """Return the folders of a run's worktrees, except those of some names. Raises `OSError`."""
+    """Return the folders of a run's worktrees, except those named in `but`. Raises `OSError`."""
     above = worktree_folder(home, run, "all").parent
     # Beside a worktree there are its index and its temporary files; no name of a worktree has a dot.
     found = {above / item.name.partition(".")[0] for item in above.iterdir()} if above.is_dir() else set()
@@ -119,7 +120,7 @@ def left_worktrees(home: Path, run: str, *, but: Collection[str] = ()) -> set[Pa
 
 
 def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> None:
-    """Remove the worktrees that killed drivers of a run have left, except those of some names. Raises `OSError`."""
+    """Remove the worktrees that killed drivers of a run have left, except those named in `kept`. Raises `OSError`."""
     for folder in left_worktrees(home, run, but=kept):
         remove_worktree(folder)
     with suppress(OSError):  # It holds one that is kept, or is not there.
@@ -164,7 +165,10 @@ def _index_of(folder: Path) -> Path:
 
 
 def _repository_in(repository: Repository, folder: Path) -> Repository:
-    """Return the workspace's repository with a worktree as its working tree; the worktree's own `.git` is not read."""
+    """Return the workspace's repository with a worktree as its folder of files.
+
+    The worktree's own `.git` is not read.
+    """
     index = _index_of(folder)
     own = {**repository.ours.own, "GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(index)}
     git = replace(repository.ours, workspace=folder, own=own)
@@ -172,7 +176,7 @@ def _repository_in(repository: Repository, folder: Path) -> Repository:
 
 
 def commit_worktree(repository: Repository, folder: Path, base: str, run: str, name: str) -> list[str]:
-    """Record the files of a worktree as a commit with its base as parent, kept by a ref; return the paths left out.
+    """Record the files of a worktree as a commit with the parent `base`, and write a ref. Return the paths left out.
 
     Raises `GitFailed`, `OSError`.
     """
@@ -184,13 +188,13 @@ def commit_worktree(repository: Repository, folder: Path, base: str, run: str, n
 
 @dataclass(frozen=True, slots=True)
 class DiffRecorder:
-    """Does the work of `worktree:diff`."""
+    """The work of `worktree:diff`, as a callable."""
 
     redactor: Redactor
-    """Removes secrets from the stored diff."""
+    """What removes secrets from the stored diff."""
 
     def __call__(self, workspace: Workspace, arguments: Mapping[str, Any]) -> str:
-        """Record the work of an agent, remove its worktree, and return an `AgentWork` as JSON. Raises `CallRefused`."""
+        """Record the work of an agent, and remove its worktree. Return an `AgentWork` as JSON. Raises `CallRefused`."""
         name, base = str(arguments["name"]), str(arguments["base"])
         folder = worktree_folder(workspace.home, workspace.run, name)
         with refuse_git_errors("the agent's work cannot be recorded"):
@@ -255,9 +259,9 @@ def _sizes(repository: Repository, changes: tuple[TreeChange, ...]) -> int:
 
 @contextmanager
 def refuse_git_errors(doing: str) -> Iterator[None]:
-    """Turn errors of git and of the system into refusals of a call; `doing` is the clause that begins their reason.
+    """Turn errors of git and of the system into refusals of a call. Their reason begins with the clause `doing`.
 
-    Raises `CallRefused`: transient for a time limit and for system errors that may pass, else permanent.
+    Raises `CallRefused`: transient for a time limit and for system errors that may be temporary, else permanent.
     """
     try:
         yield
@@ -270,9 +274,9 @@ def refuse_git_errors(doing: str) -> Iterator[None]:
 
 
 def at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
-    """Return what prepares a tool's calls on the files of a commit, each in a worktree that is removed afterwards.
+    """Return a function that takes a commit, and returns what prepares a tool's calls on the files of that commit.
 
-    `opened` returns the tool for a workspace.
+    Each call has its own worktree, which is removed afterwards. `opened` returns the tool for a workspace.
     """
 
     def prepare_at(commit: str) -> Prepare:
