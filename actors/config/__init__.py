@@ -1,1 +1,1 @@
-"""Workflows as data: read, checked, resolved, hashed and drawn."""
+"""Reads, checks, resolves, hashes and draws workflows."""

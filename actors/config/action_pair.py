@@ -19,12 +19,12 @@ from actors.values.model_settings import ModelSettings
 COUNT_MAX = 100_000
 """The largest count of attempts or calls; a larger one is refused as a typing error."""
 SECONDS_MAX = 86_400.0
-"""The longest time limit, one day."""
+"""The longest time limit, in seconds: one day."""
 StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
 Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
-"""A number of equal failures in a row; at least two, since one failure is no repetition."""
+"""A number of equal failures in a row. It is at least two, since one failure is no repetition."""
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=NAME_MAX)]
 Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
 
@@ -46,42 +46,42 @@ class ActionPair(Config):
     role: Name | None = None
     """The kind of artifact, by which policies and prompts refer to this step; null derives it from the guard."""
     rmax: Positive | None = None
-    """Attempts per visit; null takes the workflow's."""
+    """The most attempts per visit; null uses the workflow's."""
     backtrack_budget: Count = 0
     """The number of times that the search may backtrack to this step."""
     r_patience: Patience | None = None
-    """The number of equal failures in a row that are stagnation; null takes the workflow's."""
+    """How many equal failures in a row are stagnation; null uses the workflow's."""
     e_max: Count | None = None
-    """Escalations that this step may cause in a round; null takes the workflow's."""
+    """The most escalations that this step may cause in a round; null uses the workflow's."""
     escalate_to: tuple[StepId, ...] = Field(
         default=(), validation_alias=AliasChoices("escalate_to", "escalate_feedback_to")
     )
-    """The earlier steps to redo when this one stagnates, instead of the nearest."""
+    """The earlier steps to redo when this one stagnates, instead of the nearest ones."""
     escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
         default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
     )
-    """The steps to redo for the failures of one guard, by its name in this file, even if the target level replaces it.
-    """
+    """The steps to redo after failures of a guard, by the guard's name in this file, even if the target level replaces
+    it."""
     prompt: Name | None = None
-    """The id of the prompt entry; null takes the entry with the step's id, or else the one of its role."""
+    """The id of the prompt entry; null uses the entry with the step's id, or else the one of its role."""
     generator_config: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the generator. Each generator has its own."""
     guard_config: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the guard. In a composite, the key with a member's name has that member's settings."""
     child_calls: Positive | None = None
-    """The most calls of one run of `workflow:NAME`; null takes its worst case, or its own limit if that is less."""
+    """The most calls of one run of `workflow:NAME`; null uses its worst case or, if that is less, its own limit."""
     deterministic: bool | None = None
     """Whether the step calls no model; null derives it from the generator."""
     concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
     """The most branches of a run for which this step works at the same time."""
     timeout_seconds: Seconds | None = None
-    """The time limit of one model call, in seconds; null takes the workflow's."""
+    """The time limit of one model call, in seconds; null uses the workflow's."""
     output_tokens_max: Positive | None = None
-    """The most tokens of one reply; null takes the workflow's."""
+    """The most tokens of one reply; null uses the workflow's."""
     model: ModelName | None = Field(default=None, exclude_if=lambda value: value is None)
-    """The model that the step asks, in the form of `--model`; null takes the run's."""
+    """The model that the step asks, in the form of `--model`; null uses the run's."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
-    """The settings of its calls; missing ones are the workflow's."""
+    """The settings of the step's calls; missing ones are the workflow's."""
 
     @property
     def child(self) -> str | None:

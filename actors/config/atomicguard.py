@@ -52,7 +52,8 @@ _STEP_IGNORED = {
     "metadata": _UNUSED,
 }
 _FOREIGN_STEP_IGNORED = {**_STEP_IGNORED, "model": _MODEL}
-"""In AtomicGuard's files, `model` names a model of Ollama; in other files, it is a model in the form of `--model`."""
+"""The ignored keys of a step in AtomicGuard's files. Its `model` names a model of Ollama; elsewhere, it has the form of
+`--model`."""
 _WORKFLOW_KEYS, _STEP_KEYS = keys_of(Workflow), keys_of(ActionPair)
 _REPLAN_WORKFLOW_KEYS = _WORKFLOW_KEYS - {
     *("name", "description", "constraints", "rmax", "r_patience", "e_max", "action_pairs"),
@@ -64,7 +65,7 @@ _REPLAN_STEP_KEYS = _STEP_KEYS - {
 }
 """The keys of a step that AtomicGuard does not have."""
 _PHASE_KEYS = {"dependencies": "requires", "retry_budget": "rmax"}
-"""The keys of a phase, and those of a step that mean the same."""
+"""The keys of a phase, each with the key of a step that means the same."""
 _CLASS_NAME = re.compile(r"(?:[A-Z][a-z0-9]*)+Guard")
 _COMPOSITES = {
     ("sequential", "all_pass"): "first_failure",
@@ -77,7 +78,7 @@ _COMPOSITES = {
 def is_foreign(document: ParsedFile) -> bool:
     """Tell whether a file is AtomicGuard's: a `.json` file with steps, whose keys all exist in AtomicGuard.
 
-    The answer is the same for a translated document.
+    A translated document gives the same answer.
     """
     steps = document.value.get("action_pairs")
     if not document.source.endswith(".json") or not isinstance(steps, dict):

@@ -74,7 +74,7 @@ def find_named(name: str, shipped: Path, kind: str, document: ParsedFile) -> Pat
 
 
 ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}
-"""Shipped workflows by their names in the seeds' evaluation."""
+"""The shipped workflow for each name in the seeds' evaluation."""
 
 _SHARED_PROMPTS = "planning"
 """The shipped prompts file whose `sections` are used by files that have none."""
@@ -89,7 +89,7 @@ class LoadedWorkflow:
     prompts: PromptBook
     """The prompts that it names, or else the shipped ones."""
     source: str
-    """The path of its file, for messages and for the run's record of where it was found."""
+    """The path of the workflow's file, which messages show and the run records."""
     notices: tuple[str, ...]
     """Lines for the user about keys of the files that were ignored or replaced."""
     document: ParsedFile
@@ -97,7 +97,8 @@ class LoadedWorkflow:
     children: Mapping[str, tuple["LoadedWorkflow", Policy]] = field(default_factory=dict)
     """The workflows that steps run (`generator: workflow:NAME`), by name; filled by `check_workflow`."""
     missing: tuple[str, ...] = ()
-    """A phrase for each prompt entry that a file of AtomicGuard lacks before it can run."""
+    """A phrase for each prompt entry that the file lacks. Only a file of AtomicGuard may lack any, and it cannot run
+    until they are added."""
 
 
 def shipped_workflows(root: Path) -> tuple[str, ...]:
@@ -152,7 +153,7 @@ def add_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ..
 
 
 def _prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> tuple[PromptBook, tuple[str, ...]]:
-    """Return a workflow's prompts, and notices."""
+    """Return a workflow's prompts, and notices for the user."""
     shared = root / "prompts" / f"{_SHARED_PROMPTS}.yaml"
     book, notices = load_prompts(find_named(workflow.prompts, root / "prompts", "prompts", document), shared)
     beside = Path(document.source).parent / "prompts.json"
@@ -164,10 +165,10 @@ def _prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> tuple[
 
 
 def _check_entry(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
-    """Check that a step has a prompt. In a file of AtomicGuard, a missing prompt is only noted in `missing`.
+    """Return the workflow; if a step of an AtomicGuard file has no prompt, that is noted in `missing`.
 
     Raises:
-        UsageProblem: any other file has no prompt for the step.
+        UsageProblem: the step has no prompt, and the file is not AtomicGuard's.
     """
     try:
         find_prompt_entry(loaded.prompts, loaded.workflow, step)

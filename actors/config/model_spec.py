@@ -19,7 +19,7 @@ class Named:
     name: str
     provider: ProviderName = "openai"
     reads_text: ClassVar[bool] = True
-    """Whether the author reads the text of the problem. An author that fills templates does not."""
+    """Whether the model reads the text of the problem. A model that fills templates does not."""
 
     @property
     def text(self) -> str:
@@ -47,7 +47,7 @@ class SimulatedSpec:
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """Replies from a YAML or JSON file."""
+    """A model whose replies are in a YAML or JSON file."""
 
     path: str
     reads_text: ClassVar[bool] = True
@@ -55,11 +55,11 @@ class Scripted:
 
 @dataclass(frozen=True, slots=True)
 class ReplaySpec:
-    """The replies of a recorded run."""
+    """A model that repeats the replies of a recorded run."""
 
     run: str
     lenient: bool = False
-    """Whether a request with another prompt than the recorded one gets the recorded reply."""
+    """Whether a recorded reply is used even if the prompt differs from the recorded one."""
     reads_text: ClassVar[bool] = True
 
 
@@ -74,7 +74,7 @@ class PlannerSpec:
 
 @dataclass(frozen=True, slots=True)
 class RecordingSpec:
-    """The replies of a recording in a file."""
+    """A model that repeats the replies of a recording in a file."""
 
     path: str
     lenient: bool = False
@@ -108,13 +108,14 @@ GRAMMAR = (
 """The accepted forms, for help texts."""
 
 NAME_MAX = 200
-"""Characters of a model's name."""
+"""The most characters of a model's name."""
 
 TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""
 
 _FREQUENT = ("anthropic", "template", "planner", "simulated", "scripted", "replay", "recorded")
-"""The prefixes that may be meant by a misspelt one; the others resemble names of models such as `llama3:8b`."""
+"""The prefixes that an error may suggest for a misspelt one. The others resemble names of models such as
+`llama3:8b`."""
 _PREFIXES = frozenset((*_FREQUENT, *PROVIDERS)) - {"openai"}
 MODEL_PLUGINS = PluginGroup(
     "replan.models", "a function make(text, environment)", function_of(2), dict.fromkeys((*_PREFIXES, "openai"), "")
@@ -122,7 +123,7 @@ MODEL_PLUGINS = PluginGroup(
 """The models of installed distributions, by prefix.
 
 `make(text, environment)` returns a `runtime.models.port.Model` for the text after the prefix, or raises `UsageProblem`.
-It opens nothing before the first call, since it is also called to check the text.
+The model opens nothing before its first call, since `make` is also called only to check the text.
 """
 _FORMS = ("template:NAME", "simulated:PROFILE", "scripted:FILE", "replay:RUN", "recorded:FILE")
 _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS}
@@ -136,7 +137,7 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
     A server's model names may contain colons and slashes (`llama3:8b`, `meta/llama-3`).
 
     Raises:
-        UsageProblem: the text is not of that grammar; its place is `place`.
+        UsageProblem: the text does not fit the grammar; its place is `place`.
     """
     prefix, colon, rest = text.strip().partition(":")
     if colon and prefix not in MODEL_PLUGINS.built_in and prefix in MODEL_PLUGINS.installed:
@@ -170,7 +171,11 @@ def _parse_built_in(text: str, place: str) -> ModelSpec:
 
 
 def check_settings(model: str, fields: Mapping[str, Any]) -> None:
-    """Check that the provider of a model takes the settings of its calls. Raises `UsageProblem` that names them."""
+    """Check that the provider of a model accepts the settings of its calls.
+
+    Raises:
+        UsageProblem: it does not; the cause names the settings that it refuses.
+    """
     spec = parse_model_spec(model) if fields else None
     if isinstance(spec, Named) and (refused := PROVIDERS[spec.provider].refused_settings(fields)):
         cause = f"the provider of {model!r} does not take {' and '.join(refused)}"
@@ -183,7 +188,7 @@ def is_deterministic(model: str) -> bool:
 
 
 def reads_text(model: str) -> bool:
-    """Tell whether a run's author, in the form of `--model`, reads the text of its problem. Never raises."""
+    """Tell whether a run's model, in the form of `--model`, reads the text of the problem. Never raises."""
     try:
         return _parse_built_in(model, "").reads_text  # A model of a plug-in reads the text too.
     except UsageProblem:  # What a journal holds may be any text.
@@ -200,7 +205,7 @@ def provider_name(model: str | None) -> ProviderName:
 
 
 def describe_model(model: str) -> str:
-    """Return a model as pages name it, without the names of files and runs, which are only the server's concern."""
+    """Return a model's name for pages. Names of files and runs are left out, because they concern only the server."""
     try:
         spec = parse_model_spec(model)
     except UsageProblem:  # What a journal holds may be any text.
@@ -209,7 +214,7 @@ def describe_model(model: str) -> str:
 
 
 def suggest_built_in(name: str) -> str:
-    """Return the form of a built-in model whose name is near to this one; empty for none."""
+    """Return the form of the built-in model with the most similar name; empty if none is similar."""
     return _BUILT_IN.get(closest(name.lower(), _BUILT_IN, cutoff=0.75), "")
 
 

@@ -21,7 +21,7 @@ PLAN = "plan"
 """The setting with the plan, or the path of its file, for all other problem types."""
 
 MakeProblem = Callable[[str, KeyPath, str], UsageProblem]
-"""Returns the error for (cause, keys within the settings, hint)."""
+"""Returns the error for three arguments: the cause, the keys within the settings, and a hint."""
 
 
 def replace_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -> Workflow:

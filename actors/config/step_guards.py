@@ -15,9 +15,9 @@ from runtime.core.messages import Halt
 
 
 class PlugInFailed(Exception):
-    """A plug-in raised. The message is its kind and name, and the type and text of the error.
+    """A plug-in raised an error. The message has the plug-in's kind and name, and the type and text of the error.
 
-    The run stops with this `halt`, so that its user can mend the plug-in and continue.
+    The run stops with this `halt`, so that the user can mend the plug-in and continue the run.
     """
 
     halt: Halt = "plugin"
@@ -95,8 +95,8 @@ class GuardRefused(UsageProblem):
 def make_step_guard(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
     """Return the guard that judges a step at the workflow's target level.
 
-    An error in a built-in guard is a rejection; an error in a plug-in names it. If a person is a member of a composite,
-    the guard consists of the other members.
+    If a built-in guard raises, the artifact is rejected. If a plug-in raises, the error names it. If a person is a
+    member of a composite, the guard consists of the other members.
 
     Raises:
         GuardRefused: a guard refuses its settings.
@@ -128,8 +128,8 @@ def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]
 def _settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
     """Return the settings of one guard of a step: those that it inherits from the workflow, and the step's own.
 
-    In a composite, the key of `guard_config` with a member's name has the settings of only this member. Every other key
-    is for all members except a person.
+    In a composite, the key of `guard_config` with a member's name has settings for only this member. Every other key is
+    for all members except a person.
     """
     shared: dict[str, Any] = {
         "r_max": workflow.r_max,
@@ -158,7 +158,10 @@ def _settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -
 
 
 def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
-    """Return the names of a composite's member: its name in the file, if the target level replaces it, and its own."""
+    """Return the names by which `guard_config` may name a member of a composite; none if the guard is no composite.
+
+    If the member stands in for guards of the file because of the target level, their names come before its own.
+    """
     pair = workflow.action_pairs[step]
     if not isinstance(pair.guard, Composite):
         return ()

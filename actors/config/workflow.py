@@ -35,7 +35,7 @@ STEPS_MAX = 64
 EXPIRY_MAX = 366 * 86_400.0
 """The longest time limit of a question, in seconds."""
 TEXT_MAX = 20_000
-"""Characters of a workflow's `constraints`, which are part of every prompt."""
+"""The most characters of a workflow's `constraints`, which are part of every prompt."""
 
 TEMPLATE_SELECTOR = "TemplateSelectorGenerator"
 """The name of the generator that returns the template for the problem's type."""
@@ -44,7 +44,7 @@ PDDL_PLANS = "PddlPlanGenerator"
 """The name of the generator that returns the plan of the accepted actions for a problem in PDDL."""
 
 TEMPLATE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
-"""The generators that return templates: two names of one generator, the first from AtomicGuard's files."""
+"""The two names of the generator that returns templates; `PlanGenerator` comes from AtomicGuard's files."""
 
 TOOL_PLANS = "ToolPlanGenerator"
 """The name of the generator that searches for a plan among the steps declared in a tools file."""
@@ -93,22 +93,22 @@ class Workflow(Config):
     target_guard_level: GuardLevel = "medium"
     """The level at which all leaves check plans. The default is the strictest level that a guard of a leaf names."""
     assurance: Assurance = "strong_cyclic"
-    """The guarantee that an expansive plan guard demands of the traces that do not escalate."""
+    """The guarantee that an expansive plan guard demands for all traces that do not escalate."""
     rmax: Positive = 3
-    """Attempts per visit of a step."""
+    """The most attempts per visit of a step."""
     max_total_calls: Positive = 30
     """The most model calls of the run."""
     stop_below: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
-    """The least chance of success per call that a move must have, for a belief policy; without it, 0.025. With 0, the
-    run continues even if its model repeats a rejected artifact."""
+    """The least chance of success per call with which a belief policy makes a move; if missing, 0.025. With 0, the run
+    continues even if its model repeats a rejected artifact."""
     r_max: Positive = 100
     """The limit of a plan's `total_retry_budget`, checked by plan guards."""
     r_patience: Patience = 2
-    """The number of equal failures of a step in a row that are stagnation."""
+    """How many equal failures of a step in a row are stagnation."""
     e_max: Count | None = None
-    """Escalations that one step may cause in a round; null is no limit."""
+    """The most escalations that one step may cause in a round; null for no limit."""
     policy: Name = "default"
     """The policy, which decides how far a failure goes back: a name in `configs/policies`, or a path."""
     prompts: Name = "planning"
@@ -122,11 +122,11 @@ class Workflow(Config):
     question_expires_seconds: Annotated[float, Field(strict=True, gt=0, le=EXPIRY_MAX, allow_inf_nan=False)] | None = (
         None
     )
-    """Seconds after which the run continues without an answer; null is no limit."""
+    """The seconds after which the run continues without an answer; null for no limit."""
     classifications_max: Count = 0
     """The most failures that a run has its model classify before it backtracks far; 0 disables it."""
     feedback_window: Positive = 5
-    """The number of newest rejections of each kind that a prompt repeats."""
+    """How many rejections of each kind a prompt repeats, the newest ones."""
     guard_catalog: tuple[Name, ...] = ()
     """Guard names that a plan's steps may use in addition to the built-in ones."""
     model_timeout_seconds: Seconds = 120.0
@@ -204,7 +204,7 @@ class Workflow(Config):
 
     @cached_property
     def never_strict(self) -> str:
-        """Why `strict` cannot be set, as a sentence without its end; empty if it can."""
+        """Why `strict` cannot be set, as a sentence without its full stop; empty if it can be set."""
         plans = [step for step in self.leaves() if self.role(step) == "plan"]
         if not plans:
             return "strict needs a last step that makes a plan"
@@ -289,13 +289,13 @@ class Workflow(Config):
         return Composite.model_validate({guard.kind: tuple(dict.fromkeys(members))})
 
     def at_target_level(self, step: str, guard: str) -> str:
-        """Return the name of a guard; for a plan guard of a leaf, the plan guard of the target level."""
+        """Return the name of a guard, or for a plan guard of a leaf the plan guard of the target level."""
         return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.leaves() else guard
 
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
         """Return the escalation targets for the failures of each guard, by the guard's name in verdicts.
 
-        A plan guard of the target level without an entry takes the entry of the guard that it replaces.
+        A plan guard of the target level without an entry uses the entry of the guard that it replaces.
         """
         pair = self.action_pairs[step]
         guards = [guard for guard in pair.guards if guard in pair.escalate_by_guard]
@@ -303,20 +303,20 @@ class Workflow(Config):
         return {**replaced, **pair.escalate_by_guard}
 
     def rmax_of(self, step: str) -> int:
-        """Return the number of attempts of one visit."""
+        """Return the most attempts of one visit."""
         return self.action_pairs[step].rmax or self.rmax
 
     def r_patience_of(self, step: str) -> int:
-        """Return the number of equal failures in a row that are stagnation."""
+        """Return how many equal failures in a row are stagnation."""
         return self.action_pairs[step].r_patience or self.r_patience
 
     def e_max_of(self, step: str) -> int | None:
-        """Return the number of escalations that a step may cause; None is no limit."""
+        """Return the most escalations that a step may cause in a round; None for no limit."""
         own = self.action_pairs[step].e_max
         return self.e_max if own is None else own
 
     def timeout_seconds_of(self, step: str) -> float:
-        """Return the time limit of one model call."""
+        """Return the time limit of one model call, in seconds."""
         return self.action_pairs[step].timeout_seconds or self.model_timeout_seconds
 
     def with_output_tokens(self, tokens: int) -> "Workflow":

@@ -53,7 +53,10 @@ class _Check:
     to_run: bool
 
     def check(self, name_or_path: str, above: tuple[str, ...]) -> tuple[LoadedWorkflow, Policy]:
-        """Return a workflow that is run by the workflows in the files `above`, outermost first."""
+        """Load and check a workflow, its policy and its child workflows.
+
+        `above` are the files of the workflows that run it, outermost first.
+        """
         workflow, document, notices = read_workflow(name_or_path, self.root)
         if not is_foreign(document):
             validate_names(workflow, self.guards, self.generators, document)
@@ -68,7 +71,11 @@ class _Check:
         return replace(loaded, children=children), policy
 
     def _report_missing(self, loaded: LoadedWorkflow) -> LoadedWorkflow:
-        """Report names and prompts that the workflow lacks: as an error if it is `to_run`, otherwise as a notice."""
+        """Return the workflow, with a notice about unknown names and missing prompts, if any.
+
+        Raises:
+            UsageProblem: there are some, and the workflow is `to_run`.
+        """
         unknown = unknown_names(loaded.workflow, self.guards, self.generators)
         missing = (*dict.fromkeys(f"{kind} {name!r}" for kind, name, _ in unknown), *loaded.missing)
         if not missing:
@@ -108,7 +115,8 @@ class _Check:
 
 
 SEARCHES = ("depth_first", "iterative_deepening")
-"""The searches with only one branch: a belief policy cannot choose the moves of others."""
+"""The searches with only one branch. A belief policy needs one of them, because it cannot choose the moves of the
+others."""
 
 
 def check_belief(loaded: LoadedWorkflow, policy: Policy) -> None:

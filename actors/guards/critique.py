@@ -5,7 +5,7 @@
 `follows_critique`: the final plan takes the critique into account. The guard cannot understand a critique, so it
 decides three things. A plan that equals its draft, apart from white space and case, is an error. A plan that differs
 from its draft only in words is a warning. A step that the critique names under certain headings and that is unchanged
-is a warning too: the author may have a reason to keep it.
+is a warning too: the model may have a reason to keep it.
 """
 
 import re
@@ -96,14 +96,17 @@ def _compare_with_draft(final: Any, critique: Mapping[str, Any], draft: Mapping[
 
 
 def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) -> bool:
-    """Return whether two plans are the same but for white space, case, names, order of steps and defaults."""
+    """Return whether two plans are the same apart from white space, case, names, order of steps and defaults."""
     if before is None or after is None:
         return bool(draft == final)
     return _content(before) == _content(after)
 
 
 def _content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
-    """Return what a plan says, white space and case folded; `words`: also what stands in it for people and models."""
+    """Return the parts of a plan to compare, with white space and case folded.
+
+    With `words`, the goal's text and the names and descriptions of steps are included.
+    """
     steps = frozenset(tuple(_fold_value(value) for value in _without_words(step, words=words)) for step in plan.steps)
     goals = (_fold_value(plan.goal) if words else "", _fold_value(plan.initial_state), _fold_value(plan.goal_state))
     invariants = frozenset(
@@ -125,7 +128,7 @@ def _fold_value(value: Any) -> Any:
 
 
 def _words(critique: Mapping[str, Any], key: str) -> set[str]:
-    """Return the words in a list of the critique; the step ids among them are the steps that it names."""
+    """Return all words in a list of the critique, which may be ids of steps."""
     value = critique.get(key)
     items = value if isinstance(value, list) else []
     return {word.strip("-") for item in items if isinstance(item, str) for word in _WORD.findall(item)}

@@ -28,9 +28,9 @@ NAME = "evidence_present"
 NAMES_MAX = 1_000
 """The most names of one artifact that are compared."""
 RECON_CHARACTERS_MAX = 1_000_000
-"""Characters of recon's items that names are searched in."""
+"""The most characters of recon's items in which names are searched for."""
 OCCURRENCES_MAX = 100
-"""Places in recon's items at which one name is looked at."""
+"""The most places in recon's items at which one name is looked at."""
 
 _WORD = re.compile(r"[^\s\"'`,;=|<>{}\[\]]{3,200}")
 _EXTENSIONS = (
@@ -46,7 +46,7 @@ _PLACE = re.compile(r"(?::\d+){1,2}$")
 
 
 def judge_evidence(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether recon, the required step with that role, has the names on which an artifact relies."""
+    """Judge whether the result of recon (the required step of that role) has the names on which an artifact relies."""
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(NAME, unreadable)
@@ -111,7 +111,7 @@ def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, An
 def _stands_in(name: str, text: str) -> bool:
     """Return whether a name stands in a text as a whole, not as a part of a longer word.
 
-    One that is a part of `OCCURRENCES_MAX` longer words counts as found, so that the search ends.
+    A name that is part of `OCCURRENCES_MAX` longer words counts as found, so that the search ends.
     """
     start = text.find(name)
     for _ in range(OCCURRENCES_MAX):

@@ -14,7 +14,7 @@ from runtime.core.errors import UsageProblem
 from runtime.models.replies import Parsed, Unreadable
 
 SHOWN_MAX = 60
-"""Characters of an invalid value that a message shows."""
+"""The most characters of an invalid value that a message shows."""
 ITEMS_MAX = 10_000
 """The most items of a list that are read."""
 KEYS_MAX = 1_000
@@ -149,7 +149,7 @@ class Fields:
         return valid
 
     def listed(self, key: str) -> list[Any]:
-        """Check a field that must be a list, which may be empty. Return its items, unchecked; none if it is invalid."""
+        """Check a field that must be a list and may be empty. Return its items, unchecked; none if it is invalid."""
         value = self._present(key)
         if value is None:
             return []
@@ -372,19 +372,19 @@ def verdict_of(
 
 
 def comparable_name(name: str) -> str:
-    """Return a name with white space and case folded: two spellings of it are equal."""
+    """Return a name with white space and case folded, so that two spellings of a name are equal."""
     return fold_space(name).casefold()
 
 
 def bare_name(name: str) -> str:
-    """Return the letters and digits of a name, with case folded: names that differ in nothing else are nearly equal."""
+    """Return the letters and digits of a name, with case folded. They are equal for names that are nearly equal."""
     return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
 def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> list[Finding]:
-    """Return the findings; in a run that was given facts, those with the code are warnings.
+    """Return the findings. If the run was given facts, the findings with the code become warnings.
 
-    Such a run goes on with an execution: its start and its goal are not the author's, and a part of the work is done.
+    Such a run plans the rest of an execution. Its start and its goal are given, and a part of the work is done.
     """
     if context.given is None:
         return list(findings)
@@ -394,6 +394,6 @@ def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> 
 
 
 def was_asked(context: Context, question: str) -> bool:
-    """Return whether a question was put to the user before, answered or not, so that it is not asked again."""
+    """Return whether the user was asked a question before, even without an answer, so that it is not asked again."""
     sought = fold_space(question)
     return any(sought in fold_space(closed.question) for closed in context.clarifications)

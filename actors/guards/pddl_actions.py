@@ -74,7 +74,7 @@ class FirstFailure:
     action: PlanAction
     """The action in the plan."""
     unmet: tuple[str, ...]
-    """Its unmet conditions, as PDDL, sorted; empty where the problem has no such action."""
+    """Its unmet conditions, as PDDL, sorted; empty if the problem has no such action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +84,14 @@ class PddlJudgement:
     verdict: Verdict
     """The verdict; its findings name steps as `NUMBER (action object ...)`."""
     failure: FirstFailure | None
-    """The first action that cannot run; None where each can, or where the level does not look at that."""
+    """The first action that cannot run; None if all can run, or if the level does not check this."""
     unmet_goals: tuple[str, ...]
-    """The conditions of the goal that do not hold at the end, as PDDL, sorted; only where each action can run."""
+    """The conditions of the goal that do not hold at the end, as PDDL, sorted; empty unless every action can run."""
     translation: Translation
     """The plan of this product that was judged."""
     repairs: tuple[Repair, ...] = ()
-    """Actions that make what the first failing action lacks, before it, or what the goal lacks, at the end."""
+    """Suggested actions: before the first failing action, so that it can run; if none fails, at the end, so that the
+    goal holds."""
 
 
 def judge_actions(
@@ -103,9 +104,10 @@ def judge_actions(
 ) -> PddlJudgement:
     """Judge a sequential plan at a level: `minimal`, `medium` or `expansive`.
 
-    `medium` asks that some outcomes of the actions lead to the goal, `expansive` for `assurance`; for a plan without
-    `oneof` these are the same. Raises `UsageProblem` for a plan with too many outcomes or states,
-    and for one that is too large.
+    `medium` requires that some outcomes of the actions lead to the goal; `expansive` requires `assurance`. For a plan
+    without `oneof` both are the same.
+
+    Raises `UsageProblem` for a plan that is too large, or that has too many outcomes or states.
     """
     translation = translate(domain, problem, actions)
     verdict = _verdict(translation, problem, level, assurance)
@@ -118,7 +120,7 @@ def judge_actions(
 def _find_repairs(
     domain: PddlDomain, problem: PddlProblem, translation: Translation, failure: FirstFailure | None
 ) -> tuple[Repair, ...]:
-    """Return what would help where the plan first fails, if the state there is known."""
+    """Return actions that may mend the first failure of the plan; none if the state there is not known."""
     if failure is not None and not failure.unmet:
         return ()  # The problem has no such action.
     index = len(translation.actions) if failure is None else failure.index
@@ -130,7 +132,7 @@ def _find_repairs(
 
 
 def _add_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple[Repair, ...]) -> Verdict:
-    """Return the verdict with the repairs at the end of the first finding, which is about what they repair."""
+    """Return the verdict with the repairs in the message of its first error, if both are about the same failure."""
     place = next((index for index, finding in enumerate(verdict.findings) if finding.severity == "error"), None)
     if place is None or not repairs:
         return verdict
@@ -148,7 +150,7 @@ def _add_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple[
 
 
 def _first_failure(translation: Translation, verdict: Verdict) -> FirstFailure | None:
-    """Return the first action that cannot run: of a plan without outcomes, what the guard says."""
+    """Return the first action that cannot run. If the plan has no outcomes, it is the step that the guard names."""
     step, actions = verdict.facts.get("first_failing_step"), translation.actions
     if translation.plan is not None and not translation.plan.has_outcomes and step is not None:
         index = translation.numbers[step]
@@ -193,7 +195,7 @@ def _unmet_at_start(problem: PddlProblem) -> list[str]:
 
 
 def _reword_finding(finding: Finding) -> Finding:
-    """Return the finding with a message for a sequential plan, whose order and preconditions cannot be chosen."""
+    """Return the finding with a message for a sequential plan, in which order and preconditions cannot be chosen."""
     why = _WHY.get(Code(finding.code)) if finding.tokens and finding.code in set(Code) else None
     if why is None:
         return finding

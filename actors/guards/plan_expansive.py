@@ -1,7 +1,7 @@
-"""`plan_expansive`: all traces of successes and failures have no dead end, hold the invariants and give the assurance.
+"""`plan_expansive`: no trace of successes and failures has a dead end or breaks an invariant, and the assurance is met.
 
-Exponential time in the worst case, so the exploration is bounded by `max_explorations` configurations. A plan that
-reaches the bound is not verified, and a plan that is not verified is rejected.
+The time is exponential in the worst case, so the exploration is bounded by `max_explorations` configurations. A plan
+that reaches the bound is not verified, and a plan that is not verified is rejected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soun
 
 
 def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Finding]:
-    """Yield an error for each step that may have done something before everything is undone, and declares no undo."""
+    """Yield an error for each step that declares no undo, but may have done something before everything is undone."""
     coverage = undo_coverage(plan, order, settings.max_explorations)
     for gap in coverage.gaps:
         step, failing = printable(gap.step), printable(gap.failing)
@@ -105,9 +105,9 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
 
 
 def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
-    """Yield one finding for each cause of a dead end, with its shortest trace; then one for the trap, if any.
+    """Yield a finding for each cause of a dead end, with its shortest trace; then one for a run without end, if any.
 
-    The cause is the last failure or outcome of the trace, or else the last success.
+    The cause is the last failure or outcome of the trace; if it has neither, the last success.
     """
     by_cause: dict[str, DeadEnd] = {}
     for end in exploration.dead_ends:
@@ -151,7 +151,7 @@ def _advice(plan: Plan, cause: str) -> str:
 
 
 def _waiting_clause(plan: Plan, trace: Sequence[str]) -> str:
-    """Return the part of the message that names the steps which lack only tokens at the end of the trace."""
+    """Return the clause that names the steps that wait only for tokens at the end of the trace; empty for none."""
     if plan.is_policy:
         return ""
     end = replay(plan, trace)
@@ -186,6 +186,6 @@ def _assurance_finding(reached: str, required: str, exploration: Exploration) ->
 
 
 def _path(trace: Sequence[str]) -> str:
-    """Return a trace for a message; of a long trace, only the end."""
+    """Return a trace as text for a message; only its end if it is long."""
     shown = [printable(item) for item in trace[-ITEMS_MAX * 2 :]]
     return ("… → " if len(shown) < len(trace) else "") + " → ".join(shown) if trace else "the start"

@@ -1,8 +1,8 @@
 """`plan_medium`: if no step fails, every step can run and the goal is reached, in every order that the plan allows.
 
 Each contingent step must run on some trace of successes and failures. The steps of a policy have no order; for a
-policy, some trace must reach the goal. Polynomial time, except for these two explorations of traces, which are bounded
-by `max_explorations`.
+policy, some trace must reach the goal. The time is polynomial, except for these two explorations of traces, which are
+bounded by `max_explorations`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ class Soundness:
     first_failing_step: str | None = None
     """The first step, in topological order, that cannot run."""
     unmet: list[str] = field(default_factory=list)
-    """The tokens that this step, or else the goal, lacks."""
+    """The tokens that the first failing step lacks; if no step fails, the tokens of the goal that are missing."""
     score: float = 1.0
     """The score of the verdict if it is a rejection."""
     sound: bool = True
@@ -79,7 +79,7 @@ DEFINITION = GuardDefinition(make, workflow_settings=WORKFLOW_SETTINGS)
 def check_soundness(
     structure: Structure, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool = False
 ) -> Soundness:
-    """Check a plan with a valid structure; `whole` explores all its traces, not only those needed here."""
+    """Check a plan with a valid structure; with `whole`, explore all its traces, not only as many as needed."""
     result = Soundness(findings=[*structure.findings, *_check_states(plan)])
     result.sound = not any(finding.severity == "error" for finding in result.findings)
     if plan.is_policy or plan.has_outcomes:
@@ -117,7 +117,7 @@ def _check_budgets(plan: Plan, settings: Settings) -> Iterator[Finding]:
 
 
 def _check_nominal(result: Soundness, plan: Plan, order: StepOrder) -> None:
-    """Check the nominal run, and that some failure leads to each contingent step, within the limit of its work."""
+    """Check the nominal run (`_check_run`); report a plan that exceeds the limit of work as not verified."""
     try:
         _check_run(result, plan, order)
     except OutOfWork:
@@ -165,7 +165,10 @@ def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
 
 
 def _precondition_findings(step: Step, unmet: list[Unmet], order: StepOrder, *, in_full: bool) -> Iterator[Finding]:
-    """Yield one error for each cause why preconditions of the step are not necessarily true, or one to be counted."""
+    """Yield one error for each cause of unmet preconditions of the step.
+
+    Without `in_full`, the errors have a short message, because the verdict only counts them.
+    """
     if not in_full:
         for cause in {condition.cause for condition in unmet}:
             yield Finding(
@@ -257,7 +260,7 @@ def _report_unreachable(
 
 
 def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool) -> None:
-    """Check that each contingent step of a plan that is sound so far runs on some trace, deletions included."""
+    """Check that each contingent step of a plan runs on some trace, deletions included, if the plan is sound so far."""
     contingent = contingent_steps(plan) if result.sound else frozenset()
     if not contingent:
         return
@@ -281,7 +284,7 @@ def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings:
 
 
 def _idle_finding(step: Step, lost: Sequence[str] = (), produced: AbstractSet[str] = frozenset()) -> Finding:
-    """Return the error that a step runs on no trace; `lost` are the tokens that it needs and nothing makes."""
+    """Return the error that a step runs on no trace; `lost` are the tokens that it needs and that nothing makes."""
     name = printable(step.step_id)
     text = (
         f"step {name} never runs: on no trace of successes and failures is it pending with its dependencies settled "
@@ -305,7 +308,10 @@ def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]
 
 
 def _unreachable_finding(step: Step, lost: list[str], makers: list[str]) -> Finding:
-    """Return the error that a step waits for tokens which no failure makes; `makers` are the steps that might."""
+    """Return the error that a step waits for tokens that no failure makes.
+
+    `makers` are the steps whose failure would make them with `on_failure: continue`.
+    """
     name = printable(step.step_id)
     text = f"step {name} waits for {quote_names(lost)}, but no failure can bring that about" + (
         f": set on_failure of {id_list(makers)} to continue, or remove {name}." if makers else "."
@@ -325,7 +331,7 @@ def _goal_findings(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
 
 
 def _goal_finding(unmet: Unmet, late: list[str]) -> Finding:
-    """Return the error about one goal token; `late` are the steps that make it."""
+    """Return the error about one goal token; `late` are the steps that make it after a failure."""
     token = quote_names([unmet.token])
     if unmet.cause is UncertaintyCause.DELETED:
         text = (

@@ -36,7 +36,7 @@ WORKFLOW_SETTINGS = frozenset(("r_max", "guard_catalog"))
 """The settings that every plan guard inherits from the workflow."""
 
 ASSURANCES = ("none", "weak", "strong_cyclic", "strong")
-"""From the weakest to the strongest (Cimatti et al. 2003)."""
+"""The assurances, from the weakest to the strongest (Cimatti et al. 2003)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ class Settings:
     assurance: str = "strong_cyclic"
     """The weakest assurance of a plan that passes, one of `ASSURANCES`."""
     max_explorations: int = 100_000
-    """The most configurations that an exploration visits; above the default it scales the limit of its work too."""
+    """The most configurations that an exploration visits. A value above the default also raises the limit of its
+    work."""
 
 
 def read_settings(config: Mapping[str, Any]) -> Settings:
@@ -92,7 +93,7 @@ def _catalog(value: Any) -> frozenset[str]:
 
 
 def _count(config: Mapping[str, Any], key: str, default: int) -> int:
-    """Return the setting `key`, an integer of at least 1."""
+    """Return the setting `key`, an integer of at least 1; `default` if it is missing."""
     value = config.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageProblem(f"must be a whole number of at least 1, not {value!r}", place=f"guard_config.{key}")

@@ -22,7 +22,7 @@ from runtime.models.replies import ReplyCode
 
 
 class Guard(Protocol):
-    """A function from an artifact and its context to a verdict, without waiting."""
+    """A sync function from an artifact and its context to a verdict."""
 
     def __call__(self, artifact: Artifact, context: Context) -> Verdict:
         """Return the verdict on the artifact."""
@@ -45,12 +45,15 @@ G = TypeVar("G", bound=AnyGuard)
 
 
 def total_guard(name: str, guard: AnyGuard) -> AnyGuard:
-    """Return a guard of ours that rejects an artifact on which it raises: the bug is ours, and the text a model's."""
+    """Return a built-in guard, changed so that it rejects an artifact on which it raises.
+
+    The bug is the program's, but the artifact is a model's text.
+    """
     return make_total("the artifact", partial(unread_verdict, name))(guard)
 
 
 def unread_verdict(name: str, said: str) -> Verdict:
-    """Return the rejection of an artifact that a guard could not read, with the sentence of the boundary."""
+    """Return the rejection of an artifact that a guard could not read; `said` is its message."""
     return Verdict(guard=name, passed=False, score=0.0, findings=(Finding(code=ReplyCode.UNREAD, message=said),))
 
 
@@ -63,7 +66,7 @@ class GuardDefinition(Generic[G]):
     slow: bool = False
     """Whether one judgement may take so long that it should run in a worker thread, whatever the artifact's size."""
     workflow_settings: frozenset[str] = frozenset()
-    """The settings that the guard inherits from the workflow, where the step's `guard_config` has none."""
+    """The settings that the guard inherits from the workflow, if the step's `guard_config` does not set them."""
 
     def __call__(self, config: Mapping[str, Any]) -> G:
         """Return the guard with these settings. Raises `UsageProblem` for an unknown setting."""
@@ -83,8 +86,9 @@ def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> A
     """Return a guard that calls its members in order and combines their verdicts.
 
     `all_of` calls all members, and all must pass. `first_failure` stops at the first member that rejects. `majority`
-    calls all, and passes if more than half pass; the errors of the others become warnings. `absent` members are called
-    elsewhere and count as rejecting. The result is a verdict, or an awaitable if a member is async.
+    calls all, and passes if more than half pass; the errors of the others become warnings. `absent` is the number of
+    members that are called elsewhere; they count as rejecting. The result is a verdict, or an awaitable if a member is
+    async.
     """
 
     def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
@@ -129,7 +133,7 @@ def _is_last(kind: Kind, verdict: Verdict) -> bool:
 
 
 def combine_verdicts(kind: Kind, parts: Sequence[Verdict], members: int) -> Verdict:
-    """Return the parts combined into one verdict; `members` is the number of all members, called or not.
+    """Return one verdict that combines the parts; `members` is the number of all members, called or not.
 
     If a part is fatal, the result is fatal and rejects.
     """
@@ -157,14 +161,14 @@ def combine_verdicts(kind: Kind, parts: Sequence[Verdict], members: int) -> Verd
 
 
 def _score(kind: Kind, parts: Sequence[Verdict], members: int) -> float:
-    """Return the score of a rejection: the lowest of members that must all pass, the mean of those that vote."""
+    """Return the score of a rejection: the lowest of members that must all pass, the mean of members that vote."""
     if kind == "majority":
         return min(0.99, sum(part.score for part in parts) / max(members, 1))
     return min(0.99, min((part.score for part in parts), default=0.0))
 
 
 def _without_repeats(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings without repetitions: several members may say that an artifact cannot be read."""
+    """Yield the findings without repetitions, because several members may say that an artifact cannot be read."""
     seen: set[tuple[str, str, str, str]] = set()
     for finding in findings:
         key = (finding.code, finding.where, finding.severity, finding.message)
@@ -217,4 +221,5 @@ def _guard_kind(value: Any) -> str:
 GuardOrComposite = Annotated[
     Annotated[Name, Tag("name")] | Annotated[Composite, Tag("composite")], Discriminator(_guard_kind)
 ]
-"""A guard's name or a composite. Discriminated before validation, so that an error message is about the right form."""
+"""A guard's name or a composite. The form is chosen before validation, so that an error message is about the right
+one."""

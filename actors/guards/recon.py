@@ -26,7 +26,8 @@ REQUIREMENTS = "requirements"
 ITEMS_MAX = 1000
 """The most items of one list."""
 SEARCH_MAX = 300_000_000
-"""Characters that all searches together go through: each item is searched for in all texts. About a second."""
+"""The most characters that all searches together read: about a second of work. Each item is searched for in all
+texts."""
 
 _PLACE = re.compile(r"(\w+)\[(\d+)\]$")
 
@@ -78,7 +79,7 @@ class ItemSearch:
         self._results: dict[str, bool] = {}
 
     def finds(self, item: str) -> bool | None:
-        """Return whether the item occurs in a text; None when the limit is reached."""
+        """Return whether the item occurs in a text; None if the limit is reached."""
         result = self._results.get(item)
         if result is None and self._left >= self._cost:
             self._left -= self._cost
@@ -88,7 +89,10 @@ class ItemSearch:
 
 
 def _check_items(key: str, items: list[tuple[int, str]], search: ItemSearch, *, rejects: bool) -> Iterator[Finding]:
-    """Yield a finding for each item that does not occur, an error iff `rejects`, and one for a list cut short."""
+    """Yield a finding for each item that does not occur: an error if `rejects`, else a warning.
+
+    If the search reaches its limit, a last finding says so.
+    """
     advice = "quote it as written there"
     if not rejects and key in {*LITERAL, REQUIREMENTS}:
         advice = "it is left out"
@@ -111,7 +115,7 @@ def _check_items(key: str, items: list[tuple[int, str]], search: ItemSearch, *, 
 def normalise_artifact(artifact: Artifact, findings: Collection[Finding]) -> Artifact:
     """Return the artifact for later steps: without invented names, and with generated ids for its requirements.
 
-    `findings` are those of the verdict that accepted it. If nothing changes, the same artifact is returned.
+    `findings` are the findings of the verdict that accepted it. If nothing changes, the same artifact is returned.
     """
     parsed = artifact.value
     value = parsed.value if isinstance(parsed, Parsed) else None
@@ -146,7 +150,10 @@ def _normalise_recon(artifact: Artifact, invented: frozenset[str]) -> Artifact:
 
 
 def _rename_ids(value: Any, key: str, names: Mapping[str, str]) -> Any:
-    """Return an object whose list at `key` has the ids made from quotes in place of those of its author."""
+    """Return an object with the ids in its list `key` replaced by those in `names`; any other value is unchanged.
+
+    `names` maps the ids that the model chose to those made from quotes.
+    """
     if not isinstance(value, Mapping) or not isinstance(listed := value.get(key), list | tuple):
         return value
     return {**value, key: [names.get(name, name) if isinstance(name, str) else name for name in listed]}

@@ -33,13 +33,13 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 
 NAME = "requirements_agree"
 OPEN_VALUES_MAX = 3
-"""Sentences with an open value that are asked about at once; the others follow once these are answered."""
+"""How many sentences with an open value are asked about at once; the others follow once these are answered."""
 READINGS_MAX = 8
-"""Readings of one passage that are offered."""
+"""The most readings of one passage that are offered."""
 _Pair = tuple[str, Requirement, Requirement, str]
 """The place of a conflict, the two requirements, and why not both can hold."""
 _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.ANSWER)
-"""The sources of requirements; where two state one limit, the later source is right."""
+"""The sources of requirements, earliest first. If two state the same limit, the later source is right."""
 
 
 def judge_agreement(artifact: Artifact, context: Context) -> Verdict:
@@ -115,7 +115,7 @@ def _declared_conflicts(stated: Sequence[Requirement]) -> Iterator[_Pair]:
 
 
 def _open_values(context: Context) -> list[tuple[str, Inquiry]]:
-    """Return the ids of sentences of the user that leave a value open, with the questions; the new ones come first."""
+    """Return the ids of sentences that leave a value open, with the questions; those not asked before come first."""
     asked = []
     for said in demands_of(user_texts_in(context)).holding:
         if words := open_value(said.demand):
@@ -134,7 +134,7 @@ def _find_ambiguities(stated: Sequence[Requirement], context: Context) -> Iterat
 
 
 def _contradicted_goals(stated: Sequence[Requirement]) -> Iterator[_Pair]:
-    """Yield each goal that has a name or a text that another requirement forbids, with that one."""
+    """Yield each goal that another requirement forbids by its name or text, together with that requirement."""
     forbidden: dict[str, Requirement] = {}
     for item in stated:
         if item.kind == RequirementKind.MUST_AVOID:
@@ -150,7 +150,7 @@ def _contradicted_goals(stated: Sequence[Requirement]) -> Iterator[_Pair]:
 
 
 def _find_double_limits(stated: Sequence[Requirement]) -> Iterator[_Pair]:
-    """Yield two requirements for each limit that has two values from the latest source that states it."""
+    """Yield two requirements for each limit to which its latest source gives two values."""
     limits: dict[str, list[Requirement]] = defaultdict(list)
     for item in stated:
         if item.limit is not None:
@@ -167,7 +167,7 @@ def _find_double_limits(stated: Sequence[Requirement]) -> Iterator[_Pair]:
 
 
 def _rank(item: Requirement) -> int:
-    """Return how late the source of a requirement is: the problem comes first, and answers last."""
+    """Return the rank of a requirement's source by time: 0 for the problem, the highest for answers."""
     return _LATER.index(RequirementSource(item.source))
 
 

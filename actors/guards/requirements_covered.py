@@ -38,12 +38,13 @@ from actors.values.requirements import Requirement, RequirementKind, requirement
 
 REQUIREMENTS_COVERED = "requirements_covered"
 SATISFIED_MAX = 5
-"""The most requirements that one step may satisfy without a warning; scope, which is only shown, does not count."""
+"""The most requirements that one step may satisfy without a warning. Requirements of scope are only shown and do not
+count."""
 _VIOLATION = (ReasonTag.REQUIREMENT_VIOLATION,)
 
 
 def judge_coverage(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether a plan meets its requirements. A plan passes where neither it nor recon states one."""
+    """Judge whether a plan meets its requirements. A plan passes if neither it nor recon states any."""
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(REQUIREMENTS_COVERED, unreadable)
@@ -74,7 +75,7 @@ def judge_coverage(artifact: Artifact, context: Context) -> Verdict:
 
 
 def add_stated_requirements(plan: Plan, recon: Mapping[str, Any] | None) -> Plan:
-    """Return the plan with the requirements of recon too; of one that both state, the plan's own tokens are kept."""
+    """Return the plan with the requirements of recon added. If both state the same one, the plan's tokens are kept."""
     own = {item.id: item for item in plan.requirements}
     raw = None if recon is None else recon.get("requirements")
     for item in requirements_in(raw[:ITEMS_MAX] if isinstance(raw, list) else ()):
@@ -168,7 +169,7 @@ def _check_tools(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_steps(plan: Plan) -> Iterator[Finding]:
-    """Yield a warning for each step that satisfies many requirements: it says little about each."""
+    """Yield a warning for each step that satisfies many requirements, because it says little about each."""
     shown_only = {item.id for item in plan.requirements if item.kind == RequirementKind.SCOPE}
     for step in _sort_steps(plan):
         satisfied = step.satisfies - shown_only
@@ -186,9 +187,9 @@ def _sort_steps(plan: Plan) -> list[Step]:
 
 DEMANDS_PLANNED = "demands_planned"
 FINDINGS_MAX = 20
-"""Demands that one verdict quotes; the others are counted."""
+"""The most demands that one verdict quotes; the others are only counted."""
 QUOTE_MAX = 300
-"""Characters of a demand that a finding quotes."""
+"""The most characters of a demand that a finding quotes."""
 
 
 def judge_demands(artifact: Artifact, context: Context) -> Verdict:

@@ -35,7 +35,7 @@ def includes_review(guard: str | Composite) -> bool:
 
 
 def is_needed(guard: str | Composite, verdict: Verdict | None) -> bool:
-    """Return whether a person must still be asked; `verdict` combines the other members, None if there are none."""
+    """Return whether a person must still be asked; `verdict` combines the other members (None if there are none)."""
     if verdict is None or not isinstance(guard, Composite):
         return includes_review(guard)
     if guard.kind != "majority":
@@ -63,7 +63,7 @@ def verdict_without_answer(why: str) -> Verdict:
 
 
 def combine_with_review(guard: str | Composite, others: Verdict | None, person: Verdict) -> Verdict:
-    """Return the step's verdict: the person's verdict combined with the `others`, None if there are none."""
+    """Return the step's verdict: that of the person, combined with `others`, that of the other members, if any."""
     if others is None or not isinstance(guard, Composite):
         return person
     return combine_verdicts(guard.kind, (*others.parts, person), len(set(guard.members)))

@@ -32,11 +32,11 @@ from actors.values.requirements import EVIDENCE, FOR_TYPE, KEY_STEPS, KeyStep, k
 
 ANALYSIS_VALID = "analysis_valid"
 LANGUAGE_LENGTH_MAX = 40
-"""Characters of a language's name."""
+"""The most characters of a language's name."""
 
 
 def make_analysis_valid(config: Mapping[str, Any]) -> Guard:
-    """Return the guard. The setting `languages` lists the allowed ones; without it any lower-case name is valid."""
+    """Return the guard. Its setting `languages` lists the allowed ones; without it, any lower-case name is valid."""
     check_settings(ANALYSIS_VALID, config, {"languages"})
     languages = frozenset(config.get("languages", ()))
 
@@ -141,7 +141,7 @@ FOLLOWS_STRATEGY = "follows_strategy"
 
 
 def judge_plan_by_strategy(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether the plan implements the key steps of the strategy, which the required step with that role has made.
+    """Judge whether the plan implements the key steps of the strategy that the required step of that role made.
 
     Key steps without an id are not compared.
     """

@@ -1,4 +1,4 @@
-"""Lists of actions: in the JSON answer of an author, and in the text that a planner writes. Pure."""
+"""Reads lists of actions from the JSON answer of a model, and from the text of a planner. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,9 +15,12 @@ _TIME = re.compile(r"\d+(?:\.\d+)?:")
 
 
 def read_plan_actions(text: str, name: str) -> list[PlanAction]:
-    """Return the actions in their order; `name` is the plan's file. Raises `UsageProblem`, a line with the place.
+    """Return the actions in their order. `name` is the plan's file.
 
     An action may follow its number in the order and a colon, such as `0:` or `0.000:`; the numbers must rise.
+
+    Raises:
+        UsageProblem: an item is no action, or the numbers do not rise; with the line.
     """
     source = PddlFile(name)
     actions: list[PlanAction] = []
@@ -58,7 +61,7 @@ _WORDS = re.compile(r"[^\s(),]+")
 
 
 def actions_in(value: Any) -> tuple[list[PlanAction], tuple[Finding, ...]]:
-    """Return the actions in an answer, and an error for each place that holds none. Never raises.
+    """Return the actions in an answer, and an error for each item that is no action. Never raises.
 
     `(move a b)`, `move a b` and `move(a, b)` are the same action.
     """

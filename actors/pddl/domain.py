@@ -11,7 +11,7 @@ from typing import NamedTuple
 OBJECT = "object"
 """The type that every object has."""
 EQUAL = "="
-"""The predicate of two equal objects, which no action changes."""
+"""The predicate that two objects are equal; no action changes it."""
 
 
 class Atom(NamedTuple):
@@ -79,7 +79,7 @@ class ActionSchema:
     """Its precondition: literals that must all hold before it."""
     effect: Effect = NOTHING
     line: int = 0
-    """The line of its definition, from 1; 0 where it comes from no file."""
+    """The line of its definition, from 1; 0 if it comes from no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,9 @@ class PddlProblem:
 
     name: str
     objects: Mapping[str, str]
-    """The type of each object, those of the domain's constants included."""
+    """The type of each object, the domain's constants included."""
     initial: frozenset[Atom]
-    """The atoms that hold at the beginning; no other holds."""
+    """The atoms that hold at the beginning; all others do not hold."""
     goal: tuple[Literal, ...]
     """The literals that must all hold at the end."""
 
@@ -127,7 +127,7 @@ class PlanAction(NamedTuple):
     arguments: tuple[str, ...] = ()
     """The names of objects, in order."""
     line: int = 0
-    """Its line in the plan's file, from 1; 0 where it comes from no file."""
+    """Its line in the plan's file, from 1; 0 if it comes from no file."""
 
     def __str__(self) -> str:
         """Return the action as PDDL."""

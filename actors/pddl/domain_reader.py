@@ -1,4 +1,4 @@
-"""Reads a planning domain and a problem from PDDL; refuses by name, file and line what is not supported. Pure."""
+"""Reads planning domains and problems from PDDL. Unsupported parts are refused by name, file and line. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -121,7 +121,7 @@ class FormulaScope:
         return form.items[1], form.items[2]
 
     def _is_cost(self, form: Form) -> bool:
-        """Return whether a form only counts a cost, which does not affect whether a plan is valid."""
+        """Return whether a form only counts a cost, which does not change whether a plan is valid."""
         return len(form.items) == 3 and function_name(form) in self.domain.functions
 
     def _term(self, item: Expression, wanted: str) -> str:
@@ -167,7 +167,7 @@ _REQUIREMENTS = frozenset(
         *(":conditional-effects", ":non-deterministic", ":action-costs"),
     )
 )
-"""Requirements whose every construct is supported; costs are read and not judged."""
+"""Requirements of which every construct is supported; costs are read but not judged."""
 _WIDER = frozenset(
     (
         *(":adl", ":disjunctive-preconditions", ":existential-preconditions"),
@@ -194,7 +194,7 @@ ARITY_MAX = 100
 
 
 def read_domain(text: str, name: str) -> PddlDomain:
-    """Return the domain in a text; `name` is its file. Raises `UsageProblem`, a line with the place."""
+    """Return the domain in a text; `name` is its file. Raises `UsageProblem` with file and line."""
     source = PddlFile(name)
     title, sections = _read_definition(text, source, "domain")
     once = (":requirements", ":types", ":constants", ":predicates", ":functions")
@@ -218,7 +218,7 @@ def read_domain(text: str, name: str) -> PddlDomain:
 
 
 def read_problem(text: str, name: str, domain: PddlDomain) -> PddlProblem:
-    """Return the problem in a text; `name` is its file. Raises `UsageProblem`, a line with the place."""
+    """Return the problem in a text; `name` is its file. Raises `UsageProblem` with file and line."""
     source = PddlFile(name)
     title, sections = _read_definition(text, source, "problem")
     heads = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
@@ -392,7 +392,7 @@ def _predicates(forms: Sequence[Form], domain: PddlDomain, source: PddlFile) -> 
 
 
 def _functions(forms: Sequence[Form], source: PddlFile) -> Iterator[str]:
-    """Yield the names of numeric functions; their types, after a -, are passed over."""
+    """Yield the names of numeric functions; their types, after a -, are skipped."""
     for form in forms:
         for item in form.items[1:]:
             if isinstance(item, Form):
@@ -426,7 +426,7 @@ def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
 
 
 def _initial(items: Sequence[Expression], scope: FormulaScope) -> Iterator[Atom]:
-    """Yield the atoms that hold at the beginning; negated atoms are skipped, since all others do not hold."""
+    """Yield the atoms that hold at the beginning; negated atoms are skipped, since atoms not listed do not hold."""
     for item in items:
         if isinstance(item, Form) and item.head == "=" and function_name(item) in scope.domain.functions:
             continue
@@ -446,14 +446,14 @@ def task_in(texts: PddlTexts, domain: str = "domain", problem: str = "problem") 
     """Return the domain and the problem in texts; `domain` and `problem` are the names of their files.
 
     Raises:
-        UsageProblem: for texts that cannot be read, a line with the place.
+        UsageProblem: the texts cannot be read; with file and line.
     """
     read = read_domain(texts.domain, domain)
     return read, read_problem(texts.problem, problem, read)
 
 
 def specification(texts: PddlTexts) -> str:
-    """Return a task as the text of a problem, without comments: comments are for people and demand nothing."""
+    """Return a task as the text of a problem, without comments, because comments are for people and demand nothing."""
     domain, problem = task_in(texts)
     title = f"{problem.name or 'problem'} ({domain.name or 'domain'}, PDDL)"
     return "\n\n".join((title, _bare(texts.domain), _bare(texts.problem)))

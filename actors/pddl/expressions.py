@@ -12,13 +12,13 @@ from actors.values.format import printable
 from runtime.core.errors import UsageProblem
 
 BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of one PDDL file."""
+"""The most bytes of one PDDL file."""
 WORDS_MAX = 300_000
 """The most words and parentheses of one file."""
 DEPTH_MAX = 50
 """The deepest nesting of expressions; readers may recurse this deep."""
 WORD_MAX = 200
-"""Characters of one word."""
+"""The most characters of one word."""
 
 _PART = re.compile(r"[()]|[^\s();]+|;[^\n]*|\n")
 
@@ -52,7 +52,7 @@ Expression = Word | Form
 
 
 class PddlFile(NamedTuple):
-    """The file that is read; errors name their place by it."""
+    """The file that is read; errors give it as their place."""
 
     name: str
     """The path, as the user wrote it, or `-`."""

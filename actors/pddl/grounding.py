@@ -30,7 +30,7 @@ class TooManyOutcomes(Exception):
 
 
 class AtomChange(NamedTuple):
-    """The change of the state by one outcome of an action."""
+    """How one outcome of an action changes the state."""
 
     adds: frozenset[Atom]
     """The atoms that hold afterwards."""
@@ -71,7 +71,7 @@ class GroundAction(NamedTuple):
         return frozenset(_changed_atoms(self.effect))
 
     def outcomes(self, state: AbstractSet[Atom]) -> list[AtomChange]:
-        """Return its different changes of a state. Raises `TooManyOutcomes` for more than `OUTCOMES_MAX`."""
+        """Return the different changes that it may make. Raises `TooManyOutcomes` for more than `OUTCOMES_MAX`."""
         alternatives = _alternatives(self.effect, state)
         changes = dict.fromkeys(_change(literals) for literals in alternatives)
         return list(changes)
@@ -96,7 +96,7 @@ def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) 
 
 
 def ground_action(action: PlanAction, domain: PddlDomain) -> GroundAction:
-    """Return an action with its objects. The problem has the action: `invalidity_of` finds no fault in it."""
+    """Return an action with its objects. Call it only if `invalidity_of` finds no fault in the action."""
     schema = domain.actions[action.name]
     values = dict(zip((name for name, _ in schema.parameters), action.arguments, strict=True))
     condition = tuple(literal for literal in _bind_literals(schema.condition, values) if not _always(literal))
@@ -148,7 +148,7 @@ def _changed_atoms(effect: Effect) -> Iterator[Atom]:
 
 
 def _alternatives(effect: Effect, state: AbstractSet[Atom]) -> list[tuple[Literal, ...]]:
-    """Return the literals of each way in which an effect may happen in a state. Raises `TooManyOutcomes`."""
+    """Return the literals of each way in which an effect may change a state. Raises `TooManyOutcomes`."""
     parts: list[list[tuple[Literal, ...]]] = [[effect.literals]]
     parts += [
         _alternatives(item.effect, state)

@@ -14,20 +14,20 @@ from actors.pddl.grounding import TooManyOutcomes, ground_action, holds, invalid
 REPAIRS_MAX = 3
 """The most actions that are suggested for one failure."""
 TRIES_MAX = 5_000
-"""The most bindings tried for one failure."""
+"""The most bindings that are tried for one failure."""
 
 
 class Repair(NamedTuple):
     """An action that makes an unmet condition true."""
 
     action: str
-    """The action as PDDL; a parameter that nothing decides stands for any object of its type."""
+    """The action as PDDL. A parameter without an object stands for any object of its type."""
     makes: str
     """What it makes, as PDDL."""
     runs: bool
     """Whether it can run in the state where the condition is unmet."""
     enough: bool
-    """Whether nothing else is lacking after it."""
+    """Whether no condition is unmet after it."""
 
     @property
     def sentence(self) -> str:
@@ -39,7 +39,7 @@ class Repair(NamedTuple):
 
 
 def state_after(actions: Sequence[PlanAction], domain: PddlDomain, problem: PddlProblem) -> set[Atom] | None:
-    """Return the state after some actions; None if their outcomes allow more than one state."""
+    """Return the state after some actions; None if their outcomes allow several states."""
     state = set(problem.initial)
     for action in actions:
         changes = ground_action(action, domain).outcomes(state)
@@ -82,7 +82,10 @@ class _Search:
         self._objects: dict[str, list[str]] = {}
 
     def by(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
-        """Yield the repair of a literal by an action, with the first objects with which it can run, if any."""
+        """Yield a repair for each effect of an action that makes a literal true.
+
+        Its objects are the first with which the action can run. If there are none, parameters stay open.
+        """
         for effect in _sure_effects(schema.effect):
             if effect.positive is not literal.positive or effect.atom.predicate != literal.atom.predicate:
                 continue
@@ -106,7 +109,7 @@ class _Search:
     def _unify(
         self, pattern: Atom, atom: Atom, values: Mapping[str, str], schema: ActionSchema
     ) -> dict[str, str] | None:
-        """Return the objects that make a pattern equal to the atom, with the right types; None if there are none."""
+        """Return `values` and the objects of fitting types that make the pattern equal to the atom, or None."""
         kinds, result = dict(schema.parameters), dict(values)
         for term, name in zip(pattern.terms, atom.terms, strict=True):
             if term not in kinds:
@@ -120,7 +123,7 @@ class _Search:
         return self.domain.is_a(self.problem.objects[name], kind)
 
     def _bindings(self, schema: ActionSchema, values: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        """Yield objects for all parameters with which the action can run, within the remaining tries of the search."""
+        """Yield each choice of objects for all parameters with which the action can run, within the remaining tries."""
         kinds = dict(schema.parameters)
         conditions = [item.atom for item in schema.condition if item.positive and item.atom.predicate != EQUAL]
         ways: list[tuple[dict[str, str], list[Atom]]] = [(dict(values), conditions)]
@@ -145,7 +148,7 @@ class _Search:
                 yield now
 
     def _atoms_of(self, predicate: str) -> list[Atom]:
-        """Return the atoms of a predicate in the state, in reverse order of names: the search takes from the end."""
+        """Return the atoms of a predicate in the state, in reverse order, because the search starts at the end."""
         if predicate not in self._atoms:
             named = (atom for atom in self.state if atom.predicate == predicate)
             self._atoms[predicate] = sorted(named, reverse=True)

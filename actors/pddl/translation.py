@@ -20,10 +20,10 @@ STATES_MAX = 1_000
 GUARD = "domain"
 """The guard of every step; the domain decides what an action does."""
 ALWAYS = "(and)"
-"""The token that always holds, so that neither the initial state nor an empty goal is undefined."""
+"""A token that always holds, so that neither the initial state nor an empty goal counts as undefined."""
 
 States = frozenset[frozenset[Atom]]
-"""The possible states of the plan."""
+"""The states that are possible at one point of a plan."""
 
 
 class Case(NamedTuple):
@@ -39,21 +39,22 @@ class Translation:
     """A plan for a PDDL problem, and its translation into a plan of this product."""
 
     plan: Plan | None
-    """The plan; None for one without a step."""
+    """The plan of this product; None if it would have no step."""
     actions: Sequence[PlanAction]
     """All actions of the plan, including those without a step because of `invalid_action`."""
     numbers: dict[str, int]
-    """The index in `actions` of each step."""
+    """The index in `actions` for each step, by the step's id."""
     invalid_action: str
-    """Why the problem does not have the action after the last step; empty where it has all actions."""
+    """Why the problem does not have the action after the last step; empty if it has all actions."""
     first_inapplicable: int | None
-    """The index of the first action that can run in no state before it; None if there is none."""
+    """The index of the first action that can run in none of the possible states; None if there is none."""
     missing: tuple[str, ...]
-    """The unmet conditions of that action, in the state with the fewest; else those of the goal at the end."""
+    """The unmet conditions of the first inapplicable action, in the state with the fewest; if there is none, those of
+    the goal."""
 
     @property
     def invalid_step(self) -> str:
-        """The name of the step of the invalid action."""
+        """The id that the step of the invalid action would have."""
         return step_name(self.invalid_index, self.actions)
 
     @property
@@ -63,12 +64,12 @@ class Translation:
 
 
 def step_name(index: int, actions: Sequence[PlanAction]) -> str:
-    """Return the id of the step of an action: its number, and the action as PDDL."""
+    """Return the id of the step of an action: its number, with leading zeros, and the action as PDDL."""
     return f"{index + 1:0{len(str(len(actions)))}d} {actions[index]}"
 
 
 def translate(domain: PddlDomain, problem: PddlProblem, actions: Sequence[PlanAction]) -> Translation:
-    """Return the translation of a sequential plan.
+    """Translate a sequential PDDL plan into a plan of this product.
 
     Raises `UsageProblem` if an action has too many outcomes, or if too many states are possible.
     """
@@ -117,7 +118,10 @@ class _Progression:
             self.missing = _fewest_unmet(self.goal, states)
 
     def _after(self, step: GroundAction, states: States) -> States:
-        """Record what a step does in these states; return the states after it, or the first too many of them."""
+        """Record what a step does in these states, and return the states after it.
+
+        If there are more than `STATES_MAX`, only some are returned, but more than `STATES_MAX`.
+        """
         asked = sorted(step.effect_condition_atoms())
         groups: dict[tuple[bool, ...], list[frozenset[Atom]]] = {}
         for state in states:
@@ -219,7 +223,7 @@ def _place(index: int) -> str:
 
 
 def _add_count_tokens(step: Step, index: int) -> Step:
-    """Return the step with the tokens that count actions in place of a dependency."""
+    """Return the step with tokens that count actions; they order the steps in place of a dependency."""
     here, there = frozenset((_place(index),)), frozenset((_place(index + 1),))
     return step._replace(
         preconditions=step.preconditions | here,

@@ -1,1 +1,1 @@
-"""Prompts as data: read, checked, and rendered into what a model sees."""
+"""Reads and checks prompts files, and renders prompts for models."""

@@ -19,7 +19,8 @@ from actors.policy.table import CAUSE_SCHEMA, CLASSIFIER
 from runtime.core.events import Value
 
 TEXT_MAX = 100_000
-"""Characters of one text of an entry, so that the texts leave room for the problem in a model's context window."""
+"""The most characters of one text of an entry, so that its texts leave room for the problem in a model's context
+window."""
 
 
 def _not_empty(text: str) -> str:
@@ -29,7 +30,7 @@ def _not_empty(text: str) -> str:
 
 
 def _slot(*names: str) -> AfterValidator:
-    """Return a validator: the text contains each slot exactly once."""
+    """Return a validator that a text contains each slot exactly once."""
 
     def check(text: str) -> str:
         for name in names:
@@ -51,11 +52,11 @@ class ShorterTexts(Config):
     """Texts of an entry that are shorter, for a model with a small context window."""
 
     role: Text | None = None
-    """The start of the system part; null takes the entry's."""
+    """The start of the system part; null uses the entry's."""
     constraints: Text | None = None
-    """The rules for an answer; null takes the entry's."""
+    """The rules for an answer; null uses the entry's."""
     task: Text | None = None
-    """The task; null takes the entry's."""
+    """The task; null uses the entry's."""
 
 
 class PromptEntry(Config):
@@ -72,10 +73,10 @@ class PromptEntry(Config):
     escalation_feedback_wrapper: Wrapper
     """The text around one later failure that this step caused, which replaces `{feedback}`."""
     compact: ShorterTexts | None = Field(default=None, exclude_if=lambda texts: texts is None)
-    """The texts that take their place with the setting `compact`; null for an entry that is short enough."""
+    """The shorter texts that the setting `compact` uses instead; null for an entry that is short enough."""
 
     def shown(self, *, compact: bool) -> "PromptEntry":
-        """Return the entry that prompts are rendered from: this one, or with its shorter texts."""
+        """Return the texts to render prompts from: the entry's own, or with `compact` its shorter ones."""
         if not compact or self.compact is None:
             return self
         return self.model_copy(update=self.compact.model_dump(exclude_none=True))
@@ -93,15 +94,15 @@ class Sections(Config):
     specification: Text
     """The heading of the problem."""
     attachments: Text | None = None
-    """The heading of the files that the user attached; null takes the heading of the problem."""
+    """The heading of the files that the user attached; null uses the heading of the problem."""
     attachment: Numbered | None = None
-    """The heading of one of them; `{number}` counts from 1. Null shows it without a heading."""
+    """The heading of one attached file; `{number}` counts from 1. Null shows it without a heading."""
     listing: Text | None = None
     """The heading of the list of a repository's files; null shows it without a heading."""
     dependencies: Text
     """The heading of the accepted results of earlier steps."""
     dependency: Annotated[Text, _slot("step")]
-    """The heading of one result; `{step}` is the step's id."""
+    """The heading of one accepted result; `{step}` is the step's id."""
     clarifications: Text
     """The heading of the user's answers."""
     question: Numbered
@@ -113,11 +114,11 @@ class Sections(Config):
     expired: Text | None = None
     """The text after a question whose time limit passed without an answer; null shows only the question."""
     requirements: Text | None = None
-    """The heading of the requirements added since the run began; null takes the heading of the constraints."""
+    """The heading of the requirements added since the run began; null uses the heading of the constraints."""
     given: Text | None = None
-    """The heading of the facts that a run is given to plan from; null takes the heading of the constraints."""
+    """The heading of the facts that a run is given to plan from; null uses the heading of the constraints."""
     notes: Text | None = None
-    """The heading of the user's notes; null takes the heading of the answers."""
+    """The heading of the user's notes; null uses the heading of the answers."""
     escalations: Text
     """The heading of the escalation history."""
     escalation: Numbered
@@ -133,9 +134,9 @@ class Sections(Config):
     data_open: Marked
     """The delimiter before a text from users or models; `{mark}` does not occur in that text."""
     data_close: Marked
-    """The delimiter after it, with the same `{mark}`."""
+    """The delimiter after such a text, with the same `{mark}`."""
     cut: Annotated[Text, _slot("bytes")]
-    """The note at the end of a text that was cut; `{bytes}` is what was left out."""
+    """The note at the end of a text that was cut; `{bytes}` is how much was left out."""
 
 
 class PromptBook(Value):
@@ -161,6 +162,6 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
 
 @lru_cache(maxsize=64)
 def schema_bytes(role: str) -> int:
-    """Return the bytes of a role's schema as JSON, as it goes out with a call; 0 where there is none."""
+    """Return the size of a role's schema in bytes, as the JSON that a call sends; 0 if the role has none."""
     schema = SCHEMAS.get(role)
     return 0 if schema is None else len(orjson.dumps(schema))

@@ -17,40 +17,42 @@ from actors.values.given import ATTACHMENTS_BYTES_MAX, Attachment, Given
 from runtime.core.events import text_hash
 
 SPECIFICATION_BYTES_MAX = 200_000
-"""Of the problem: about 50,000 tokens, half the context window of the smaller models; the longest known has 60 kB."""
+"""The most bytes of the problem: about 50,000 tokens, half the context window of the smaller models. The longest known
+problem has 60 kB."""
 DEPENDENCY_BYTES_MAX = 32_000
-"""Of one accepted result; a plan of 100 steps has about 30 kB."""
+"""The most bytes of one accepted result; a plan of 100 steps has about 30 kB."""
 ANSWER_BYTES_MAX = 8_000
-"""Of one answer, and of its question; longer material belongs in the problem."""
+"""The most bytes of one answer, and of its question; longer material belongs in the problem."""
 MESSAGE_BYTES_MAX = 40_000
-"""Of one note or requirement. It has at most 10,000 characters, so it is never cut."""
+"""The most bytes of one note or requirement. It has at most 10,000 characters, so it is never cut."""
 GIVEN_BYTES_MAX = 64_000
-"""Of the facts that a run is given: a few thousand tokens of a plan's state."""
+"""The most bytes of the facts that a run is given: a few thousand tokens of a plan's state."""
 FEEDBACK_BYTES_MAX = 4_000
-"""Of one rejection: about thirty findings. Ten rejections still leave room for the problem."""
+"""The most bytes of one rejection: about thirty findings. Ten rejections still leave room for the problem."""
 REF_LENGTH = 32
-"""Hexadecimal digits of a prompt's hash."""
+"""How many hexadecimal digits a prompt's hash has."""
 MARK_LENGTH = 8
-"""Hexadecimal digits of a delimiter's mark; more if the text contains these."""
+"""The fewest hexadecimal digits of a delimiter's mark. It has more if the text contains these."""
 
 
 class Rendered(NamedTuple):
     """A prompt as a model gets it, with the hash that its request stores."""
 
     system: str
-    """The system message: the model's role and the note about data; empty where no model is asked."""
+    """The system message: the model's role and the note about data; empty if no model is asked."""
     user: str
     """The user message: the material, the task and the feedback."""
     cut: tuple[str, ...] = ()
     """The names of the texts that were cut to their limit, in order."""
     common: int = 0
-    """The characters at the start of the user message that are the same for each attempt with the same material."""
+    """How many characters at the start of the user message are the same for each attempt with the same material."""
     before_results: int = 0
-    """The characters of these before the accepted results of other steps; 0 where there are none."""
+    """How many of the `common` characters come before the accepted results of other steps; 0 if there are no
+    results."""
 
     @property
     def repeated(self) -> tuple[int, ...]:
-        """The lengths of the starts of the user message that later prompts of the step may repeat, in order."""
+        """The lengths of the beginnings of the user message that later prompts may repeat, shortest first."""
         return tuple(filter(None, (self.before_results, self.common)))
 
     @property
@@ -67,7 +69,7 @@ class Rendered(NamedTuple):
 
 
 class PromptTemplate:
-    """A prompt entry with its book, to be rendered often. It equals only itself: its texts are slow to compare."""
+    """A prompt entry with its book, to be rendered often. Only the same object is equal: comparing texts is slow."""
 
     __slots__ = ("book", "entry")
 
@@ -102,12 +104,12 @@ def _facts(given: Given) -> str:
 
 
 def _failure_before(given: Given | None) -> tuple[Feedback, ...]:
-    """Return the failure for which a new plan is needed; it comes before those of the run itself."""
+    """Return the failure of the previous plan, if any; prompts show it before the run's own failures."""
     return (Feedback("", given.failure_summary),) if given is not None and given.failure_summary else ()
 
 
 class _Shown(NamedTuple):
-    """The part of a context that a prompt shows, as values that can be compared at once."""
+    """The part of a context that a prompt shows, as values that a cache can compare."""
 
     specification: str
     constraints: str
@@ -140,13 +142,13 @@ def _system(*texts: str) -> str:
 
 @lru_cache(maxsize=128)
 def _system_hash(system: str) -> "tuple[hashlib._Hash, int]":
-    """Return the hash of the system part and a zero byte, for the caller to copy and update, and the part's length."""
+    """Return the hash of the system part and a zero byte, for callers to copy; and the part's length in bytes."""
     raw = system.encode()
     return hashlib.sha256(raw + b"\0"), len(raw)
 
 
 class _SectionWriter:
-    """Writes all sections of a user message but the task; `cut` collects the names of texts that were cut."""
+    """Writes all sections of a user message except the task; `cut` collects the names of texts that were cut."""
 
     def __init__(self, texts: Sections) -> None:
         self.texts = texts
@@ -190,7 +192,7 @@ class _SectionWriter:
             yield f"{_fill(texts.dependency, 'step', step)}\n\n{result}"
 
     def attachments(self, attachments: Sequence[Attachment]) -> Iterator[str]:
-        """Yield the attached files. Their names are inside the delimiters, for they are no texts of ours either."""
+        """Yield the attached files. Their names are not texts of the program, so they are inside the delimiters."""
         if attachments:
             yield self.texts.attachments or self.texts.specification
         for number, attachment in enumerate(attachments, 1):
@@ -257,7 +259,7 @@ def _fill(template: str, slot: str, text: str) -> str:
 def _mark(text: str) -> str:
     """Return the shortest prefix of the text's own hash that does not occur in the text.
 
-    The author of the text cannot predict the mark, and the same text always has the same mark.
+    Whoever writes the text cannot predict the mark, and the same text always has the same mark.
     """
     digest = text_hash(text)
     return next(digest[:length] for length in range(MARK_LENGTH, len(digest) + 1) if digest[:length] not in text)

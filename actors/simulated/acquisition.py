@@ -20,19 +20,19 @@ from actors.quantities.whole import Whole, whole_quantity
 from actors.quantities.written import WrittenNumber, find_numbers
 
 SENTENCES_MAX = 400
-"""Sentences of one text that are looked at."""
+"""The most sentences of one text that are looked at."""
 SENTENCE_CHARACTERS_MAX = 500
-"""Characters of a sentence that is looked at; a longer one states no single value."""
+"""The most characters of a sentence that is looked at; a longer one states no single value."""
 
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z0-9À-Þ])|\n+")
 _ORDERS = re.compile(
     r"\b(ignore|disregard|forget|override)\b.{0,60}\b(above|previous|prior|instruction|prompt|rule)",
     re.IGNORECASE | re.DOTALL,
 )
-"""An instruction to a language model that reads the text; what follows it in its paragraph is not read."""
+"""Matches an instruction to a language model. The rest of its paragraph is not read either."""
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _OF_OTHERS = re.compile(r"\b(?:of|from|among|with|by|per)\b|[;:]", re.IGNORECASE)
-"""A text between a number and a word that the number does not count, as in `412 managers of buildings`."""
+"""Matches words that show that the number before them counts something else, as in `412 managers of buildings`."""
 _YEAR = re.compile(r"(1[89]|20)\d\d")
 
 
@@ -47,11 +47,11 @@ class Sought:
     units: Mapping[str, str]
     """The meaning of units that are not generally known (`actors.quantities.units`)."""
     places: tuple[str, ...] = ()
-    """Names of the place that it should be about."""
+    """Names of the place that the number should be about."""
     mark: DecimalMark = ""
-    """The decimal mark of the text; empty where nothing tells."""
+    """The decimal mark of the text; empty if it is not known."""
     language: str = ""
-    """The language of the text as a code; empty where it is not clear."""
+    """The language of the text, as a code; empty if it is not clear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class StatedNumber:
 
 
 def find_stated_number(sought: Sought, text: str) -> StatedNumber | None:
-    """Return the number in a text that fits best; None where no sentence states one."""
+    """Return the number in a text that fits best; None if no sentence states one."""
     text = _without_orders(text)
     sought = replace(sought, units=with_words(sought.units, sought.words))
     table, best = UnitTable(sought.units), None
@@ -85,7 +85,7 @@ def find_stated_number(sought: Sought, text: str) -> StatedNumber | None:
 
 
 def _without_orders(text: str) -> str:
-    """Return a text without instructions to language models: each paragraph ends where one begins (`_ORDERS`)."""
+    """Return a text without instructions to language models: each paragraph is cut before its first one (`_ORDERS`)."""
     paragraphs = _PARAGRAPH.split(text)
     return "\n\n".join(
         paragraph[: order.start()] if (order := _ORDERS.search(paragraph)) else paragraph for paragraph in paragraphs
@@ -93,7 +93,7 @@ def _without_orders(text: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, float]]:
-    """Yield sentences and lines with weights; then pairs of neighbours, since a number may follow its heading."""
+    """Yield sentences and lines with weights. Then yield pairs of neighbours, since a number may follow its heading."""
     ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
     parts = [(start, end) for start, end in itertools.pairwise(ends) if text[start:end].strip()]
     parts = parts[:SENTENCES_MAX]
@@ -126,7 +126,7 @@ def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> StatedNumbe
 
 
 def _counts_others(sentence: str, whole: Whole, place: tuple[int, int]) -> bool:
-    """Tell whether a number without a unit stands before the words and counts something else."""
+    """Tell whether a number without a unit stands before the words that are searched for, but counts something else."""
     if whole.units or whole.end > place[0]:
         return False
     return _OF_OTHERS.search(sentence[whole.end : place[0]]) is not None
@@ -147,7 +147,10 @@ def _fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole, tab
 
 
 def _place(sentence: str, word: str) -> tuple[int, int] | None:
-    """Return the position of a word or its parts in a sentence; their endings are ignored."""
+    """Return the position of a word in a sentence, or of its parts one after the other; None if it does not occur.
+
+    The endings of the parts are ignored.
+    """
     parts = [re.escape(part) for part in word.split()]
     if not parts:
         return None
@@ -165,7 +168,7 @@ def _distance(number: WrittenNumber, place: tuple[int, int]) -> int:
 
 
 CAVEATS_MAX = 5
-"""Caveats of one review."""
+"""The most caveats of one review."""
 
 
 def acquisition_reply(role: str, material: Mapping[str, Any]) -> str:
@@ -174,7 +177,7 @@ def acquisition_reply(role: str, material: Mapping[str, Any]) -> str:
 
 
 def decision(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a search for the first required field without a value, else a question about it, else the end."""
+    """Return a search for the first required field without a value; else a question about it; else the end."""
     open_fields = [field for field in _fields(material) if "value" not in field and not field.get("made_of_others")]
     required = [field for field in open_fields if field.get("required")]
     for field in required:
@@ -192,9 +195,9 @@ def _make_decision(action: str, field: Mapping[str, Any], query: str = "") -> di
 
 
 def observation(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that the passages state in the words of a field, with the sentences as quotes.
+    """Return the values that passages state in the words of a field, with their sentences as quotes.
 
-    If some passages name the place of the question, only their values are returned.
+    If some passages name the place of the question, only the values of these passages are returned.
     """
     places = [text for text in material.get("place", ()) if isinstance(text, str)]
     values = []
@@ -214,7 +217,7 @@ def observation(material: Mapping[str, Any]) -> dict[str, Any]:
 def _make_observation(
     field: Mapping[str, Any], passage: Mapping[str, Any], material: Mapping[str, Any]
 ) -> tuple[dict[str, Any], bool] | None:
-    """Return the value of a field that a passage states, and whether the passage names the place; None for none."""
+    """Return the value that a passage states for a field and whether the passage names the place; or None."""
     places = tuple(text for text in material.get("place", ()) if isinstance(text, str))
     words = tuple(dict.fromkeys((*field.get("words", ()), field.get("label", ""))))
     mark, language = passage.get("decimal_mark", ""), passage.get("language", "")

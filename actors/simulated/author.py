@@ -28,9 +28,9 @@ from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 BYTES_PER_TOKEN = 4
-"""A common rule of thumb for English text and JSON."""
+"""How many bytes a token has: a common rule of thumb for English text and JSON."""
 _WORD = re.compile(r"[A-Za-z]{4,40}")
-"""A word of a problem that a simulated recon may name."""
+"""Matches a word of a problem that a simulated recon may name."""
 
 
 class SimulatedModel:
@@ -66,7 +66,7 @@ class Request:
 
     world: World
     node: str
-    """The id of the attempt; all tries of an attempt have the same."""
+    """The id of the attempt; all tries of an attempt have the same id."""
     material: Mapping[str, Any]
     """The content of the prompt as data."""
 
@@ -91,7 +91,7 @@ class Request:
 
     @cached_property
     def factor(self) -> float:
-        """The factor of the odds of this attempt, from `drift` and `cascade`."""
+        """The factor by which `drift` and `cascade` multiply the odds of this attempt."""
         profile, factor = self.world.profile, 1.0
         if profile.drift != 1:
             factor *= profile.drift ** attempts_before(self.node)
@@ -101,11 +101,14 @@ class Request:
         return factor
 
     def view(self, level: str, unsettled: float = 1.0) -> int:
-        """Return the attempt's view at a level; `unsettled` is a further factor of its odds."""
+        """Return the attempt's view at a level; `unsettled` multiplies its odds further."""
         return self.world.view(level, self.node, self.feedback, unsettled * self.factor)
 
     def is_drawn(self, what: str, share: float) -> bool:
-        """Draw with a probability, once for each attempt and purpose (`what`)."""
+        """Tell whether something happens that has the probability `share`.
+
+        The answer is always the same for the same attempt and purpose (`what`).
+        """
         return share > 0 and draw(self.world.key, self.node, what) < share
 
     @cached_property
@@ -116,12 +119,12 @@ class Request:
 
     @cached_property
     def has_own_meaning(self) -> bool:
-        """Whether the typed fields of the artifact are drawn at random, independent of its view."""
+        """Whether the typed fields of the artifact are drawn at random, independently of its view."""
         return self.is_drawn("meaning", self.world.profile.meanings_vary)
 
 
 def answer(profile: AuthorProfile, seed: int, request: ModelRequest, name: str) -> tuple[Reply | Fault, float]:
-    """Return the reply, and its latency in seconds. An unknown role is the fault `BAD_REQUEST`."""
+    """Return the reply, and its latency in seconds. An unknown role gives the fault `BAD_REQUEST`."""
     world = World(profile, seed, str(request.material.get("specification", "")))
     prompt_bytes = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))
     return answer_in(world, request.request_id, request.material, prompt_bytes, name)
@@ -222,7 +225,7 @@ def _strategy(request: Request) -> dict[str, Any]:
 
 
 def _critique(request: Request) -> dict[str, Any]:
-    """Return a critique that is right at the rates of the profile's critic; the final plan depends only on it."""
+    """Return a critique that is right at the rates of the profile's critic. Plans depend only on its assessment."""
     world, critic = request.world, request.world.profile.critic
     wrong = not world.solved_by(request.dependency("plan"))
     objects = draw(world.key, request.node, "critique") < (critic.detects if wrong else critic.objects)
@@ -276,7 +279,7 @@ def _another_level(profile: AuthorProfile, level: str, *words: object) -> str:
 def _classification(request: Request) -> dict[str, Any]:
     """Return the cause that fits the topmost wrong level of the rejected plan, at the accuracy of the profile.
 
-    The profile without an accuracy, and a problem that cannot be solved, get `unclear`.
+    The cause is `unclear` if the profile has no accuracy, or if the problem cannot be solved.
     """
     world = request.world
     level = world.wrong(read_views(" ".join(request.material.get("retry", ()))))
@@ -288,7 +291,7 @@ def _classification(request: Request) -> dict[str, Any]:
 
 
 def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
-    """Return the simulated person's answer about a plan with these views: the level of the mistake."""
+    """Return the simulated person's answer about a plan with these views. It names a level as that of the mistake."""
     person, level = world.profile.person, world.wrong(views) or world.cause
     assert person is not None, "only a profile with a person has answers"
     if draw(world.key, question, "person") >= person.accuracy:

@@ -9,7 +9,7 @@ from typing import Any
 from actors.simulated.profile import Defect
 
 STEPS = 6
-"""Steps of the chain."""
+"""The number of steps in the chain."""
 DEFECT_STEPS = range(2, STEPS + 1)
 """The numbers of the steps that may have a defect; the first step has no predecessor."""
 _GUARDS = ("syntax", "dynamic_test", "human")
@@ -37,10 +37,10 @@ def simulate_plan(
     *,
     given: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return a plan with this goal. A defect is at the step number `place`, and its finding names the token `clue`.
+    """Return a plan with this goal. A defect is at the step number `position`, and its finding names the token `clue`.
 
-    With `given` facts, the chain leads from the given state to the given goal. The given goal replaces the clue in the
-    goal, so a step needs the clue instead.
+    With `given` facts, the chain leads from the given state to the given goal. The given goal replaces the clue among
+    the goals, so a step needs the clue instead.
     """
     body = _body(defect, clue, position, given) if given else _ungiven_body(defect, clue, position)
     return {"plan_id": "simulated", "goal": goal, **body}

@@ -46,9 +46,8 @@ class Defect(StrEnum):
 class AuthorOdds(Config):
     """The odds that an attempt is right, at the level where a problem is hard.
 
-    Each problem has its own probability, drawn from a beta distribution, since equal odds for all problems
-    contradict every recorded curve. Rejections that name the cause multiply the odds: the first by `first`, others by
-    `further`.
+    Each problem has its own probability, drawn from a beta distribution, because no recorded curve fits equal odds for
+    all problems. Rejections that name the cause multiply the odds: the first by `first`, others by `further`.
     """
 
     alpha: Factor
@@ -56,14 +55,14 @@ class AuthorOdds(Config):
     beta: Factor
     """The beta distribution's second parameter."""
     first: Factor = 1.0
-    """The factor of the odds for the first rejection that names the cause."""
+    """By how much the first rejection that names the cause multiplies the odds."""
     further: Factor = 1.0
-    """The factor of the odds for each further rejection that names the cause; below 1 a long memory does harm."""
+    """By how much each further rejection that names the cause multiplies the odds. Below 1, a long memory does harm."""
 
     def lift(self, told: int, heeds: float = 1.0) -> float:
-        """Return the factor of the odds after this number of rejections that name the cause.
+        """Return the factor by which rejections multiply the odds; `told` is how many of them name the cause.
 
-        `heeds` is the share of the effect, on the scale of the logarithm, that an author makes use of.
+        `heeds` is the share of this effect, on the scale of the logarithm, that an author makes use of.
         """
         if not told or not heeds:
             return 1.0
@@ -153,14 +152,15 @@ class AuthorProfile(Config):
     odds: AuthorOdds
     """The odds that an attempt is right at a level where the problem is hard."""
     heeds: Mapping[str, Share] = Field(default_factory=dict)
-    """The share of the effect of feedback at each level, on the logarithm of the odds; a level without a value has that
-    of `other`, and without that 1."""
+    """The share of the effect of feedback at each level, on the logarithm of the odds. A level without a value uses
+    that of `other`, else 1."""
     easy: Share
     """The probability that an attempt is right at a level where the problem is not hard."""
     wrong_views: Annotated[int, Field(ge=1, le=1000)] = 8
-    """The wrong views of a level that attempts share: two attempts that are wrong may agree."""
+    """How many wrong views a level has. Attempts share them, so two wrong attempts may agree."""
     favourite: Mapping[str, Share] = Field(default_factory=dict)
-    """The share of wrong attempts at a level that have the author's favourite wrong view; the others are even."""
+    """The share of wrong attempts at a level that have the author's favourite wrong view. The others are spread
+    evenly."""
     texts_vary: Share = 0.0
     """The probability that an artifact above the plan has a wording of its own, different from all others. If it is
     above 0, a recon also lists a word of the problem that depends on its view, as the type of an analysis does."""
@@ -169,38 +169,39 @@ class AuthorProfile(Config):
     random, so that they say nothing about its view. Plans follow the view, so they are not affected."""
     sticky: Mapping[str, Share] = Field(default_factory=dict)
     """The probability that an attempt at a level reuses the random numbers of the step's previous attempt. It then has
-    the same view, unless feedback has raised the odds. A level without a value has that of `other`, else 0."""
+    the same view, unless feedback has raised the odds. A level without a value uses that of `other`, else 0."""
     cascade: Factor = 1.0
-    """The factor of the odds of an attempt if an artifact in its prompt is wrong."""
+    """By how much a wrong artifact in its prompt multiplies the odds of an attempt."""
     drift: Factor = 1.0
-    """The factor of the odds for each earlier visit of the step, and for each earlier attempt of the visit."""
+    """By how much each earlier visit of the step, and each earlier attempt of the visit, multiplies the odds."""
     forgets: Share = 0.0
     """The probability that an attempt ignores a rejection that sent the search back, drawn for each rejection."""
     misled: Factor = 1.0
-    """The factor of the odds at a level where the problem is not hard, if a rejection in the prompt names the level."""
+    """By how much a rejection that names a level multiplies its odds, if the problem is not hard there."""
     findings: Mapping[str, Mapping[Defect, Share]]
-    """The shares of the defects of a wrong plan, by cause; each row adds up to 1. `other` is for all further causes."""
+    """The shares of the defects of a wrong plan, by cause; each row adds up to 1. `other` is the row for all other
+    causes."""
     misattributed: Share = 0.0
     """The share of wrong plans whose defect and token are those of another level, drawn evenly."""
     repeats: Mapping[str, Share]
-    """The share of wrong plans that repeat the same defect, by cause; `other` is for all further causes."""
+    """The share of wrong plans that repeat the same defect, by cause; `other` is for all other causes."""
     score_signal: Share | None = None
-    """How much the score of a verdict says: with this probability it is 1 for a right artifact and 0 for a wrong one,
-    else a uniform number. None: the score that the guard gives."""
+    """The probability that the score of a verdict is 1 for a right artifact and 0 for a wrong one; else it is a uniform
+    number. None keeps the score that the guard gives."""
     classifier: Share | None = None
-    """The share of classifications that name the topmost wrong level; None: the answer is always `unclear`."""
+    """The share of classifications that name the topmost wrong level; None if the answer is always `unclear`."""
     person: SimulatedPerson | None = None
-    """The person who answers questions in the laboratory; None: there is none."""
+    """The person who answers questions in the laboratory; None if there is none."""
     guard_errors: GuardErrors = GuardErrors()
     """The error rates of the plan's guard."""
     call_prices: Mapping[str, Factor] = Field(default_factory=dict)
-    """The price of a call at a level, in calls, when arms are compared at equal calls; 1 for other levels."""
+    """The price of a call at a level, in calls, to compare arms at equal calls; 1 for other levels."""
     malformed: Share = 0.0
     """The share of replies that are cut off in the middle."""
     acquisition_errors: Share = 0.2
     """The share of replies in acquisition runs that are wrong: unknown fields, invented quotes, altered values."""
     unsettled: Factor = 1.0
-    """The factor of the odds at a level for which the workflow has no step before the plan."""
+    """By how much the odds at a level are multiplied if the workflow has no step for it before the plan."""
     critic: Critic
     """The accuracy of critiques."""
     latency: Latency
@@ -247,7 +248,7 @@ class AuthorProfile(Config):
         return self.findings.get(cause) or self.findings[OTHER]
 
     def heed(self, level: str) -> float:
-        """Return the share of the effect of feedback at a level."""
+        """Return the share of the effect of feedback that counts at a level."""
         return self.heeds.get(level, self.heeds.get(OTHER, 1.0))
 
     def stickiness(self, level: str) -> float:
@@ -255,7 +256,7 @@ class AuthorProfile(Config):
         return self.sticky.get(level, self.sticky.get(OTHER, 0.0))
 
     def repeated(self, cause: str) -> float:
-        """Return the share of wrong plans that repeat the same defect."""
+        """Return the share of wrong plans with this cause that repeat the same defect."""
         return self.repeats.get(cause, self.repeats.get(OTHER, 0.0))
 
 
@@ -266,7 +267,7 @@ def _check_sum(shares: Mapping[str, float] | Mapping[Defect, float], path: tuple
 
 
 def load_profile(name: str, root: Path, *, place: str = "--model", own: Path | None = None) -> AuthorProfile:
-    """Return a profile: that of this name in the folder `own`, else the shipped one.
+    """Return the profile of this name from the folder `own`, or else the shipped one.
 
     `place` is the flag or key that names it.
 

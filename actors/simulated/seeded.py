@@ -56,7 +56,7 @@ def normal(*words: object) -> float:
 def stratum(seed: int, position: int, *words: object) -> float:
     """Return a number on [0, 1); its values at consecutive seeds are spread evenly.
 
-    It is a coordinate of Roberts's two-dimensional Kronecker sequence (place 0 or 1), shifted by a draw. The two
+    It is the coordinate `position` (0 or 1) of Roberts's two-dimensional Kronecker sequence, shifted by a draw. The two
     coordinates of consecutive seeds are spread evenly over the square.
     """
     return (draw(*words, "stratum", position) + seed * _STEPS[position]) % 1.0

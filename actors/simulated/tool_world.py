@@ -1,8 +1,8 @@
 """Simulated executions: the task, plans for it, and the world of its tools.
 
 A task has goals of several steps, and tools that can do each step. A plan uses one of the tools of each step. Every
-draw is a function of the seed and of the tool or the request. So policies that make the same call see the same result.
-Some tools never work during a trial; other faults are drawn for each call.
+random number is a function of the seed and of the tool or the request, so policies that make the same call see the same
+result. Some tools never work during a trial; other faults are drawn for each call.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -31,9 +31,9 @@ class Task(Config):
     goals: Annotated[int, Field(ge=1, le=20)] = 3
     """The number of goals."""
     steps: Annotated[int, Field(ge=1, le=20)] = 2
-    """The steps of each goal; each one needs the result of the one before."""
+    """How many steps each goal has; each step needs the result of the one before."""
     ways: Annotated[int, Field(ge=1, le=20)] = 3
-    """The tools that can do a step; a plan uses one of them."""
+    """How many tools can do a step; a plan uses one of them."""
     attempts: Annotated[int, Field(ge=1, le=5)] = 3
     """The retry budget of a step; the plan's total covers three visits of every step, and at most 100 attempts."""
 
@@ -61,7 +61,7 @@ class Task(Config):
         return tool.endswith(f"_{CHECK}")
 
     def tools(self, seed: int, once: float) -> ToolSet:
-        """Return the tools of the task; `once` is the share that is not repeatable, drawn by the seed."""
+        """Return the tools of the task. The seed decides which share of them, `once`, is not repeatable."""
         generators = {
             tool: _use(tool, repeatable=draw(seed, tool, "once") >= once)
             for step in self.step_ids()
@@ -71,7 +71,7 @@ class Task(Config):
         return ToolSet(source="", sha256="", tools={}, generators=generators, guards=guards)
 
     def plan(self, ways: Mapping[str, int], done: Collection[str] = ()) -> dict[str, Any]:
-        """Return a plan as JSON for the open steps; `ways` has the number of the tool for each step, or 0."""
+        """Return a plan as JSON for the steps that are not `done`; `ways` has the number of a step's tool (else 0)."""
         steps = [self._step(step, ways.get(step, 0), done) for step in self.step_ids() if step not in done]
         return {
             "plan_id": "simulated",
@@ -102,10 +102,13 @@ class Ways:
     task: Task
     """The task that the plans are for."""
     current: dict[str, int] = field(default_factory=dict)
-    """The way of each step that has failed, as a number."""
+    """The number of the tool that plans now use for a step, for each step that has failed."""
 
     def next_plan(self, failed: str, tokens: Collection[str]) -> dict[str, Any] | None:
-        """Return a plan from the tokens that hold, with another tool for a failed step; None if none is left."""
+        """Return a plan from the tokens that hold, with the next tool for the step `failed`; None if no tool is left.
+
+        With an empty `failed`, all tools stay the same.
+        """
         if failed:
             self.current[failed] = self.current.get(failed, 0) + 1
             if self.current[failed] >= self.task.ways:
@@ -130,7 +133,7 @@ class ToolOdds(Config):
     description: str = Field(min_length=1)
     """One line for people."""
     fails: Share = 0.0
-    """The share of calls that do not bring their result, of tools that can."""
+    """The share of calls that do not bring their result, for tools that can bring one."""
     unsuited: Share = 0.0
     """The share of tools that never bring their result."""
     broken: Share = 0.0
@@ -142,7 +145,7 @@ class ToolOdds(Config):
     outages: Share = 0.0
     """The share of time in which no tool works: every call that begins then ends with a transient fault."""
     outage_seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = 60.0
-    """The length of the periods that are outages or not, in seconds."""
+    """The length of a period, in seconds. Each period is an outage as a whole, or not at all."""
     lies: Share = 0.0
     """The share of calls without a result that report success."""
     misses: Share = 0.0
@@ -150,7 +153,8 @@ class ToolOdds(Config):
     alarms: Share = 0.0
     """The share of right results that a check rejects."""
     once: Share = 0.0
-    """The share of tools that are not repeatable: after a transient fault a person says what the call did."""
+    """The share of tools that are not repeatable. After a transient fault of such a tool, a person says what the call
+    did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,7 @@ class Called:
 
 @dataclass
 class ToolWorld:
-    """The world of one trial. Calls of tools change which results hold in truth."""
+    """The world of one trial. Calls of tools change which results really hold."""
 
     odds: ToolOdds
     """How often tools and checks fail."""
@@ -172,11 +176,11 @@ class ToolWorld:
     """The steps, and the tools that can do each."""
     seed: int
     done: set[str] = field(default_factory=set)
-    """The steps whose results hold in truth."""
+    """The steps whose results really hold."""
     ran: set[str] = field(default_factory=set)
-    """The steps whose last call was interrupted after its work."""
+    """The steps whose last call ended with a transient fault after its work."""
     calls: int = 0
-    """The calls of tools and checks so far."""
+    """How many calls of tools and checks there were so far."""
 
     def call(self, tool: str, node: str, at: float) -> Called:
         """Call a tool or a check for a node of the run, at a time in seconds; the world may change."""
@@ -195,7 +199,10 @@ class ToolWorld:
         return self._judge(step, node) if check else self._report(tool, step, node)
 
     def by_hand(self, step: str, share: float) -> bool:
-        """Let a person do a step; tell whether they can: a share of the steps, once the results they need hold."""
+        """Let a person do a step, and return whether they can.
+
+        They can do a share of the steps (`share`), once the results that the step needs hold.
+        """
         able = self.task.needs(step) <= self.done and draw(self.seed, step, "by hand") < share
         if able:
             self.done.add(step)
@@ -212,7 +219,10 @@ class ToolWorld:
         return Called(ToolOutcome.SUCCEEDED) if holds != wrong else Called(ToolOutcome.FAILED, "the result is wrong")
 
     def _work(self, tool: str, step: str, node: str) -> bool:
-        """Tell whether a call brings its result; a step brings none before the results it needs hold."""
+        """Do the work of a call, and return whether it brings its result.
+
+        A step brings none before the results that it needs hold.
+        """
         if not self.task.needs(step) <= self.done or self._never_works(tool, "unsuited", self.odds.unsuited):
             return False
         brought = not self._chance(self.odds.fails, node, "fails")

@@ -1,7 +1,7 @@
 """Changes verdicts for experiments: it withholds or replaces findings, adds errors and changes scores.
 
-The search reads the codes and places of findings, the author their messages; the two may differ. Every change is a
-function of seed, problem and attempt, so a repetition gives the same verdict.
+The search reads the codes and places of findings, and the author reads their messages; the two may differ. Every change
+is a function of seed, problem and attempt, so a repetition gives the same verdict.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ from runtime.core.events import text_hash
 from runtime.models.replies import Unreadable
 
 COMPARING = frozenset(("evidence_present", "follows_strategy", "requirements_covered"))
-"""The other guards that judge plans. In a simulated world they reject only what is no JSON."""
+"""The other guards that judge plans. In a simulated world they reject only artifacts that are no JSON."""
 Feedback = Literal["full", "shuffled", "verdict_only"]
-"""The findings of a rejection: its own, those of another problem's plan, or only that it is a rejection."""
+"""Which findings of a rejection are shown: its own, those of another problem's plan, or only that it is a rejection."""
 ELSEWHERE = "elsewhere"
 """The level in the clue of an unrelated finding; no profile may use this name."""
 
@@ -39,9 +39,9 @@ class VerdictFilter:
     seed: int
     """The seed of the trial."""
     search_sees: Feedback = "full"
-    """The codes and places of a rejection's findings, which the search reads."""
+    """Which codes and places of findings the search reads in a rejection."""
     author_sees: Feedback = "full"
-    """The messages of a rejection's findings, which the author reads."""
+    """Which messages of findings the author reads in a rejection."""
     false_accept: float = 0.0
     """The probability that a rejection becomes an acceptance, for each attempt."""
     false_reject: float = 0.0
@@ -49,7 +49,8 @@ class VerdictFilter:
     accepting_problems: float = 0.0
     """The share of problems on which every rejection becomes an acceptance."""
     rejecting_problems: float = 0.0
-    """The share of problems on which every acceptance becomes a rejection; others than those of the share before."""
+    """The share of problems on which every acceptance becomes a rejection; none of them is among
+    `accepting_problems`."""
     _medium: Guard = field(default_factory=lambda: plan_medium({}), compare=False)
 
     @property
@@ -59,7 +60,7 @@ class VerdictFilter:
         return (self.search_sees, self.author_sees) != ("full", "full") or any(shares)
 
     def apply(self, guards: Mapping[str, GuardFactory]) -> dict[str, GuardFactory]:
-        """Return the guard factories with filtered guards; unchanged if the filter changes nothing."""
+        """Return the guard factories, with filtered guards for plans; unchanged if the filter changes nothing."""
         filtered = dict(guards)
         if self.changes_verdicts:
             filtered |= {name: self._filter_guard(guards[name]) for name in guards if name in PLAN_GUARDS}
@@ -119,8 +120,9 @@ class VerdictFilter:
 def score_verdict(verdict: Verdict, artifact: Artifact, world: World) -> Verdict:
     """Return the verdict with a score that shows, with the probability `score_signal`, how much is right.
 
-    Otherwise the score is a uniform number. So a right artifact has the higher score of two with probability 1 - (1 -
-    score_signal)^2 / 2. A plan that passes keeps its score, and so does an artifact that cannot be read.
+    Otherwise the score is a uniform number. Of a right and a wrong artifact, the right one thus has the higher score
+    with the probability 1 - (1 - score_signal)^2 / 2. A plan that passes keeps its score, and so does an artifact that
+    cannot be read.
     """
     views, signal = read_views(artifact.content), world.profile.score_signal
     if signal is None or not views or (verdict.passed and PLAN in views):
@@ -132,7 +134,7 @@ def score_verdict(verdict: Verdict, artifact: Artifact, world: World) -> Verdict
 
 
 def _silence_guard(make: GuardFactory) -> GuardFactory:
-    """Return a guard that accepts a plan that cannot be read: the plan guard rejects it, with a filtered verdict."""
+    """Return a guard that accepts unreadable plans, because the plan guard rejects them with a filtered verdict."""
 
     def make_silenced(config: Mapping[str, Any]) -> Guard:
         guard = make(config)

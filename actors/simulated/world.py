@@ -1,8 +1,8 @@
 """The simulated problem: the levels at which it is hard, the right view at each level, the odds of an attempt.
 
 A level is a step of the pipeline, by its role. Every artifact contains a view for its level, a small number, and one
-view per level is right. Guards cannot tell which, so a wrong artifact may be accepted, and the mistake shows only in
-the plan. The formulas are in docs/explanation/simulated-author.md.
+view per level is right. Guards cannot tell which view is right, so they may accept a wrong artifact, and the mistake
+shows only in the plan. The formulas are in docs/explanation/simulated-author.md.
 """
 
 import re
@@ -20,7 +20,7 @@ from runtime.core.events import text_hash
 
 _VIEW = re.compile(r"view:([a-z][a-z0-9_]*)=(\d+)")
 _ATTEMPT = re.compile(r"([^/]+)/v(\d+)\.a(\d+)(.*)", re.DOTALL)
-"""Step, visit, attempt and the suffix of a branch in the id of an attempt."""
+"""Matches the id of an attempt: its step, visit, attempt and the suffix of a branch."""
 
 Views = Mapping[str, int]
 """The view of an artifact at each level."""
@@ -38,17 +38,17 @@ class World:
 
     @cached_property
     def problem_key(self) -> str:
-        """The first word of the draws that all seeds of the problem share."""
+        """The first word of the random draws that all seeds of the problem share."""
         return text_hash(self.problem)[:16]
 
     @cached_property
     def key(self) -> str:
-        """The first word of all draws about this problem; without the profile, so that profiles share the draws."""
+        """The first word of all draws about this problem. It does not name the profile, so profiles share the draws."""
         return f"{self.seed}:{self.problem_key}"
 
     @cached_property
     def cause(self) -> str:
-        """The level at which the problem is hard; consecutive seeds have nearly the shares of the profile."""
+        """The level at which the problem is hard. Over consecutive seeds, levels have nearly the profile's shares."""
         return pick_at(self.profile.causes, stratum(self.seed, 0, self.problem_key))
 
     @cached_property
@@ -58,7 +58,7 @@ class World:
 
     @cached_property
     def difficulty(self) -> Mapping[str, float]:
-        """The probability of an attempt without feedback at each level where the problem is hard."""
+        """The probability that an attempt without feedback is right, at each level where the problem is hard."""
         share, given = self.profile.also_hard, self.profile.odds
         hard = {self.cause: stratum(self.seed, 1, self.problem_key)} if self.cause != UNSOLVABLE else {}
         if share:
@@ -87,14 +87,14 @@ class World:
         return self._wrong_view(level, drawn_as)
 
     def _draw_attempt(self, level: str, node: str) -> str:
-        """Return the attempt that supplies the random numbers: this one, or an earlier one if the author is sticky."""
+        """Return the attempt whose random numbers are used: this one, or an earlier one if the author is sticky."""
         share = self.profile.stickiness(level)
         while share and (before := attempt_before(node)) and draw(self.key, level, node, "sticky") < share:
             node = before
         return node
 
     def _wrong_view(self, level: str, node: str) -> int:
-        """Return one of the wrong views; they are counted from the right one on, and the first is the favourite."""
+        """Return one of the wrong views. They are numbered from the right view on, and the first is the favourite."""
         count, favourite = self.profile.wrong_views, self.profile.favourite.get(level, 0.0)
         at = draw(self.key, level, node, "wrong")
         if at < favourite or count == 1:
@@ -105,7 +105,7 @@ class World:
         return (self._truths[level] + 1 + place) % (1 + count)
 
     def chance(self, level: str, told: int, factor: float = 1.0) -> float:
-        """Return the probability that an attempt is right at a level, after this number of rejections with its clue."""
+        """Return the probability that an attempt is right at a level after `told` rejections with the level's clue."""
         if self.cause == UNSOLVABLE and level == PLAN:
             return 0.0
         difficulty = self.difficulty.get(level)
@@ -114,7 +114,7 @@ class World:
         return hard_level_probability(self.profile.odds, difficulty, told, self.profile.heed(level), factor)
 
     def wrong(self, views: Views) -> str | None:
-        """Return the topmost level whose view is wrong; None if all are right."""
+        """Return the topmost level whose view is wrong, `unsolvable` for such a problem, or None if all are right."""
         if self.cause == UNSOLVABLE:
             return UNSOLVABLE
         return next((level for level, truth in self._truths.items() if views.get(level, truth) != truth), None)
@@ -126,7 +126,7 @@ class World:
 
 
 def attempt_before(node: str) -> str | None:
-    """Return the previous attempt of the visit; for the first attempt, the first one of the previous visit.
+    """Return the previous attempt of the visit; before its first attempt, the first attempt of the previous visit.
 
     None for the first attempt of the first visit, and for a text that is not the id of an attempt.
     """
@@ -140,7 +140,7 @@ def attempt_before(node: str) -> str | None:
 
 
 def attempts_before(node: str) -> int:
-    """Return the number of earlier visits of the step plus the earlier attempts of this visit."""
+    """Return how often a step was repeated before an attempt: earlier visits, plus earlier attempts of this visit."""
     found = _ATTEMPT.fullmatch(node)
     return 0 if found is None else int(found[2]) + int(found[3]) - 2
 
@@ -156,7 +156,7 @@ def hard_level_probability(
 
 
 def clue(level: str) -> str:
-    """Return the token that a rejection names if its cause is at a level; no clue is part of another one."""
+    """Return the token that a rejection names if its cause is at a level. No clue is part of another one."""
     return f"clue_{level}_end"
 
 

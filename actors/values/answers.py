@@ -29,7 +29,7 @@ QUANTITY = "quantity"
 """
 
 ANSWER_MAX = 100_000
-"""The most characters of an answer. Longer material belongs into the problem of a new run."""
+"""The most characters of an answer. Longer material belongs in the problem of a new run."""
 SCHEMA_BYTES_MAX = 10_000
 """The most bytes of a question's schema as JSON: enough for several hundred choices."""
 SHOWN_MAX = 300
@@ -121,7 +121,7 @@ def normal_answer(schema: Schema, text: object) -> str:
 
 
 def _value(schema: Schema, answer: str) -> Any:
-    """Return the JSON value of an answer; the answer itself if it has none that fits the form."""
+    """Return the JSON value of an answer, or the answer itself if no value of it fits the form."""
     form = answer_form(schema)
     match form:
         case "text":
@@ -143,7 +143,7 @@ def _value(schema: Schema, answer: str) -> Any:
 
 
 def read_quantity(schema: Schema, answer: str) -> "Quantity | Refusal":
-    """Return the number in an answer, in the unit of the question, or why there is none."""
+    """Return the number in an answer, in the unit of the question, or the reason why there is none."""
     from actors.quantities.quantity import Quantity, Refusal, RefusalCode  # noqa: PLC0415 - few questions need them
     from actors.quantities.quoted import read_value  # noqa: PLC0415
     from actors.quantities.units import UnitTable  # noqa: PLC0415

@@ -17,7 +17,7 @@ LENGTH = "length"
 FILTERED = "content_filter"
 """The finish reason of a reply that a content filter stopped."""
 LARGE = 64 * 1024
-"""The most characters of an artifact whose parsed value stays in memory, where it takes up to 30 times more space."""
+"""The most characters of an artifact whose parsed value is kept in memory, where it needs up to 30 times more space."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Artifact:
     parents: tuple[str, ...] = ()
     """The ids of the artifacts that it was made from."""
     usage: Usage | None = None
-    """The tokens of its reply, as the provider reports them; None where it reports none."""
+    """The tokens of its reply, as the provider reports them; None if it reports none."""
     finish_reason: str = "stop"
     """Why the model stopped, in OpenAI's words: `stop`, `length` (`LENGTH`) or `content_filter` (`FILTERED`)."""
 
@@ -51,7 +51,7 @@ class Artifact:
         return replace(self, content=content)
 
     def copy_if_large(self) -> "Artifact":
-        """Return the same artifact; for a large one a copy, so that the parsed value is freed with the copy."""
+        """Return the same artifact. A large one is copied, so that its parsed value is freed with the copy."""
         return replace(self) if len(self.content) > LARGE else self
 
     @cached_property
@@ -61,7 +61,7 @@ class Artifact:
 
     @property
     def parsed(self) -> Any:
-        """The JSON value in the content, such as a plan as a dictionary; None where there is none."""
+        """The JSON value in the content, such as a plan as a dictionary; None if there is none."""
         value = self.value
         return value.value if isinstance(value, Parsed) else None
 
@@ -72,7 +72,7 @@ class Artifact:
 
 
 def lacks_end(content: str, finish_reason: str) -> bool:
-    """Tell whether a reply lacks its end. A reply that is whole JSON does not, even if the server says so."""
+    """Tell whether a reply lacks its end. Complete JSON does not lack it, even if the server says so."""
     return finish_reason in (LENGTH, FILTERED) and not is_whole(content)
 
 
@@ -103,11 +103,11 @@ class Clarified:
     question: str
     """The question, as the user saw it."""
     answer: str
-    """The user's answer; empty where the question was declined or has expired."""
+    """The user's answer; empty if the question was declined or has expired."""
     node: str = ""
     """The search node of the rejected artifact that led to the question, if any."""
     unanswered: str = ""
-    """Why there is no answer: `declined` or `expired`; empty where there is one."""
+    """Why there is no answer: `declined` or `expired`; empty if there is an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +123,11 @@ class Context:
     dependencies: Mapping[str, Artifact] = field(default_factory=dict)
     """The accepted artifact of each required step, by step id."""
     retry: tuple[Feedback, ...] = ()
-    """The rejections of this step, oldest first, at most `feedback_window`."""
+    """The last rejections of this step, oldest first; at most `feedback_window`."""
     escalation: tuple[Feedback, ...] = ()
-    """The failures of later steps that led back to this step, oldest first, at most `feedback_window`."""
+    """The last failures of later steps that led back to this step, oldest first; at most `feedback_window`."""
     clarifications: tuple[Clarified, ...] = ()
-    """The questions that were answered, declined or have expired, in the order of asking."""
+    """The closed questions (answered, declined or expired), in the order of asking."""
     notes: tuple[str, ...] = ()
     """The user's notes, oldest first; they add no requirement."""
     attachments: tuple[Attachment, ...] = ()

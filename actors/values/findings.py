@@ -152,15 +152,16 @@ class Finding(Value):
     tokens: tuple[str, ...] = ()
     """The plan tokens that the finding is about, sorted."""
     trace: tuple[str, ...] | None = None
-    """A trace that leads to the problem, of `STEP:ok`, `STEP:OUTCOME` and `STEP:fail`."""
+    """A trace that leads to the problem; its items are `STEP:ok`, `STEP:OUTCOME` or `STEP:fail`."""
     answer_schema: Mapping[str, Any] | None = None
-    """The JSON Schema of the answer, if the message is an author's own question."""
+    """The JSON Schema that an answer must fit, if the message is a question that the artifact asks; else None."""
     asks: Inquiry | None = None
-    """The question by which a person settles it; None if the message is itself a question, or is only for models."""
+    """The question that a person can answer to settle it; None if the message is itself a question, or is only for
+    models."""
 
     @property
     def askable(self) -> bool:
-        """Whether it may become a question: by its code (`ASKABLE`), or because it holds one."""
+        """Whether it may become a question: its code allows it (`ASKABLE`), or it holds one."""
         return self.code in ASKABLE or self.answer_schema is not None or self.asks is not None
 
 
@@ -184,7 +185,7 @@ class Verdict(Value):
 
     @property
     def judges(self) -> str:
-        """The guards behind the verdict, for people: the members that passed in a composite, or the guard."""
+        """The guards behind the verdict, for people: in a composite, the members that passed; else the guard."""
         names = [part.guard for part in self.parts if part.passed] if self.passed else []
         if not names:
             return self.guard
@@ -197,7 +198,7 @@ class Verdict(Value):
 
 
 FINDINGS_MAX = 100
-"""The most findings of a verdict, without the last one, which counts the others."""
+"""The most findings of a verdict, not counting the last one, which says how many were left out."""
 TEXT_MAX = 4_000
 """The most characters of a message, a place or a code."""
 TOKENS_MAX = 1_000
@@ -205,7 +206,7 @@ TOKENS_MAX = 1_000
 TRACE_CHARACTERS_MAX = 100_000
 """The most characters of a trace. A longer one is left out, since a part of it cannot be replayed."""
 VERDICT_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of a recorded verdict as JSON; the journal takes events of up to 64 MiB."""
+"""The most bytes of a recorded verdict as JSON; the journal accepts events of up to 64 MiB."""
 
 
 def limit_verdict(verdict: Verdict) -> Verdict:
@@ -241,7 +242,7 @@ def _same(new: object, old: object) -> bool:
 def limit_findings(findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return at most `FINDINGS_MAX` findings, errors first, and one more that counts those left out.
 
-    That one is an error if an error was left out.
+    The one more is an error if an error was left out.
     """
     if len(findings) <= FINDINGS_MAX or (len(findings) == FINDINGS_MAX + 1 and findings[-1].code == Code.MORE_FINDINGS):
         return findings

@@ -1,4 +1,4 @@
-"""The course of a run as a graph, and its steps as a checklist: data that faces draw. Pure."""
+"""The course of a run as a graph, and its steps as a checklist: data that interfaces draw. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -38,7 +38,7 @@ class FlowEdge:
     back: bool = False
     """Whether it leads back to an earlier node; then it does not count for the order of nodes."""
     recovery: bool = False
-    """Whether it is taken after a failure."""
+    """Whether the run takes it only after a failure."""
     taken: bool = False
     """Whether the run has taken it."""
     label: str = ""
@@ -47,7 +47,7 @@ class FlowEdge:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A graph. Apart from edges of `back` or `recovery`, it has no cycle."""
+    """A graph. Without the edges of `back` and `recovery`, it has no cycle."""
 
     nodes: tuple[FlowNode, ...]
     """The nodes; those of one layer are drawn in this order."""
@@ -63,7 +63,7 @@ class ChecklistItem:
     """Its title; the id if it has none."""
     state: NodeState
     status: str
-    """The state in the word of the kind of run, such as `succeeded`."""
+    """The state, in a word of the kind of run, such as `succeeded`."""
     facts: tuple[str, ...] = ()
     """Short texts for people, such as the number of attempts and the time."""
     findings: tuple[str, ...] = ()

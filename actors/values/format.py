@@ -8,7 +8,7 @@ from runtime.core.ledger import MICRO, Amount
 
 
 def format_count(number: int, noun: str) -> str:
-    """Return a number with its noun, such as `1 call` or `2,400 tokens`."""
+    """Return a number with its noun in the right form, such as `1 call` or `2,400 tokens`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -67,11 +67,11 @@ def title_of(problem: str) -> str:
 
 
 TEXT_MAX = 80
-"""Characters of one text that a message shows."""
+"""The most characters of one text that a message shows."""
 ITEMS_MAX = 8
-"""Items of one list that a message shows."""
+"""The most items of one list that a message shows."""
 INT_MAX = 10**18
-"""Integers from here on are described, not shown: Python refuses to print very long ones."""
+"""The least integer that is described instead of shown, because Python refuses to print very long ones."""
 
 
 def printable(text: str, limit: int = TEXT_MAX) -> str:

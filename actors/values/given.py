@@ -1,7 +1,7 @@
 """The facts that a planning run is given beside the problem: attached files, a state to plan from, steps of tools.
 
-A given fact replaces what a plan's author writes in its place, before any guard judges the plan. A fact that is None is
-left to the author.
+Before any guard judges a plan, a given fact replaces what the model wrote in its place. A fact that is None is left to
+the model.
 """
 
 import operator
@@ -20,9 +20,9 @@ class GivenAnswer(Value):
     question: str
     """The question, as the person saw it."""
     answer: str = ""
-    """The answer; empty where the person declined or the question expired."""
+    """The answer; empty if the person declined or the question expired."""
     unanswered: str = ""
-    """Why there is no answer: `declined` or `expired`; empty where there is one."""
+    """Why there is no answer: `declined` or `expired`; empty if there is an answer."""
 
 
 class PddlTexts(Value):
@@ -38,9 +38,9 @@ class ReadableResult(Value):
     """The facts that a plan may read from the result of a generator, and those that its call needs."""
 
     outcomes: tuple[str, ...] = ()
-    """Its outcomes, in their order; none if a success has only one outcome."""
+    """The result's outcomes, in their order; none if a success has only one outcome."""
     values: tuple[str, ...] = ()
-    """The tokens whose values are read from it, sorted."""
+    """The tokens whose values are read from the result, sorted."""
     uses: tuple[str, ...] = ()
     """The tokens whose values the call uses, sorted; they are among the preconditions of the step."""
 
@@ -55,13 +55,13 @@ class Given(Value):
     """The facts that a planning run is given, by an execution that needs a plan."""
 
     initial_state: tuple[str, ...] | None = None
-    """The tokens that hold now, from which the plan starts; None leaves them to the author."""
+    """The tokens that hold now, from which the plan starts; None leaves them to the model."""
     goal_state: tuple[str, ...] | None = None
-    """The tokens that must hold at the end; None leaves them to the author."""
+    """The tokens that must hold at the end; None leaves them to the model."""
     invariants: tuple[Mapping[str, Any], ...] | None = None
-    """The plan's invariants as JSON objects; None leaves them to the author."""
+    """The plan's invariants as JSON objects; None leaves them to the model."""
     requirements: tuple[Mapping[str, Any], ...] | None = None
-    """The stated requirements as JSON objects; None leaves them to the author."""
+    """The stated requirements as JSON objects; None leaves them to the model."""
     kept_requirements: tuple[Mapping[str, Any], ...] = ()
     """Requirements that are added to every plan, as JSON objects."""
     kept_invariants: tuple[Mapping[str, Any], ...] = ()
@@ -77,13 +77,13 @@ class Given(Value):
     results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
     """The facts in the results of generators, by their names. Generators without any are left out."""
     step_results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The same for `step_generators`, by the ids of the steps."""
+    """The facts in the results of `step_generators`, by the ids of the steps."""
     guard_uses: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
     """The tokens whose values guards use, by the names of the guards. Guards that use none are left out."""
     undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
     """How a call of a generator is undone, by its name: a tool, `nothing` or `irreversible`."""
     step_undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The same for `step_generators`, by the ids of the steps."""
+    """How a call of `step_generators` is undone, by the ids of the steps."""
     known_values: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     """The tokens of the initial state whose value is known."""
     failure_summary: str = ""
@@ -180,9 +180,9 @@ class DeclaredOutcome(Value):
     name: str
     """The name, as the binding reads it from the output."""
     effects: tuple[str, ...] = ()
-    """Tokens that it adds, beside those of the step."""
+    """Tokens that it adds, in addition to those of the step."""
     delete_effects: tuple[str, ...] = ()
-    """Tokens that it deletes, beside those of the step."""
+    """Tokens that it deletes, in addition to those of the step."""
 
 
 class DeclaredStep(Value):

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from runtime.logs.terminal_text import clean
 
 Style = Literal["", "bold", "dim", "red", "bold red", "green", "yellow", "cyan"]
-"""The emphasis of a span, for faces that support it."""
+"""The emphasis of a span, for interfaces that support it."""
 
 
 class StyledSpan(NamedTuple):
@@ -20,7 +20,7 @@ class StyledSpan(NamedTuple):
     text: str
     style: Style = ""
     run: str = ""
-    """The id of the run that the text names; empty where it names none."""
+    """The id of the run that the text names; empty if it names none."""
 
 
 @dataclass(frozen=True, slots=True)

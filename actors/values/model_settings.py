@@ -92,7 +92,7 @@ class ModelSettings(Config):
     )
     """The share of the likeliest words from which the model chooses, above 0, at most 1."""
     seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(default=None, exclude_if=_is_not_set)
-    """A number: with the same one, a provider tries to give the same reply."""
+    """A number with which a provider tries to give the same reply each time."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
         default=None, exclude_if=_is_not_set
     )
@@ -106,12 +106,13 @@ class ModelSettings(Config):
     context_window: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(
         default=None, exclude_if=_is_not_set
     )
-    """The most tokens that the model takes, its reply included. It is not sent; a longer prompt is not sent either.
+    """The most tokens of a prompt and its reply together. The setting is not sent, and neither is a longer prompt.
     Without it, the server is asked."""
     compact: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=operator.not_)
-    """Whether the shorter texts of prompts are used, for a model with a small context window. It is not sent."""
+    """Whether the shorter texts of prompts are used, for a model with a small context window. The setting is not
+    sent."""
     extra_body: Mapping[str, Any] = Field(default_factory=dict, exclude_if=_is_not_set)
-    """Further fields of the request's body, but for those that the client sets itself."""
+    """Further fields of the request's body, except those that the client sets itself."""
     extra_headers: Mapping[str, str] = Field(default_factory=dict, max_length=HEADERS_MAX, exclude_if=_is_not_set)
     """Further headers of the request. They are stored with the run, so names of secrets are refused."""
 
@@ -185,7 +186,7 @@ class ModelSettings(Config):
         return ModelSettings.model_validate({name: value for name, value in fields.items() if value is not None})
 
     def over(self, other: "ModelSettings") -> "ModelSettings":
-        """Return these settings, and those settings of `other` that these lack."""
+        """Return these settings; those that are missing come from `other`."""
         return other.patched(self.model_dump())
 
 

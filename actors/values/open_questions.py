@@ -39,11 +39,11 @@ QUESTIONS_SCHEMA: dict[str, Any] = {
 
 
 NOT_UNDERSTOOD = "not_understood"
-"""The field in which an author says that it does not understand the problem, and why."""
+"""The field in which a model says that it does not understand the problem, and why."""
 
 
 def find_misunderstandings(value: Any) -> Iterator[Finding]:
-    """Yield a finding if the author of a JSON value says that it does not understand the problem. Never raises.
+    """Yield a finding if the model that wrote a JSON value says that it does not understand the problem. Never raises.
 
     It is a warning if the value has an open question, whose answer may help, and an error otherwise.
     """

@@ -11,7 +11,7 @@ _ATTRIBUTE = "__replan_plugin__"
 
 
 class PlugInMark(NamedTuple):
-    """The mark of a decorated function: its kind, and the name that workflows use."""
+    """The mark of a decorated function: the plug-in's kind, and the name that workflows use."""
 
     kind: Literal["guard", "generator"]
     name: str

@@ -19,7 +19,7 @@ from runtime.core.events import Value
 SENTENCE_MAX = 600
 """The most characters of the question's sentence."""
 SHOWN_MAX = 20_000
-"""The most characters of the text below it."""
+"""The most characters of the text below the sentence."""
 
 
 Priority = Literal["high", "normal", "low"]
@@ -99,17 +99,17 @@ class AskedForm(Inquiry):
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The fields of the form as plain data, as every face shows them."""
+        """The fields of the form as plain data, as all interfaces show them."""
         return self.model_dump(mode="json", include={*AskedForm.model_fields})
 
 
 def fields_of(form: type[Inquiry], question: Inquiry) -> dict[str, Any]:
-    """Return the fields of a form by name, from a value that has them."""
+    """Return the fields of a form by name, taken from a question that has them."""
     return {name: getattr(question, name) for name in form.model_fields}
 
 
 WITHOUT = "Without an answer, "
-"""The beginning of the sentence about no answer."""
+"""The beginning of the sentence that says what happens without an answer."""
 
 
 def make_form(
@@ -176,7 +176,7 @@ def quote_question(
     below. Otherwise the sentence asks for an answer to the words, and all of them are shown below.
 
     Args:
-        who: the author of the words, such as `The model`.
+        who: the one who wrote the words, such as `The model`.
         subject: their subject, such as `the step 'recon'`.
         words: any text; its control characters are left out.
         does: the effect of choices that `meanings` does not name, as a sentence.
@@ -201,8 +201,8 @@ def quote_question(
 def split_last_question(words: str) -> tuple[str, str]:
     """Return a text without its last sentence, and this sentence, if it is the only question in the text.
 
-    Otherwise return the whole text and an empty one. A sentence ends at a full stop, an exclamation or a question mark
-    before a blank, and at the end of a line.
+    Otherwise return the whole text and an empty one. A sentence ends at the end of a line, and at a full stop, an
+    exclamation or a question mark before a blank.
     """
     *before, line = _SENTENCE_ENDS.split(block(words).strip()) or [""]
     if not line.endswith("?") or any("?" in item for item in before):
@@ -212,7 +212,7 @@ def split_last_question(words: str) -> tuple[str, str]:
 
 
 def join_questions(inquiries: Sequence[Inquiry], subject: str) -> Inquiry:
-    """Return several questions as one whose answer is a text. A single question is returned unchanged."""
+    """Return several questions joined into one that a text answers. A single question is returned unchanged."""
     if len(inquiries) == 1:
         return inquiries[0]
     shown = "\n".join(f"{number}. {item.whole}{_options_text(item)}" for number, item in enumerate(inquiries, 1))

@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 ID_LENGTH = 8
-"""Hexadecimal digits of an id: at 200 requirements a collision has a probability of about 5 in a million."""
+"""How many hexadecimal digits an id has. With 200 requirements, two ids are equal with a probability of about 5 in a
+million."""
 
 
 class RequirementKind(StrEnum):
@@ -37,7 +38,7 @@ class StatedLimit(NamedTuple):
     """A limit that a requirement states, such as a price or a date."""
 
     name: str
-    """A short name of the limited thing, which is the same in all limits of this thing."""
+    """A short name of the limited thing; all limits of this thing have the same name."""
     value: str
     """The value with its unit, as text."""
 
@@ -46,17 +47,17 @@ class Requirement(NamedTuple):
     """A demand, with the words that state it."""
 
     id: str
-    """Made from the quote by `requirement_id`."""
+    """Its id, which `requirement_id` makes from the quote."""
     kind: str
-    """One of `RequirementKind`, as text."""
+    """Its kind, a value of `RequirementKind`."""
     text: str
     """What is demanded, for people and models."""
     quote: str
     """The words of the source that state it, with white space folded."""
     source: str = RequirementSource.PROBLEM
-    """One of `RequirementSource`, as text."""
+    """Its source, a value of `RequirementSource`."""
     tokens: tuple[str, ...] = ()
-    """Tokens of the plan: they hold once a goal is reached; for other kinds, they must or must not hold."""
+    """Tokens of the plan. Those of a goal hold once it is reached; those of other kinds must or must not hold."""
     depends_on: tuple[str, ...] = ()
     """The ids of the goals that must be reached before it; only for a goal."""
     tools: tuple[str, ...] = ()
@@ -66,20 +67,20 @@ class Requirement(NamedTuple):
     conflicts_with: tuple[str, ...] = ()
     """Ids or quotes of the requirements that cannot hold together with it."""
     limit: StatedLimit | None = None
-    """The limit that it states; None where it states none."""
+    """The limit that it states; None if it states none."""
     readings: tuple[str, ...] = ()
     """The meanings of an ambiguous quote, if they lead to different plans; `text` has one of them."""
 
     @property
     def ambiguous(self) -> bool:
-        """Whether its author states more than one reading."""
+        """Whether its quote has more than one stated reading."""
         return len(set(self.readings)) > 1
 
 
 KINDS = frozenset(str(kind) for kind in RequirementKind)
-"""The values of `RequirementKind`, to check JSON by."""
+"""The values of `RequirementKind`, to check JSON."""
 SOURCES = frozenset(str(source) for source in RequirementSource)
-"""The values of `RequirementSource`, to check JSON by."""
+"""The values of `RequirementSource`, to check JSON."""
 
 
 _LISTS = ("tokens", "depends_on", "tools", "paths", "conflicts_with", "readings")
@@ -114,9 +115,10 @@ def requirements_in(value: Any) -> Iterator[Requirement]:
 
 
 def own_ids(value: Any) -> dict[str, str]:
-    """Return the ids of the requirements in a JSON list by the ids that their author wrote, if the two differ.
+    """Return the ids made from quotes, by the ids that the model chose for these requirements in a JSON list.
 
-    An author that does not know the ids made from quotes refers to requirements by its own ids. Never raises.
+    Ids that are already made from quotes are left out. A model that does not know these ids refers to requirements by
+    its own. Never raises.
     """
     made_ids = {
         own: item.id
