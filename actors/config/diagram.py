@@ -20,9 +20,9 @@ def mermaid(workflow: Workflow) -> str:
     for step in workflow.order():
         text = "<br/>".join(_mermaid_text(line) for line in _label(workflow, step))
         opened, closed = ('(["', '"])') if step in workflow.leaves() else ('["', '"]')
-        lines.append(f"    {_node(step)}{opened}{text}{closed}")
-    lines += [f"    {_node(upper)} --> {_node(lower)}" for upper, lower in _edges(workflow)]
-    lines += [f"    {_node(lower)} -.-> {_node(upper)}" for lower, upper in _escalation_edges(workflow)]
+        lines.append(f"    {_node_id(step)}{opened}{text}{closed}")
+    lines += [f"    {_node_id(upper)} --> {_node_id(lower)}" for upper, lower in _edges(workflow)]
+    lines += [f"    {_node_id(lower)} -.-> {_node_id(upper)}" for lower, upper in _escalation_edges(workflow)]
     return "\n".join(lines) + "\n"
 
 
@@ -83,7 +83,7 @@ def _escalation_edges(workflow: Workflow) -> Iterator[tuple[str, str]]:
                 yield step, upper
 
 
-def _node(step: str) -> str:
+def _node_id(step: str) -> str:
     """Return a prefixed id, since a keyword such as `end` as an id breaks a chart of Mermaid."""
     return f"s_{step}"
 

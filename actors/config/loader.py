@@ -140,19 +140,19 @@ def add_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ..
     Raises:
         UsageProblem: the prompts or plan files are missing or invalid.
     """
-    book, prompt_notices = _prompt_book(workflow, document, root)
+    book, prompt_notices = _load_prompt_book(workflow, document, root)
     workflow = replace_plan_files(workflow, document, Path(document.source).parent)
     loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *prompt_notices), document)
     for step in workflow.order():
         if not workflow.is_deterministic(step):
-            loaded = _check_entry(loaded, step)
+            loaded = _note_missing_prompt(loaded, step)
     if workflow.classifications_max and CLASSIFIER not in book.entries:
         cause, hint = f"no prompt entry {CLASSIFIER!r}", nearest(CLASSIFIER, book.entries, kind="entries")
         raise document.problem(cause, ("classifications_max",), hint)
     return loaded
 
 
-def _prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> tuple[PromptBook, tuple[str, ...]]:
+def _load_prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> tuple[PromptBook, tuple[str, ...]]:
     """Return a workflow's prompts, and notices for the user."""
     shared = root / "prompts" / f"{_SHARED_PROMPTS}.yaml"
     book, notices = load_prompts(find_named(workflow.prompts, root / "prompts", "prompts", document), shared)
@@ -164,7 +164,7 @@ def _prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> tuple[
     return own.model_copy(update={"entries": {**book.entries, **own.entries}}), (*notices, notice, *own_notices)
 
 
-def _check_entry(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
+def _note_missing_prompt(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
     """Return the workflow; if a step of an AtomicGuard file has no prompt, that is noted in `missing`.
 
     Raises:

@@ -58,14 +58,14 @@ def read_settings(config: Mapping[str, Any], folder: Path, problem: MakeProblem)
         if not isinstance(templates, Mapping):
             raise problem(f"should be a mapping of problem types to plan files, not {templates!r}", (TEMPLATES,), "")
         settings[TEMPLATES] = {
-            kind: _plan(setting, (TEMPLATES, kind), folder, problem) for kind, setting in templates.items()
+            kind: _plan_in_setting(setting, (TEMPLATES, kind), folder, problem) for kind, setting in templates.items()
         }
     if PLAN in config:
-        settings[PLAN] = _plan(config[PLAN], (PLAN,), folder, problem)
+        settings[PLAN] = _plan_in_setting(config[PLAN], (PLAN,), folder, problem)
     return settings
 
 
-def _plan(setting: Any, keys: KeyPath, folder: Path, problem: MakeProblem) -> dict[str, Any]:
+def _plan_in_setting(setting: Any, keys: KeyPath, folder: Path, problem: MakeProblem) -> dict[str, Any]:
     """Return the plan in a setting, which is a plan or the path of a plan file."""
     if isinstance(setting, str) and setting.strip():
         return _read_plan_file(folder / Path(setting).expanduser(), keys, problem)

@@ -110,7 +110,7 @@ def make_step_guard(workflow: Workflow, step: str, factories: Mapping[str, Guard
 
 
 def _make_guard(workflow: Workflow, step: str, name: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
-    settings, ours = _settings(workflow, step, name, factories[name]), factories[name] is BUILT_IN.get(name)
+    settings, ours = _guard_settings(workflow, step, name, factories[name]), factories[name] is BUILT_IN.get(name)
     try:
         guard = factories[name](settings)
         return total_guard(name, guard) if ours else name_guard(name, guard)
@@ -125,7 +125,7 @@ def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]
     return any(definition_of(factories[name]).slow for name in guards_of(workflow, step))
 
 
-def _settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
+def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
     """Return the settings of one guard of a step: those that it inherits from the workflow, and the step's own.
 
     In a composite, the key of `guard_config` with a member's name has settings for only this member. Every other key is

@@ -42,17 +42,17 @@ def check_workflow(
         UsageProblem: the first problem. Names are checked first: the role of a step follows from its guard, so a
             misspelt guard would be reported as a missing prompt.
     """
-    return _Check(root, guards, generators, to_run).check(name_or_path, ())
+    return _Loader(root, guards, generators, to_run).load(name_or_path, ())
 
 
 @dataclass(frozen=True, slots=True)
-class _Check:
+class _Loader:
     root: Path
     guards: Collection[str]
     generators: Collection[str]
     to_run: bool
 
-    def check(self, name_or_path: str, above: tuple[str, ...]) -> tuple[LoadedWorkflow, Policy]:
+    def load(self, name_or_path: str, above: tuple[str, ...]) -> tuple[LoadedWorkflow, Policy]:
         """Load and check a workflow, its policy and its child workflows.
 
         `above` are the files of the workflows that run it, outermost first.
@@ -103,7 +103,7 @@ class _Check:
             )
         if len(above) >= DEPTH_MAX:
             raise document.problem(f"{CHILD}{name} would be workflow {len(above) + 1} of at most {DEPTH_MAX}", key)
-        loaded, policy = self.check(file, above)
+        loaded, policy = self.load(file, above)
         for step, pair in loaded.workflow.action_pairs.items():
             if review.NAME in pair.guards:
                 raise loaded.document.problem(

@@ -82,7 +82,10 @@ def _compare_with_draft(final: Any, critique: Mapping[str, Any], draft: Mapping[
         return
     if before is None or after is None:
         return
-    if _content(before, words=False) == _content(after, words=False) and critique.get("overall_assessment") != "good":
+    if (
+        _compared_content(before, words=False) == _compared_content(after, words=False)
+        and critique.get("overall_assessment") != "good"
+    ):
         message = "the plan differs from the draft in words only, in nothing that is carried out or checked"
         yield Finding(code=Code.CRITIQUE_NEARLY_IGNORED, message=message, severity="warning")
     old, new = {step.step_id: step for step in before.steps}, {step.step_id: step for step in after.steps}
@@ -99,10 +102,10 @@ def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) ->
     """Return whether two plans are the same apart from white space, case, names, order of steps and defaults."""
     if before is None or after is None:
         return bool(draft == final)
-    return _content(before) == _content(after)
+    return _compared_content(before) == _compared_content(after)
 
 
-def _content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
+def _compared_content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
     """Return the parts of a plan to compare, with white space and case folded.
 
     With `words`, the goal's text and the names and descriptions of steps are included.

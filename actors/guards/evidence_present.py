@@ -93,7 +93,7 @@ def _made_names(value: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, Any]) -> Iterator[Finding]:
-    text = comparable_name("\n".join(_items(list(recon.values()))))[:RECON_CHARACTERS_MAX]
+    text = comparable_name("\n".join(_recon_texts(list(recon.values()))))[:RECON_CHARACTERS_MAX]
     found: dict[str, bool] = {}
     for where, name in claimed:
         sought = comparable_name(name)
@@ -128,7 +128,7 @@ def _is_in_word(sign: str) -> bool:
     return sign.isalnum() or sign == "_"
 
 
-def _items(values: list[Any]) -> Iterator[str]:
+def _recon_texts(values: list[Any]) -> Iterator[str]:
     """Yield the texts in recon's lists, and the quotes of its requirements."""
     for value in values:
         for item in value if isinstance(value, list) else ():

@@ -110,7 +110,7 @@ def judge_actions(
     Raises `UsageProblem` for a plan that is too large, or that has too many outcomes or states.
     """
     translation = translate(domain, problem, actions)
-    verdict = _verdict(translation, problem, level, assurance)
+    verdict = _plan_verdict(translation, problem, level, assurance)
     failure = None if level == "minimal" else _first_failure(translation, verdict)
     goals = () if failure or level == "minimal" or verdict.passed else translation.missing
     repairs = _find_repairs(domain, problem, translation, failure) if failure or goals else ()
@@ -165,7 +165,7 @@ def _first_failure(translation: Translation, verdict: Verdict) -> FirstFailure |
     return None
 
 
-def _verdict(translation: Translation, problem: PddlProblem, level: str, assurance: str) -> Verdict:
+def _plan_verdict(translation: Translation, problem: PddlProblem, level: str, assurance: str) -> Verdict:
     guard = f"plan_{level}"
     if translation.plan is None:
         verdict = Verdict(guard=guard, passed=True, score=1.0, findings=(), facts={"level": level})

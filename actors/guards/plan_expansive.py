@@ -92,7 +92,7 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
         step, failing = printable(gap.step), printable(gap.failing)
         what = "may have done its work before its check fails" if step == failing else "may have run before"
         text = (
-            f"step {step}: {failing} has on_failure undo, and {step} {what} ({_path(gap.trace)}), but no "
+            f"step {step}: {failing} has on_failure undo, and {step} {what} ({_trace_text(gap.trace)}), but no "
             f"`undo` says how it is undone. Give {step} an `undo`: a tool, nothing, or irreversible."
         )
         yield Finding(code=Code.NO_UNDO, where=gap.step, message=text, trace=gap.trace)
@@ -117,15 +117,15 @@ def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
             break
     for cause, end in by_cause.items():
         text = (
-            f"Dead end after {_path(end.trace)}: nothing is ready and the goal lacks {quote_names(end.missing)}."
+            f"Dead end after {_trace_text(end.trace)}: nothing is ready and the goal lacks {quote_names(end.missing)}."
             f"{_waiting_clause(plan, end.trace)}{_advice(plan, cause)}"
         )
         where = cause.rpartition(":")[0]
         yield Finding(code=Code.DEAD_END, where=where, message=text, tokens=end.missing, trace=end.trace)
     if exploration.trap is not None:
         text = (
-            f"After {_path(exploration.trap)} the run goes on for ever: no trace from there ends, and none is handed "
-            f"over. Let the steps delete the tokens that start them, or let one of them escalate."
+            f"After {_trace_text(exploration.trap)} the run goes on for ever: no trace from there ends, and none is "
+            f"handed over. Let the steps delete the tokens that start them, or let one of them escalate."
         )
         where = exploration.trap[-1].rpartition(":")[0] if exploration.trap else ""
         yield Finding(code=Code.DEAD_END, where=where, message=text, trace=exploration.trap)
@@ -169,7 +169,7 @@ def _invariant_finding(invariant: Invariant, index: int, broken: BrokenInvariant
     parts += [f"{quote_names(broken.wrong)} must not hold and does"] if broken.wrong else []
     when = f" while {quote_names(invariant.when)} holds" if invariant.when else ""
     text = (
-        f"invariants[{index}] is broken {f'after {_path(trace)}' if trace else 'at the start'}: "
+        f"invariants[{index}] is broken {f'after {_trace_text(trace)}' if trace else 'at the start'}: "
         f"{' and '.join(parts)}{when}. Change the order or the effects of these steps."
     )
     where = trace[-1].rpartition(":")[0] if trace else f"invariants[{index}]"
@@ -179,13 +179,13 @@ def _invariant_finding(invariant: Invariant, index: int, broken: BrokenInvariant
 
 def _assurance_finding(reached: str, required: str, exploration: Exploration) -> Finding:
     loop = exploration.loop if reached == "strong_cyclic" else None
-    reason = f" It can go round and round: {_path(loop)}." if loop else ""
+    reason = f" It can go round and round: {_trace_text(loop)}." if loop else ""
     text = f"The plan's assurance is {reached}, and {required} is required.{reason}"
     where = loop[-1].rpartition(":")[0] if loop else ""
     return Finding(code=Code.ASSURANCE_TOO_LOW, where=where, message=text, trace=loop)
 
 
-def _path(trace: Sequence[str]) -> str:
+def _trace_text(trace: Sequence[str]) -> str:
     """Return a trace as text for a message; only its end if it is long."""
     shown = [printable(item) for item in trace[-ITEMS_MAX * 2 :]]
     return ("… → " if len(shown) < len(trace) else "") + " → ".join(shown) if trace else "the start"

@@ -114,7 +114,7 @@ def _declared_conflicts(stated: Sequence[Requirement]) -> Iterator[_Pair]:
             yield item.id, item, other, "they contradict each other"
 
 
-def _open_values(context: Context) -> list[tuple[str, Inquiry]]:
+def _open_value_questions(context: Context) -> list[tuple[str, Inquiry]]:
     """Return the ids of sentences that leave a value open, with the questions; those not asked before come first."""
     asked = []
     for said in demands_of(user_texts_in(context)).holding:
@@ -130,7 +130,7 @@ def _find_ambiguities(stated: Sequence[Requirement], context: Context) -> Iterat
     for item in stated:
         if item.ambiguous:
             yield item.id, reading_question(item)
-    yield from _open_values(context)
+    yield from _open_value_questions(context)
 
 
 def _contradicted_goals(stated: Sequence[Requirement]) -> Iterator[_Pair]:

@@ -74,7 +74,7 @@ class FormulaScope:
                     tuple(choice for part in parts for choice in part.choices),
                 )
             case "not":
-                return Effect((Literal(self._negated(form, self._changed), positive=False),))
+                return Effect((Literal(self._negated(form, self._changed_atom), positive=False),))
             case "when":
                 condition, effect = self._two(form)
                 return Effect(conditional=(ConditionalEffect(self.condition(condition), self.effect(effect)),))
@@ -85,7 +85,7 @@ class FormulaScope:
             case "increase" if self._is_cost(form):
                 return Effect()
             case _:
-                return Effect((Literal(self._changed(form)),))
+                return Effect((Literal(self._changed_atom(form)),))
 
     def atom(self, expression: Expression) -> Atom:
         """Return an atom whose predicate and terms are declared. Raises `UsageProblem`."""
@@ -100,7 +100,7 @@ class FormulaScope:
             )
         return Atom(form.head, tuple(map(self._term, terms, types)))
 
-    def _changed(self, expression: Expression) -> Atom:
+    def _changed_atom(self, expression: Expression) -> Atom:
         """Return the atom that an effect changes. Raises `UsageProblem` for `=`."""
         form = self._form(expression)
         if form.head == EQUAL:
@@ -231,7 +231,7 @@ def read_problem(text: str, name: str, domain: PddlDomain) -> PddlProblem:
     [init], [goal] = by_head[":init"], by_head[":goal"]
     if len(goal.items) != 2:
         source.refuse(":goal takes one condition", goal.line, "join several by `and`")
-    initial = frozenset(_initial(init.items[1:], scope))
+    initial = frozenset(_initial_atoms(init.items[1:], scope))
     return PddlProblem(title, scope.objects, initial, scope.condition(goal.items[1]))
 
 
@@ -425,7 +425,7 @@ def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
     return ActionSchema(name.text, parameters, condition, effect, form.line)
 
 
-def _initial(items: Sequence[Expression], scope: FormulaScope) -> Iterator[Atom]:
+def _initial_atoms(items: Sequence[Expression], scope: FormulaScope) -> Iterator[Atom]:
     """Yield the atoms that hold at the beginning; negated atoms are skipped, since atoms not listed do not hold."""
     for item in items:
         if isinstance(item, Form) and item.head == "=" and function_name(item) in scope.domain.functions:

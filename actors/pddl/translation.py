@@ -109,7 +109,7 @@ class _Progression:
             ready = frozenset(state for state in states if step.can_run_in(state))
             if followed and not ready and self.first_inapplicable is None:
                 self.first_inapplicable, self.missing = index, _fewest_unmet(step.condition, states)
-            states = self._after(step, ready or states)
+            states = self._record_step(step, ready or states)
             if len(states) > STATES_MAX:
                 if any(later.effect_condition_atoms() for later in self.steps[index + 1 :]):
                     self._refuse(step, f"leads to more than {STATES_MAX:,} states", "check a shorter plan")
@@ -117,7 +117,7 @@ class _Progression:
         if followed and self.first_inapplicable is None:
             self.missing = _fewest_unmet(self.goal, states)
 
-    def _after(self, step: GroundAction, states: States) -> States:
+    def _record_step(self, step: GroundAction, states: States) -> States:
         """Record what a step does in these states, and return the states after it.
 
         If there are more than `STATES_MAX`, only some are returned, but more than `STATES_MAX`.
@@ -167,11 +167,11 @@ def _make_plan(problem: PddlProblem, progression: _Progression, ids: Sequence[st
             steps.append(
                 _add_count_tokens(made, index) if counted else _after_step(made, ids[index - 1] if index else None)
             )
-    initial = {ALWAYS, *map(str, progression.initial), *map(_absence, absent - progression.initial)}
+    initial = {ALWAYS, *map(str, progression.initial), *map(_absence_token, absent - progression.initial)}
     goal = set(map(str, progression.goal))
     if counted:
-        initial.add(_place(0))
-        goal.add(_place(len(progression.steps)))
+        initial.add(_count_token(0))
+        goal.add(_count_token(len(progression.steps)))
     plan = Plan(
         plan_id=problem.name or "plan",
         steps=tuple(steps),
@@ -209,22 +209,22 @@ def _make_step(step_id: str, condition: Iterable[Literal], changes: Sequence[Ato
 
 def _tokens(change: AtomChange, absent: set[Atom]) -> tuple[frozenset[str], frozenset[str]]:
     """Return the tokens that a change adds and those that it deletes."""
-    adds = {*map(str, change.adds), *(_absence(atom) for atom in change.deletes & absent)}
-    deletes = {*map(str, change.deletes), *(_absence(atom) for atom in change.adds & absent)}
+    adds = {*map(str, change.adds), *(_absence_token(atom) for atom in change.deletes & absent)}
+    deletes = {*map(str, change.deletes), *(_absence_token(atom) for atom in change.adds & absent)}
     return frozenset(adds), frozenset(deletes)
 
 
-def _absence(atom: Atom) -> str:
+def _absence_token(atom: Atom) -> str:
     return str(Literal(atom, positive=False))
 
 
-def _place(index: int) -> str:
+def _count_token(index: int) -> str:
     return f"at action {index + 1}"
 
 
 def _add_count_tokens(step: Step, index: int) -> Step:
     """Return the step with tokens that count actions; they order the steps in place of a dependency."""
-    here, there = frozenset((_place(index),)), frozenset((_place(index + 1),))
+    here, there = frozenset((_count_token(index),)), frozenset((_count_token(index + 1),))
     return step._replace(
         preconditions=step.preconditions | here,
         effects=step.effects | there,

@@ -90,7 +90,7 @@ def render(template: PromptTemplate, context: Context, *, headed: bool = True) -
         tuple(context.settings.get("guard_catalog", ())),
         tuple([(step, artifact.shown) for step, artifact in context.dependencies.items()]),
         context.retry,
-        (*_failure_before(context.given), *context.escalation),
+        (*_earlier_failure(context.given), *context.escalation),
         context.clarifications,
         context.notes,
         context.attachments,
@@ -103,7 +103,7 @@ def _facts(given: Given) -> str:
     return format_json(given.shown) if given.shown else ""
 
 
-def _failure_before(given: Given | None) -> tuple[Feedback, ...]:
+def _earlier_failure(given: Given | None) -> tuple[Feedback, ...]:
     """Return the failure of the previous plan, if any; prompts show it before the run's own failures."""
     return (Feedback("", given.failure_summary),) if given is not None and given.failure_summary else ()
 
@@ -248,7 +248,7 @@ def _delimit_text(text: str, bytes_max: int, data_open: str, data_close: str, cu
     if cut:
         kept = raw[:bytes_max].decode(errors="ignore")
         text = f"{kept}\n{_fill(cut_note, 'bytes', str(len(raw) - len(kept.encode())))}"
-    mark = _mark(text)
+    mark = _delimiter_mark(text)
     return f"{_fill(data_open, 'mark', mark)}\n{text}\n{_fill(data_close, 'mark', mark)}", cut
 
 
@@ -256,7 +256,7 @@ def _fill(template: str, slot: str, text: str) -> str:
     return template.replace(f"{{{slot}}}", text, 1)
 
 
-def _mark(text: str) -> str:
+def _delimiter_mark(text: str) -> str:
     """Return the shortest prefix of the text's own hash that does not occur in the text.
 
     Whoever writes the text cannot predict the mark, and the same text always has the same mark.

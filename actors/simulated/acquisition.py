@@ -109,13 +109,13 @@ def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> StatedNumbe
     if len(sentence) > SENTENCE_CHARACTERS_MAX or _ORDERS.search(sentence):
         return None
     for rank, word in enumerate(sought.words):
-        place = _place(sentence, word)
+        place = _position_of(sentence, word)
         if place is None:
             continue
         fitting = []
         for number in find_numbers(sentence, sought.mark, sought.language):
             whole = whole_quantity(sentence, number, table, mark=sought.mark, language=sought.language)
-            sure = _fit(sought, sentence, number, whole, table)
+            sure = _unit_fit(sought, sentence, number, whole, table)
             if sure > 0 and not place[0] <= number.start < place[1] and not _counts_others(sentence, whole, place):
                 fitting.append((number, sure))
         if fitting:
@@ -132,7 +132,7 @@ def _counts_others(sentence: str, whole: Whole, place: tuple[int, int]) -> bool:
     return _OF_OTHERS.search(sentence[whole.end : place[0]]) is not None
 
 
-def _fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole, table: UnitTable) -> float:
+def _unit_fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole, table: UnitTable) -> float:
     """Return how well a quantity's unit fits, from 0 (not at all) to 1 (the unit is written in full)."""
     if whole.doubt or len(number.readings) > 1:
         return 0.0
@@ -146,7 +146,7 @@ def _fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole, tab
     return 0.8 if any(name not in sought.units for name in form.left_out) else 1.0
 
 
-def _place(sentence: str, word: str) -> tuple[int, int] | None:
+def _position_of(sentence: str, word: str) -> tuple[int, int] | None:
     """Return the position of a word in a sentence, or of its parts one after the other; None if it does not occur.
 
     The endings of the parts are ignored.
@@ -160,7 +160,7 @@ def _place(sentence: str, word: str) -> tuple[int, int] | None:
 
 def names(text: str, words: str) -> bool:
     """Tell whether a text contains some words; their endings are ignored."""
-    return _place(text, words) is not None
+    return _position_of(text, words) is not None
 
 
 def _distance(number: WrittenNumber, place: tuple[int, int]) -> int:

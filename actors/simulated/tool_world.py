@@ -194,7 +194,7 @@ class ToolWorld:
         if self._chance(self.odds.transient, node, "transient"):
             if not check and self._chance(self.odds.late, node, "late"):
                 self.ran.add(step)
-                self._work(tool, step, node)
+                self._do_work(tool, step, node)
             return Called(ToolOutcome.TRANSIENT, "it took too long")
         return self._judge(step, node) if check else self._report(tool, step, node)
 
@@ -209,7 +209,7 @@ class ToolWorld:
         return able
 
     def _report(self, tool: str, step: str, node: str) -> Called:
-        if self._work(tool, step, node) or self._chance(self.odds.lies, node, "lies"):
+        if self._do_work(tool, step, node) or self._chance(self.odds.lies, node, "lies"):
             return Called(ToolOutcome.SUCCEEDED)
         return Called(ToolOutcome.FAILED, "there is no result")
 
@@ -218,7 +218,7 @@ class ToolWorld:
         wrong = self._chance(self.odds.alarms if holds else self.odds.misses, node, "check")
         return Called(ToolOutcome.SUCCEEDED) if holds != wrong else Called(ToolOutcome.FAILED, "the result is wrong")
 
-    def _work(self, tool: str, step: str, node: str) -> bool:
+    def _do_work(self, tool: str, step: str, node: str) -> bool:
         """Do the work of a call, and return whether it brings its result.
 
         A step brings none before the results that it needs hold.

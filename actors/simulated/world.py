@@ -81,12 +81,12 @@ class World:
         """Return an attempt's view at a level; feedback that contains the level's clue makes the right one likelier."""
         if level not in self._truths:
             return 0
-        told, drawn_as = count_in(clue(level), feedback), self._draw_attempt(level, node)
+        told, drawn_as = count_in(clue(level), feedback), self._attempt_to_draw_from(level, node)
         if draw(self.key, level, drawn_as, "right") < self.chance(level, told, factor):
             return self._truths[level]
         return self._wrong_view(level, drawn_as)
 
-    def _draw_attempt(self, level: str, node: str) -> str:
+    def _attempt_to_draw_from(self, level: str, node: str) -> str:
         """Return the attempt whose random numbers are used: this one, or an earlier one if the author is sticky."""
         share = self.profile.stickiness(level)
         while share and (before := attempt_before(node)) and draw(self.key, level, node, "sticky") < share:

@@ -76,7 +76,7 @@ def answer_form(schema: Schema) -> AnswerForm:
 
 def options_of(schema: Schema) -> list[str]:
     """Return the choices of a schema as texts of answers."""
-    return [_text(option) for option in schema["enum"]]
+    return [_normal_text(option) for option in schema["enum"]]
 
 
 def describe_expected(schema: Schema) -> str:
@@ -114,13 +114,13 @@ def normal_answer(schema: Schema, text: object) -> str:
     answer = text.encode("utf-8", "replace").decode().strip()  # A lone surrogate cannot be stored: it has no UTF-8.
     if not answer:
         raise InvalidAnswer("an answer is some text")
-    value = _value(schema, answer)
+    value = _json_value(schema, answer)
     if schema != TEXT:
         _check(schema, value)
-    return _text(value)
+    return _normal_text(value)
 
 
-def _value(schema: Schema, answer: str) -> Any:
+def _json_value(schema: Schema, answer: str) -> Any:
     """Return the JSON value of an answer, or the answer itself if no value of it fits the form."""
     form = answer_form(schema)
     match form:
@@ -129,8 +129,8 @@ def _value(schema: Schema, answer: str) -> Any:
         case "quantity":
             return _quantity(schema, answer)
         case "choice":
-            exact = [option for option in schema["enum"] if _text(option) == answer]
-            folded = [option for option in schema["enum"] if _text(option).casefold() == answer.casefold()]
+            exact = [option for option in schema["enum"] if _normal_text(option) == answer]
+            folded = [option for option in schema["enum"] if _normal_text(option).casefold() == answer.casefold()]
             return (exact or folded or [answer])[0]
         case "yes_no":
             return {"yes": True, "no": False}.get(_YES_NO_WORDS.get(answer.casefold(), ""), answer)
@@ -212,7 +212,7 @@ def _check(schema: Schema, value: Any) -> None:
     raise InvalidAnswer(f"the answer should be {describe_expected(schema)}, not {str(value)[:SHOWN_MAX]!r}")
 
 
-def _text(value: Any) -> str:
+def _normal_text(value: Any) -> str:
     """Return the normal form of the answer with a JSON value."""
     if isinstance(value, str):
         return value

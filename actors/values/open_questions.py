@@ -69,7 +69,7 @@ def questions_of(questions: Any) -> Iterator[Finding]:
     for index, value in enumerate(questions):
         where = f"open_questions[{index}]"
         text = value.get("question") if isinstance(value, dict) else value
-        schema = _schema(value) if isinstance(value, dict) else None
+        schema = _answer_schema(value) if isinstance(value, dict) else None
         if not isinstance(text, str):
             message = f"{where} must be a text, or an object with a text as its question"
             yield Finding(code=Code.TYPE, message=message, where=where)
@@ -82,7 +82,7 @@ def questions_of(questions: Any) -> Iterator[Finding]:
             yield Finding(code=Code.OPEN_QUESTION, message=text, where=where, answer_schema=schema)
 
 
-def _schema(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _answer_schema(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the answer schema for a question's `choices` or `type`, or None if they are invalid."""
     choices, kind = value.get("choices"), value.get("type", "text")
     if choices is None or choices == []:
