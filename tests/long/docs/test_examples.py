@@ -25,6 +25,8 @@ ASKING = {"talk-to-a-run.md": 2, "fill-a-schema.md": 1}
 """The least number of questions that a page asks, which have the form; so the test sees them."""
 SERVED = {"back-up.md": ("pg_dump", "pg_restore", "psql"), "run-workers.md": (), "use-postgres.md": ()}
 """The pages that need a server of databases, with its programs that they use."""
+EXCERPTS = {"send-to-slack.md", "write-a-plug-in.md"}
+"""The pages whose code other tests run."""
 ELSEWHERE = {*SERVED, "add-an-agent.md", "send-to-slack.md"}
 """The pages that other tests follow."""
 
@@ -241,7 +243,7 @@ def test_the_pages_that_teach_are_followed():
     names = {name_of(page) for page in FOLLOWED}
     assert {"README.md", "docs/tutorial/first-plan.md"} <= names
     guides = [page for page in pages() if page.parent.name == "how-to"]
-    assert {name_of(page) for page in guides if page.name != "send-to-slack.md"} <= names
+    assert {name_of(page) for page in guides if page.name not in EXCERPTS} <= names
 
 
 def test_a_block_is_what_a_reader_copies(tmp_path):
