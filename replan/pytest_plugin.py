@@ -87,7 +87,7 @@ def _divergence(home: Path) -> str:
     import anyio
 
     from actors.run.calls import CallFailed
-    from replan.api.options import at_home
+    from replan.api.options import run_at_home
     from runtime.journal.port import RunFilter
     from runtime.models.recording import SAID
 
@@ -98,7 +98,7 @@ def _divergence(home: Path) -> str:
                     return record.event.fault.message
         return ""
 
-    return anyio.run(at_home, home, read, backend="trio")
+    return anyio.run(run_at_home, home, read, backend="trio")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -302,7 +302,7 @@ def acquisition_gate(state: State) -> Hop:
     """Select the next task by rules, finish if nothing is left, or leave the decision to the model (S64 to S67)."""
     planner, blocked = state.planner, is_blocked(state)
     if blocked and planner.reflections and planner.reflections[-1].finish:
-        return _all_collected("a review proposes to finish with what there is")
+        return _finish("a review proposes to finish with what there is")
     if blocked and (task := next_acquisition_task(state)) is not None:
         return _task(task, f"the calculation is blocked: {task.reasoning}")
     schema = schema_of(state)
@@ -317,14 +317,14 @@ def acquisition_gate(state: State) -> Hop:
         return _task(PlannerDecision(action="ask_user", target_field=lost[0], reasoning=why), why)
     if (task := first_task(state, schema, chance_finds(state, schema))) is not None:
         return _task(task, f"{task.target_field} was found by another search only")
-    return _all_collected(ALL_COLLECTED)
+    return _finish(ALL_COLLECTED)
 
 
 def _task(decision: PlannerDecision, reason: str) -> Hop:
     return Hop("task", reason, Writes(decision=decision, decision_origin="deterministic"))
 
 
-def _all_collected(reason: str) -> Hop:
+def _finish(reason: str) -> Hop:
     decision = PlannerDecision(action="finish", reasoning=reason)
     return Hop("all_collected", reason, Writes(decision=decision, decision_origin="deterministic"))
 

@@ -106,7 +106,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
         search=dict(request.search),
         output_tokens_max=wanted.get("output_tokens_max") or OUTPUT_TOKENS,
         timeout_seconds=float(wanted.get("timeout") or setup.call_seconds),
-        model_settings=setup.settings_of(setup.model).patched(wanted.get("model_settings") or {}),
+        model_settings=setup.settings_of(setup.model).apply_patch(wanted.get("model_settings") or {}),
         search_seconds=SEARCH_SECONDS,
         question_expires_seconds=request.question_expires_seconds,
     )

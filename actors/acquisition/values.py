@@ -108,11 +108,11 @@ def _count_support(value: FieldValue, found: Sequence[FieldValue]) -> tuple[int,
 
     Confidence counts in steps only, since an author states it about itself, and a document may influence it.
     """
-    agreeing = {item.source for item in found if _same_value(item, value)}
+    agreeing = {item.source for item in found if _have_same_value(item, value)}
     return len(agreeing), bisect.bisect_right(CONFIDENCE_STEPS, value.confidence)
 
 
-def _same_value(one: FieldValue, other: FieldValue) -> bool:
+def _have_same_value(one: FieldValue, other: FieldValue) -> bool:
     if isinstance(one.value, str) or isinstance(other.value, str):
         return one.value == other.value
     return math.isclose(one.value, other.value, rel_tol=1e-6)
@@ -152,10 +152,10 @@ def merge_values(values: Values, more: Sequence[FieldValue]) -> Values:
     """Return values with others added, but for those that the same source has stated already."""
     kept = list(values)
     for value in more:
-        if not any(_same(value, item) for item in kept):
+        if not any(_differ_only_in_source(value, item) for item in kept):
             kept.append(value)
     return tuple(kept)
 
 
-def _same(one: FieldValue, other: FieldValue) -> bool:
+def _differ_only_in_source(one: FieldValue, other: FieldValue) -> bool:
     return one.model_copy(update=_NOT_THE_VALUE) == other.model_copy(update=_NOT_THE_VALUE)

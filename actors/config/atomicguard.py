@@ -96,11 +96,11 @@ def translate(document: ParsedFile) -> tuple[ParsedFile, tuple[str, ...]]:
     Raises:
         UsageProblem: a composite guard has no equivalent.
     """
-    document = _without_phases(document)
+    document = _rename_phases(document)
     return _Translation(document, is_foreign(document)).translate()
 
 
-def _without_phases(document: ParsedFile) -> ParsedFile:
+def _rename_phases(document: ParsedFile) -> ParsedFile:
     """Return a document with its `phases` as `action_pairs`; any other document is unchanged."""
     phases = document.value.get("phases")
     if "action_pairs" in document.value or not isinstance(phases, dict) or not document.source.endswith(".json"):
@@ -135,7 +135,7 @@ class _Translation:
             value["action_pairs"] = {step: self._translate_step(step, pair) for step, pair in steps.items()}
         return ParsedFile(self.document.source, value, self.document.lines), tuple(self.notices)
 
-    def _notice(self, path: KeyPath, text: str) -> None:
+    def _add_notice(self, path: KeyPath, text: str) -> None:
         self.notices.append(f"{self.document.place(path)}: {text}")
 
     def _keep_known_keys(
@@ -146,7 +146,7 @@ class _Translation:
         for key in value:
             if why := ignored.get(key, _UNUSED if key in unknown else ""):
                 hint = near(key, known) if key in unknown - ignored.keys() else ""
-                self._notice((*path, key), "; ".join(filter(None, ("ignored", why, hint))))
+                self._add_notice((*path, key), "; ".join(filter(None, ("ignored", why, hint))))
         return {key: item for key, item in value.items() if key not in ignored and key not in unknown}
 
     def _translate_step(self, step: str, pair: Any) -> Any:
@@ -172,12 +172,12 @@ class _Translation:
         """Set a missing generator, and translate `plan_source` into the path of a plan file."""
         if "generator" not in pair:
             pair["generator"] = "model"
-            self._notice(path, "names no generator; the model is asked")
+            self._add_notice(path, "names no generator; the model is asked")
         generator, config = pair["generator"], pair.get("generator_config")
         if not isinstance(generator, str) or generator not in FREE_GENERATORS or not isinstance(config, dict):
             return
         if config.get("defect") is not None:
-            self._notice((*path, "generator_config", "defect"), "ignored; the plan is handed on without a defect")
+            self._add_notice((*path, "generator_config", "defect"), "ignored; the plan is handed on without a defect")
         kept = {key: value for key, value in config.items() if key not in ("plan_source", "defect")}
         source = config.get("plan_source")
         if isinstance(source, str):
@@ -200,5 +200,5 @@ class _Translation:
         if not _CLASS_NAME.fullmatch(name):
             return name
         snake = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Guard")).lower()
-        self._notice(path, f"read as the guard {snake!r}")
+        self._add_notice(path, f"read as the guard {snake!r}")
         return snake

@@ -165,5 +165,5 @@ def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
     pair = workflow.action_pairs[step]
     if not isinstance(pair.guard, Composite):
         return ()
-    replaced = (guard for guard in pair.guards if guard != name and workflow.at_target_level(step, guard) == name)
+    replaced = (guard for guard in pair.guards if guard != name and workflow.guard_at_target_level(step, guard) == name)
     return (*replaced, name)

@@ -283,12 +283,12 @@ class Workflow(Config):
         guard = self.action_pairs[step].guard
         added = (STRICT_GUARD,) if self.strict and step in self.leaves() and self.role(step) == "plan" else ()
         if isinstance(guard, str):
-            own = self.at_target_level(step, guard)
+            own = self.guard_at_target_level(step, guard)
             return Composite(all_of=(own, *added)) if added else own
-        members = (*(self.at_target_level(step, member) for member in guard.members), *added)
+        members = (*(self.guard_at_target_level(step, member) for member in guard.members), *added)
         return Composite.model_validate({guard.kind: tuple(dict.fromkeys(members))})
 
-    def at_target_level(self, step: str, guard: str) -> str:
+    def guard_at_target_level(self, step: str, guard: str) -> str:
         """Return the name of a guard, or for a plan guard of a leaf the plan guard of the target level."""
         return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.leaves() else guard
 
@@ -299,7 +299,9 @@ class Workflow(Config):
         """
         pair = self.action_pairs[step]
         guards = [guard for guard in pair.guards if guard in pair.escalate_by_guard]
-        replaced = {self.at_target_level(step, guard): pair.escalate_by_guard[guard] for guard in reversed(guards)}
+        replaced = {
+            self.guard_at_target_level(step, guard): pair.escalate_by_guard[guard] for guard in reversed(guards)
+        }
         return {**replaced, **pair.escalate_by_guard}
 
     def rmax_of(self, step: str) -> int:

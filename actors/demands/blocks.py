@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from actors.demands.patterns import Force, force_of, instructs, late
+from actors.demands.patterns import Force, force_of, instructs, lazy_pattern
 from actors.demands.verbs import word_set
 from actors.values.requirements import RequirementKind
 
@@ -80,11 +80,11 @@ _ASKED = (
     ),
 )
 _ROLES = (
-    *((Role.ASKED, kind, late(pattern)) for kind, pattern in _ASKED),
+    *((Role.ASKED, kind, lazy_pattern(pattern)) for kind, pattern in _ASKED),
     (
         Role.SILENT,
         None,
-        late(
+        lazy_pattern(
             r"(?:what )?(?:i|we)(?:'ve| have)? (?:already )?tried.*|attempts|workarounds?|(?:describe |considered "
             r"|rejected )?(?:alternatives|options)\b.*|(?:open )?questions?.*|references?|links?|related|see also"
             r"|prior art|glossary|appendix.*|cc|who|participants|(?:for )?examples?|e\.g\.|drawbacks|pros and cons"
@@ -94,7 +94,7 @@ _ROLES = (
     (
         Role.OBSERVED,
         None,
-        late(
+        lazy_pattern(
             r"(?:the )?steps?(?: to reproduce)?|how to reproduce.*|to reproduce|repro(?: steps)?|poc|mwe"
             r"|(?:error )?logs?|output|stack ?traces?|traceback|errors?|config(?:uration)?|code|actual(?: behaviou?r"
             r"| results?)?|what (?:actually )?happen(?:s|ed).*|observed|current (?:behaviou?r|state|situation)|today"
@@ -105,7 +105,7 @@ _ROLES = (
     (
         Role.TOLD,
         None,
-        late(
+        lazy_pattern(
             r"(?:the )?(?:background|context|motivation|rationale|introduction|overview|history"
             r"|problem(?: statement)?|why|description|describe the bug"
             r"|is your feature request related to a problem.*|summary|abstract|tl;?dr|reasons?|risks?|assumptions"
@@ -113,10 +113,10 @@ _ROLES = (
         ),
     ),
 )
-_EDGE = late(r"^(?:[\W_]|\d{1,2}(?:\.\d{1,2})*[.):]? )+|[\W_]+$")
-_NAME_JOINT = late(r"\s*(?:/|&|:|,| and | or | - | \u2013 )\s*")
-_TAIL = late(r"\s+(?:for|of|in|on|from|to|about|with|at|by) .*")
-_ASIDE = late(r"\s*\([^)]*\)\s*")
+_EDGE = lazy_pattern(r"^(?:[\W_]|\d{1,2}(?:\.\d{1,2})*[.):]? )+|[\W_]+$")
+_NAME_JOINT = lazy_pattern(r"\s*(?:/|&|:|,| and | or | - | \u2013 )\s*")
+_TAIL = lazy_pattern(r"\s+(?:for|of|in|on|from|to|about|with|at|by) .*")
+_ASIDE = lazy_pattern(r"\s*\([^)]*\)\s*")
 _NAME_LENGTH_MAX = 80
 _NAME_WORDS_MAX = 8
 _PARTS_MAX = 4
@@ -148,21 +148,21 @@ HEADING_WORDS_MAX = 5
 WRAPPED_LENGTH_MIN = 60
 """The fewest characters of a line that its author has wrapped."""
 
-_FENCE = late(r"[ \t>]{0,12}(`{3,}|~{3,})")
-_HEADING = late(r" {0,3}(?:#{1,6}\s+|h[1-6]\.\s+|=+\s+(?=.*\S\s+=+\s*$))(?P<name>.*\S)")
-_BOLD = late(r"\s{0,3}(?:\*\*|__)(?P<name>[^*_]{1,80}?):?(?:\*\*|__)\s*:?\s*$")
-_LABEL = late(r"\s{0,3}(?P<name>[A-Z][^.!?|:]{1,78}):\s*$")
-_UNDERLINE = late(r"(?:={3,}|-{3,}|~{3,})\s*$")
-_RULE = late(r"\s{0,3}(?:[-*_=] ?){3,}\s*$")
-_ITEM = late(
+_FENCE = lazy_pattern(r"[ \t>]{0,12}(`{3,}|~{3,})")
+_HEADING = lazy_pattern(r" {0,3}(?:#{1,6}\s+|h[1-6]\.\s+|=+\s+(?=.*\S\s+=+\s*$))(?P<name>.*\S)")
+_BOLD = lazy_pattern(r"\s{0,3}(?:\*\*|__)(?P<name>[^*_]{1,80}?):?(?:\*\*|__)\s*:?\s*$")
+_LABEL = lazy_pattern(r"\s{0,3}(?P<name>[A-Z][^.!?|:]{1,78}):\s*$")
+_UNDERLINE = lazy_pattern(r"(?:={3,}|-{3,}|~{3,})\s*$")
+_RULE = lazy_pattern(r"\s{0,3}(?:[-*_=] ?){3,}\s*$")
+_ITEM = lazy_pattern(
     r"(?P<indent>[ \t]{0,16})(?:[-=]>|[-*+•\u2013\u2014\u2192\u25aa\u25cf\u2610◦·]"
     r"|(?P<number>\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?![ \t]+(?:is|are|was|has|will)\b)"
     r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
-_INITIAL = late(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
+_INITIAL = lazy_pattern(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
 """A name with an initial, such as a signature."""
-_BOX = late(r"\[(?P<mark>[ xX*-]?)\]\s+")
-_NOISE = late(
+_BOX = lazy_pattern(r"\[(?P<mark>[ xX*-]?)\]\s+")
+_NOISE = lazy_pattern(
     r"\s*(?:Traceback \(most recent|File \"|at [\w$.<>/\\:]+[ (]|Caused by:|--> |fatal:|[\w.]*(?:Error"
     r"|Exception)\b(?::|\s*$))",
     r"\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d[\].,\s]|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR"
@@ -170,13 +170,13 @@ _NOISE = late(
     r"\s*(?:\$ |>>> |[\w.-]+@[\w.-]+[:~$#])|(?:From|To|Cc|Bcc|Date|Sent): \S|\s*\[[^\]]{1,60}\]: \S+",
 )
 """A line of a log, a stack trace, a shell session, the head of a message, or a footnote."""
-_CODE = late(
+_CODE = lazy_pattern(
     r"\s*(?:[{}\[\]()]+[;,]?\s*$|\S.*[;{}]\s*$|//|/\*|</?\w[^>]*>\s*$|(?:import|from|def|class) .*[:;]?$|@\w+\()"
 )
-_SUBJECT = late(r"(?:Subject|Title|Summary): +(?=\S)")
-_CELL = late(r"[^|]+")
-_SIGNATURE = late(r"-- ?$")
-_NUMBERED = late(r"\d{1,2}(?:\.\d{1,2})*\.? [A-Z]")
+_SUBJECT = lazy_pattern(r"(?:Subject|Title|Summary): +(?=\S)")
+_CELL = lazy_pattern(r"[^|]+")
+_SIGNATURE = lazy_pattern(r"-- ?$")
+_NUMBERED = lazy_pattern(r"\d{1,2}(?:\.\d{1,2})*\.? [A-Z]")
 
 
 class BlockForm(StrEnum):
@@ -342,17 +342,17 @@ BREAK_ROOM = 12
 _PLAIN = str.maketrans(dict.fromkeys("\n\r\t\v\f\u00a0\u202f\u2028\x85", " ") | {"\u2019": "'", "\u2018": "'"})
 _PLAIN |= str.maketrans({"\u201c": '"', "\u201d": '"'})
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-_END = late(r"[.!?…]{1,4}[\"')\]*_`]{0,3} +(?=[\"'(\[*_`~@]{0,3}(?P<next>[A-Za-z0-9]))")
-_BEFORE = late(r"[\"'(\[*_`]{0,3}(?P<word>[\w./-]*)$")
+_END = lazy_pattern(r"[.!?…]{1,4}[\"')\]*_`]{0,3} +(?=[\"'(\[*_`~@]{0,3}(?P<next>[A-Za-z0-9]))")
+_BEFORE = lazy_pattern(r"[\"'(\[*_`]{0,3}(?P<word>[\w./-]*)$")
 _ABBREVIATIONS = word_set(
     "e.g i.e eg ie vs approx cf mr mrs ms dr st no nr fig sec incl excl max min resp ca viz al ver v p pp ch art etc",
     "dept est jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp a.m p.m",
 )
 _BEFORE_NUMBERS = frozenset(("no", "nr", "min", "max", "sec", "etc", "a.m", "p.m"))
 """Abbreviations that may end a sentence unless a number follows."""
-_LINK = late(r"\S{40}")
+_LINK = lazy_pattern(r"\S{40}")
 """A word so long that its line says nothing about the width of a paragraph."""
-_JOINT = late(
+_JOINT = lazy_pattern(
     r"; +(?=\S)|,? +(?:-|\u2013|\u2014|--) +(?=\S)|, (?:and|but|or|so(?! that)|yet|plus) |,? but "
     r"|,? and (?=(?:please|do not|don't|never|must|no |keep |leave |make sure)\b)|, (?=(?:(?:do not|don't|never"
     r"|please(?= \w)|without)\b|no ))"

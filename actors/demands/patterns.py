@@ -35,7 +35,7 @@ class _LatePattern:
         return value
 
 
-def late(*patterns: str) -> re.Pattern[str]:
+def lazy_pattern(*patterns: str) -> re.Pattern[str]:
     """Return a pattern of alternatives that is compiled at its first use: most commands read no text of a user."""
     return cast("re.Pattern[str]", _LatePattern("|".join(patterns)))
 
@@ -55,14 +55,14 @@ _SPAN = r"(?:hours?|days?|weeks?|months?|sprints?|years?)"
 _PEOPLE = r"(?:engineers?|developers?|devs|people|persons?|contractors?|translators?|testers?|designers?|students?)"
 _WHO = r"(?:i|we|they|you|qa|users|customers|the \w+|the \w+ \w+|our \w+)"
 
-QUESTION = late(r"\?[\"')\]*_`]*$")
-_POLITE = late(
+QUESTION = lazy_pattern(r"\?[\"')\]*_`]*$")
+_POLITE = lazy_pattern(
     r"(?:^|[,;:.!-] |\b(?:and|but|so|also|ok|hi|hey|all) )(?:can|could|would|will) (?:you|u|we|someone|somebody|it|i"
     r"|an? \w+)\b(?! be (?:the|that)\b)",
     r"^(?:also |so )?(?:(?:i|we) )?(?:also |still )?(?:need|want)\b|\bwould it be possible\b|\bplease\b",
 )
 """A request in the form of a question."""
-_STRICT = late(
+_STRICT = lazy_pattern(
     r"\b(?:must|shall|mustn't|may not|may never|may only)\b|\bplease\b|\bmake sure\b|\b(?:is|are) (?:not )?to be\b",
     r"\b(?:needs?|has|have|ought|got) (?:\w+ly |also |still |not )?to\b(?! \d)|\b(?:is|are) not to\b",
     r"\b(?:is|are) (?:\w+ly |not |no longer |never )*(?:required|mandatory|forbidden|prohibited|allowed|permitted"
@@ -75,7 +75,7 @@ _STRICT = late(
     r"\bmay [^,;:.?]{1,60}\b(?:at most|no more than|, not more)\b|\b(?:cannot|can't|may not) [^,;.?]{1,20} than\b",
 )
 """Words of `Force.STRICT`."""
-_WISH = late(
+_WISH = lazy_pattern(
     rf"\bshould\b|\b{_WHO} (?:still |also |really |therefore |all )*(?:want|wants|needs?|require|expects?|ask you to"
     r"|insist)\b(?! (?:\d|so\b|about\b))|\b(?:i|we|it|they)(?:'d| would) (?:also |really )?(?:like|love|expect|rather"
     r"|need|want|prefer)\b|\b(?:would|'d) (?:also )?(?:be (?:so |very |really )*(?:nice|great|useful|cool|good"
@@ -90,7 +90,7 @@ _WISH = late(
     r"^(?!.*\b(?:still|slow|broken|fails?)\b).*\bas (?:it (?:is|does) )?(?:today|before|now|they are)[.!]*$",
 )
 """Words of `Force.WISH`."""
-_NEEDLESS = late(
+_NEEDLESS = lazy_pattern(
     r"\bno need (?:to|for)\b|\bcan wait\b|\bleave [\w ]{1,40} for |\b(?:is|are) (?:left out|excluded|exempt)\b",
     r"\b(?:is|are) not (?:needed|required|necessary|handled|included|covered|backported|reimbursed|replaced|migrated"
     r"|touched)\b|\bnot part of\b|\bneedn't\b|\b(?:do not|don't|doesn't) (?:want|need|have to|care)\b|\bout of scope\b",
@@ -101,16 +101,16 @@ _NEEDLESS = late(
     r"(?:ticket|issue|project)\b|\bseparate (?:ticket|issue|project)\b",
 )
 """Words for work that is left out, or left to others."""
-_NO_NOUN = late(
+_NO_NOUN = lazy_pattern(
     r"^(?:(?:and|but|also|please|pls|then|so|oh),? )*(?:no|zero|without) (?!(?:error|idea|luck|problem|one)s?\b)"
 )
-_ONLY = late(r"^(?:only|just) (?!(?:happens?|affects?|occurs?|when|if|\d|an?\b|two\b|three\b|some\b))")
-_BY_DATE = late(rf"^(?!.*\byou can\b)(?!.*\bis on\b).*\b(?:by|until|before|no later than) {_DATE}")
-_LIMIT = late(
+_ONLY = lazy_pattern(r"^(?:only|just) (?!(?:happens?|affects?|occurs?|when|if|\d|an?\b|two\b|three\b|some\b))")
+_BY_DATE = lazy_pattern(rf"^(?!.*\byou can\b)(?!.*\bis on\b).*\b(?:by|until|before|no later than) {_DATE}")
+_LIMIT = lazy_pattern(
     r"\b(?:at most|at least|no more than|less than|within|under|up to|max(?:imum)?)\b[^.]{0,20}?[$€£]?\d"
     r"|[≤≥<>]=? ?[$€£]?\d|\d.*\bat most[.!]?$"
 )
-_PLANNED = late(
+_PLANNED = lazy_pattern(
     rf"^(?:the |our |target )*(?:eta|due|go-?live|launch|cut-?over|release|target date|deadline)(?: date)?(?:,|:| is"
     rf"| =)+ ?(?:is |on |set for )*{_DATE}|^we (?:ship|launch|release|move) (?:on|in|by|at) {_DATE}",
     rf"^submission closes (?:on|at|in) {_DATE}|^(?:but |and )?not before\b|\bfirst (?:[\w'-]+ ){{0,5}}?(?:is|would be)"
@@ -121,32 +121,32 @@ _PLANNED = late(
     r"\b(?:target|limit|maximum) is [$€£]? ?\d|\b(?:is|are) (?:limited|restricted) to\b",
 )
 """A statement of a plan that sets a date or a limit."""
-COSTS = late(
+COSTS = lazy_pattern(
     rf"\bbudget\b|\b(?:person|man|dev)[- ]?days?\b|\b(?:costs?|spend|pay|bill|under|up to|max|fee|come to)\b.{{0,40}}?"
     rf"{_MONEY}|{_MONEY}.{{0,30}}\b(?:total|all in|available|left|at most)\b|\bmoney for\b|\bper head max",
     rf"\b{_COUNT} {_PEOPLE} (?:is|are|can|on (?:it|site))\b|\b{_COUNT}(?: [\w-]+)? {_PEOPLE}(?:,"
     rf"| for) {_COUNT} {_SPAN}",
 )
 """Words for money, people or time that may be spent."""
-_AVAILABLE = late(
+_AVAILABLE = lazy_pattern(
     r"\b(?:we|i) (?:have|get)\b|\b(?:is|are) available\b|\bthere(?:'s| is| will be)\b|^[^,;:]{1,40} (?:has|can|may) "
     r"|budget"
 )
 
-_GREETING = late(
+_GREETING = lazy_pattern(
     r"^(?:(?:please|pls|thanks?|thx|cheers|so|very|much|a lot)[ ,.!]*)+$",
     r"^(?:(?:any )?(?:opinions?|thoughts|feedback|help) (?:is |are )?(?:welcome|appreciated)|(?:so |and )*(?:what"
     r"|how|why) (?:do|does|is) |(?:have|enjoy) (?:a|your"
     r"|the) |(?:with )?(?:kind |best |many )?(?:regards|thanks)|thank you|thx|cheers|sorry|keep up|i'm ooo"
     r"|happy to \w+|hope |welcome)\b",
 )
-_TOLD_BY_OTHERS = late(
+_TOLD_BY_OTHERS = lazy_pattern(
     r"(?:^|; )(?:[^,;:]{1,60} )??(?!(?:i|we|be|is|to|must|should) )[\w.'-]+ (?:wrote|told|said|phoned|acknowledged"
     r"|reported|complained|noticed|claims?)\b[^;]*|\bmy app (?:now )?asks? |\b(?:customers?|users?|people) (?:have "
     r"|often )*(?:ask(?:s|ed)?|complain(?:ed)?)\b[^;,]*|\bbuy what we wants?\b|^\"[^\"]{12,}\""
 )
 """Words that report what somebody else said, found or asks for."""
-_NOT_ASKED = late(
+_NOT_ASKED = lazy_pattern(
     r"\b(?:should|must|could) have (?:been\b|had|\w+ed\b)|\bshould be (?:easy|ok|fine|simple)\b|\b(?:docs?|error|log"
     r"|it|ui|readme)s? says?\b[^,;]*|\bmay have to\b|\bif (?:you|we|i|it) (?:need|want|has)s?\b"
     r"|\b(?:please )?(?:call|ask|ping|contact|let) me\b|^(?:it|that)(?:'d| would) be [^,]{0,40}$|\b(?:i|we) (?:fear"
@@ -156,7 +156,7 @@ _NOT_ASKED = late(
     r"\bplease (?:find|see) (?:the )?attach\w*|\bthanks? (?:for|in advance)|\bfirst post\b|\bfeel free\b",
 )
 """Words that look like a demand but ask for nothing."""
-_FACT = late(
+_FACT = lazy_pattern(
     r"^(?!.*\b(?:may|must|at most)\b).*\bcosts? (?:(?:us|me|the \w+) )?(?:about |around |roughly )*[$€£]? ?\d"
     r"|\b(?:takes?"
     rf"|lasts?) (?:about |around |over )*{_COUNT} ?(?:ms|s|h|min|minutes?|seconds?|{_SPAN})\b(?!.*\bat most\b)",
@@ -167,25 +167,25 @@ _FACT = late(
     r"|^only (?:\d+ ?%|\w+ (?:users|customers) )",
 )
 """A statement about how things are. Without a modal verb it is never a demand."""
-_BURDEN = late(
+_BURDEN = lazy_pattern(
     r"\b(?:i|we|you|they|users?|customers?|people|support|one) (?:\w+ )?(?:has|have|need) to\b(?! (?:move|migrate"
     r"|replace)\b)"
 )
-_BURDENED = late(
+_BURDENED = lazy_pattern(
     r"\b(?:every (?:time|day|night|week|month|few)|by hand|manually|always|currently|(?:so|then) (?:we|i|they))\b"
 )
 """Words that turn "we have to" into a complaint about how things are today."""
-_NARRATED = late(
+_NARRATED = lazy_pattern(
     r"^(?:since|yesterday|last (?:week|month|year|night)|currently|today|at (?:present|the moment)|until now|so far"
     r"|previously|usually|often|sometimes|in (?:all|most|\w+ out of \w+) cases)\b"
 )
-_PAST = late(
+_PAST = lazy_pattern(
     r"\b(?:was|were|had|did|didn't|got|went|saw|ago)\b|\b(?:has|have) (?:already |now )?(?!to\b)(?:\w+ed|been|gone)\b"
     r"|\bsince (?:the|we|i|it|last)\b"
 )
-_CLAUSE = late(r"\b(?:if|when|that|which|who|where|until|before|after)\b.*")
+_CLAUSE = lazy_pattern(r"\b(?:if|when|that|which|who|where|until|before|after)\b.*")
 """A subordinate clause. Its tense says nothing about the main clause."""
-_SMALL_PART = late(r"[(,;]")
+_SMALL_PART = lazy_pattern(r"[(,;]")
 
 
 def expand_contractions(small: str) -> str:
@@ -253,18 +253,18 @@ def is_modal(small: str) -> bool:
     return not (QUESTION.search(small) or _NARRATED.match(small)) and bool(_STRICT.search(_NOT_ASKED.sub(" ", small)))
 
 
-_WORD = late(r"[\w'./$-]*[\w'$]")
-_LEAD_IN = late(
+_WORD = lazy_pattern(r"[\w'./$-]*[\w'$]")
+_LEAD_IN = lazy_pattern(
     r"^(?:(?:please|pls|kindly|also|and|but|so|then|just|next|first of all|first|finally|ideally|maybe|instead|now"
     r"|again|oh and|note that|todo|ask|ps|nb|nit|fyi|always|simply),?:? *)+"
 )
-_CONDITION = late(
+_CONDITION = lazy_pattern(
     r"^(?:if|when|once|where|while|before|after|for|in|on|at|during|to|by|from|as|until|unless) [^,:;]{2,120}[,:] +"
 )
-_CONSEQUENCE = late(r",? (?:so|then|therefore) ")
-_COMPOUND = late(r"\w+(?:ing|tions?|ment|ity|ness|ure|time|size|rate|page|name|\w*pth)$")
+_CONSEQUENCE = lazy_pattern(r",? (?:so|then|therefore) ")
+_COMPOUND = lazy_pattern(r"\w+(?:ing|tions?|ment|ity|ness|ure|time|size|rate|page|name|\w*pth)$")
 """A noun that often follows another noun: "cache invalidation", "report page"."""
-_PAUSE = late(r"[,;] (?=(?:there|it|they|we|i|he|she|the|this|our|my)\b)")
+_PAUSE = lazy_pattern(r"[,;] (?=(?:there|it|they|we|i|he|she|the|this|our|my)\b)")
 """The beginning of a second main clause, whose verbs say nothing about the first one."""
 _DETERMINERS = frozenset(("a", "an", "the", "my", "our"))
 _NO_VERBS = frozenset(
@@ -356,31 +356,31 @@ def states(small: str) -> bool:
     return _has_verb(words[1:]) or (words[:1] != [] and words[0].endswith(("'re", "'ve", "'m", "'ll")))
 
 
-_DATED = late(
+_DATED = lazy_pattern(
     rf"\b(?:by|before|until|no later than) {_DATE}|\b(?:ship|merge|deploy(?:ed)?|finish(?:ed)?|needs?|live|ready"
     rf"|done|out)\b[^.]{{0,40}}\b(?:today|tomorrow|this (?:week|sprint)|next week|(?:on|by|in) {_DATE})|\bdeadline\b"
     rf"|\basap\b"
 )
-_DATE_ONLY = late(
+_DATE_ONLY = lazy_pattern(
     r"\b(?:this|it|all|everything|the (?:fix|job|work|migration)) (?:must|has to|needs to|is|are|can|should) (?:be "
     r"|go|out|due|in|happen)|\bdeadline\b|\basap\b"
 )
 _DATED_WORDS_MAX = 8
 """The most words of a demand that is about nothing but its date."""
-_REASON = late(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, which\b).*")
+_REASON = lazy_pattern(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, which\b).*")
 """The reason in a demand, whose words say nothing about its kind."""
-_FORBIDS = late(
+_FORBIDS = lazy_pattern(
     r"\b(?:must|may|shall|should)(?: not|n't)\b|\bnever |\b(?:do not|don't|dont)\b|\bavoid\b|\bno[- ]?go\b"
     r"|\bforbidden\b",
     r"\b(?:is|are) (?:not|no) (?:an )?(?:allowed|acceptable|option|possible|to|\w+ed)\b|\bout of the question\b",
     r"\b(?:cannot|can't|will not)\b|^(?:no|nothing|nobody|without)\b|^not \w+|\bunacceptable\b"
     r"|\b(?:no|nothing|nobody)\b.{1,60}\b(?:may|must|should|shall)\b",
 )
-_PROHIBITION = late(
+_PROHIBITION = lazy_pattern(
     r"\b(?:must|may|shall|should)(?: not|n't)\b|\bnever\b|\b(?:do not|don't|dont|cannot|can't)\b|^(?:avoid|no)\b"
     r"|\bforbidden\b"
 )
-_KEEPS = late(
+_KEEPS = lazy_pattern(
     r"\b(?:must|may|to|can|has to|should) (?:still|keep|stay|remain|continue|be (?:kept|preserved))\b"
     r"|^(?:please )?(?:keep|leave|preserve) |\b(?:stays?|remains?|untouched|unchanged)\b|\bkeeps? (?:its?|their|the"
     r"|his|her|all|on|working)\b",
@@ -412,13 +412,13 @@ def requirement_kind(small: str, default: RequirementKind = RequirementKind.GOAL
     return default
 
 
-LABEL = late(
+LABEL = lazy_pattern(
     r"^[*_]{0,2}(?P<label>[A-Za-z][\w '/&-]{1,40}?)[*_]{0,2}(?P<colon>:| - | \u2013 | \u2014 )[*_]{0,2} *(?=\S)"
 )
 """A name at the beginning of a sentence: "Window: Sunday"."""
 
 
-def without_label(small: str) -> str:
+def strip_label(small: str) -> str:
     """Return a sentence without the name at its beginning."""
     label = LABEL.match(small)
     return small[label.end() :] if label else small
@@ -426,19 +426,19 @@ def without_label(small: str) -> str:
 
 def force_with_label(small: str) -> Force:
     """Return the greater force of a sentence and of the part behind its label."""
-    return max(force_of(small), force_of(without_label(small)))
+    return max(force_of(small), force_of(strip_label(small)))
 
 
-_RULE = late(
+_RULE = lazy_pattern(
     r"^(?:only|each|every|any|all|no|nobody|an?|one|if|when|after|before|on|for|by|during|with|old|new|existing)\b",
     r"^(?:[\w'-]+ ){1,5}?(?:can|may|will|never|always)\b|\b(?:stays?|remains?|keeps?)\b|\b(?:per|by default)\b",
     r"\b(?:is|are|gets?) (?:\w+ly |also |then |not |only |never )*(?:(?!affected)\w{2,}(?:ed|en|wn|pt)|sent|set|put"
     r"|left|kept|shown|made|built)\b",
 )
 """Forms of rules: a quantifier, a condition, a permission, a passive, or something that stays."""
-_VALUE = late(r"(?:The )?[\w-]+ (?:is|are) [A-Z\d`\"$]")
+_VALUE = lazy_pattern(r"(?:The )?[\w-]+ (?:is|are) [A-Z\d`\"$]")
 """A statement that sets a value: "Default is 20 GB"."""
-_TELLS = late(
+_TELLS = lazy_pattern(
     r"^(?:most|many|half|few) |\b(?:might|would|could|usually|often|probably|last \w+|already|now|yet)\b"
     r"|^(?!.*\b(?:can|may|nobody)\b).*\b(?:by hand|manually)\b|^(?!if |when ).*\b(?:can't|cannot) (?!be )",
     r"^(?!i \w+ [^,]* and (?:the|it)\b)[^,;:]*\b(?:we|our|i|i'm|my|me|us|s?he)\b|\bthere(?: is|'s| are) |^it(?:'s| is"
@@ -450,22 +450,24 @@ _TELLS = late(
     r"|\bhas \d|\bcome from\b",
 )
 """Words of a report: a hedge, a judgement, a fault, the past, or the writer's own things."""
-_MAIN = late(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
-_ASIDE = late(r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|whereas)\b|, (?:as|so|which) | [-\u2013\u2014]{1,2} ).*")
+_MAIN = lazy_pattern(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
+_ASIDE = lazy_pattern(
+    r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|whereas)\b|, (?:as|so|which) | [-\u2013\u2014]{1,2} ).*"
+)
 """An addition to a rule: a reason, a contrast, a remark."""
-_NEW = late(
+_NEW = lazy_pattern(
     r"\b(?:i|we)(?:'d| would)? (?:need|want|like|propose)\b|\b(?:needs?|wants?|propose) (?:an?\b|that\b|new\b)"
     r"|\bwould be (?:\w+ )?(?:useful|nice|great|good)\b|\bshould be able\b|\bfrom (?:now|\w+) on\b|^(?:an?|one|some"
     r"|new) "
 )
-_REPAIRS = late(r"\b(?:fix(?:ed)?|repair|correct|revert|restore|restart|again|no longer|prevent|avoid)\b")
-_REMOVES = late(r"(?:please )?(?:remove|delete|drop|retire|disable|rename|upgrade)\b")
-_PLANS = late(
+_REPAIRS = lazy_pattern(r"\b(?:fix(?:ed)?|repair|correct|revert|restore|restart|again|no longer|prevent|avoid)\b")
+_REMOVES = lazy_pattern(r"(?:please )?(?:remove|delete|drop|retire|disable|rename|upgrade)\b")
+_PLANS = lazy_pattern(
     r"\bwe(?:'re| are) (?:replacing|moving|introducing|building|adding|going to)\b|^starting (?:with|on|in)\b"
 )
-_PROPOSAL = late(r"\W*(?:proposal|feature(?: request)?|rfc|spec|epic|idea)\b[\w -]{0,10}[:\])-]")
-_OVERVIEW = late(r"\b(?:how|why|what|overview|incidents?|post-?mortem)\b")
-_NAMED = late(
+_PROPOSAL = lazy_pattern(r"\W*(?:proposal|feature(?: request)?|rfc|spec|epic|idea)\b[\w -]{0,10}[:\])-]")
+_OVERVIEW = lazy_pattern(r"\b(?:how|why|what|overview|incidents?|post-?mortem)\b")
+_NAMED = lazy_pattern(
     r"^(?!(?:Nobody|It|One|Two|Three|They|Each|Every|All|This|Support) )[A-Z][a-z]\w* (?!is )(?:has|does"
     r"|\w+s) (?!(?:are|can|may|do|get|go)\b)|(?<=[a-z`,] )(?!(?:[JFMASOND][a-z]*(?:uary|ch|ril|ay|une|uly|ust|ber)"
     r"|[A-Z][a-z]+days?)\b)[A-Z][a-z]+\b"

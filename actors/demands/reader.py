@@ -31,11 +31,11 @@ from actors.demands.patterns import (
     is_name_only,
     is_proposal,
     is_rule,
-    late,
+    lazy_pattern,
     requirement_kind,
     specifies,
     states,
-    without_label,
+    strip_label,
 )
 from actors.demands.verbs import ENGLISH, OTHER_LANGUAGES
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
@@ -66,23 +66,25 @@ _POLICY = (
     r"policy|policies|manual|handbook|guidelines?|guide|procedures?|playbook|runbook|code of conduct|regulations?"
     r"|(?:troubleshooting )?workflow|terms of (?:use|service)"
 )
-_POLICY_TITLE = late(rf"\W*(?:[^.:?!\n]{{0,80}}\b)?(?:{_POLICY})(?: (?:for|of) .*)?\W*$")
-_TASK_TITLE = late(r"\W*(?P<verb>[a-z]+) (?:the|an?|our|this|my|all|new)\b")
+_POLICY_TITLE = lazy_pattern(rf"\W*(?:[^.:?!\n]{{0,80}}\b)?(?:{_POLICY})(?: (?:for|of) .*)?\W*$")
+_TASK_TITLE = lazy_pattern(r"\W*(?P<verb>[a-z]+) (?:the|an?|our|this|my|all|new)\b")
 """A title that may say what to do with a policy: "Update the support policy"."""
-_POLICY_OPENING = late(rf"\bthis (?:document|{_POLICY})\b[^.]{{0,80}}\b(?:{_POLICY})\b")
-_REQUEST = late(
+_POLICY_OPENING = lazy_pattern(rf"\bthis (?:document|{_POLICY})\b[^.]{{0,80}}\b(?:{_POLICY})\b")
+_REQUEST = lazy_pattern(
     r"\bplease\b|\b(?:i|we)(?:'d| would)? (?:want|need|like|ask|plan|propose|have to|must|should)\b|\blet's\b"
     r"|\b(?:can|could|would) you\b|\b(?:acceptance criteria|definition of done|user story|deadline)\b"
 )
-_SPOKEN = late(r"(?<!\w)(['\"])[^'\"\n]*\1")
+_SPOKEN = lazy_pattern(r"(?<!\w)(['\"])[^'\"\n]*\1")
 """Quoted words: a rule may tell somebody to say them."""
 _EDGES = " \t\r\n.;,*_"
-_WORD = late(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_LETTERS = late(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
-_BARE_LEAD = late(r"\b(?:to|must|should|need|want|is|are|for|not|do|following|these|this|things?|so that|with) ?:$")
-_TIMED = late(r"\d{1,2}:\d\d\b")
+_WORD = lazy_pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_LETTERS = lazy_pattern(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
+_BARE_LEAD = lazy_pattern(
+    r"\b(?:to|must|should|need|want|is|are|for|not|do|following|these|this|things?|so that|with) ?:$"
+)
+_TIMED = lazy_pattern(r"\d{1,2}:\d\d\b")
 """The time at the beginning of an item of a timeline."""
-_LEFT_OUT = late(r"(?:steps )?to (?:reproduce|repeat)\b|^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
+_LEFT_OUT = lazy_pattern(r"(?:steps )?to (?:reproduce|repeat)\b|^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
 _ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "now"))
 """Labels that only give an order of time."""
 
@@ -389,7 +391,7 @@ class _Reader:
     def _judge(self, sentence: Sentence, part: _Part, block: Block, quoted: Sentence) -> Iterator[Demand]:
         if is_demand(part.role, block.form, sentence.small, force_with_label(sentence.small)):
             default = part.kind if part.kind is not None and part.role is Role.ASKED else RequirementKind.GOAL
-            body = without_label(sentence.small)
+            body = strip_label(sentence.small)
             scoped = default is RequirementKind.SCOPE
             yield from self._demand(quoted, default if scoped else requirement_kind(body, default))
 

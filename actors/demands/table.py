@@ -135,13 +135,13 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
     assumed = _assumptions_by_id(user, demands, plan.requirements)
     matched = {item.id for items in standing_for.values() for item in items}
     unmatched = [item for item in plan.requirements if item.id not in matched]
-    read = [_bare(text) for _, text in user.texts] if unmatched and not demands.unread else []
+    read = [_normalize(text) for _, text in user.texts] if unmatched and not demands.unread else []
     rows += [
         judged.own_row(item)
         for item in unmatched
         if item.source == RequirementSource.USER
         or item.id in assumed
-        or not any(_bare(item.quote) in text for text in read)
+        or not any(_normalize(item.quote) in text for text in read)
     ]
     marked = (replace(row, assumed=assumed.get(row.id) or assumed.get(row.requirement or "", "")) for row in rows)
     return DemandTable(tuple(marked), demands.unread)
@@ -197,7 +197,7 @@ def _overlaps(
             demand = entry.demand
             if demand.id in known:
                 yield 1.0, demand.id, demand.id
-            words = passages.between(demand.start, demand.end)
+            words = passages.words_between(demand.start, demand.end)
             least = max(min(WORDS_LEAST, len(words)), SHARE_LEAST * len(words))
             for name, ranges in places.items():
                 best = max((_agreement(words, place, least) for place in ranges), default=0.0)
@@ -241,7 +241,7 @@ class _Judged:
         known = self._checked[item.id]
         wants_step = RequirementKind.GOAL in (item.kind, about[1])
         steps = known.steps if item.kind == RequirementKind.GOAL else tuple(sorted(self._satisfying[item.id]))
-        compared = self._compared(item, known, about[2])
+        compared = self._find_comparison(item, known, about[2])
         if known.standing in (RequirementStanding.UNCOVERED, RequirementStanding.VIOLATED):
             return TableRow(*about, DemandStanding.IN_NO_STEP, requirement=item.id)
         if compared and not wants_step:
@@ -253,9 +253,9 @@ class _Judged:
             *about, DemandStanding.IN_NO_STEP if wants_step else DemandStanding.DECLARED, requirement=item.id
         )
 
-    def _compared(self, item: Requirement, known: CheckedRequirement, quote: str) -> tuple[str, ...]:
+    def _find_comparison(self, item: Requirement, known: CheckedRequirement, quote: str) -> tuple[str, ...]:
         """Return the names of the checks of a requirement. A forbidden tool counts only if the quote names it."""
-        named = all(_bare(tool) in _bare(quote) for tool in item.tools)
+        named = all(_normalize(tool) in _normalize(quote) for tool in item.tools)
         if known.standing is RequirementStanding.KEPT and named:
             return (COVERED_GUARD,)
         only_paths = bool(item.paths) and not item.tokens and not item.tools
@@ -266,7 +266,7 @@ _BEST = (DemandStanding.CHECKED, DemandStanding.IN_STEP, DemandStanding.DECLARED
 """The standings, best first."""
 
 
-def _bare(text: str) -> str:
+def _normalize(text: str) -> str:
     """Return only the letters and digits of a text, with case folded."""
     return "".join(words_of(text)).replace("_", "")
 

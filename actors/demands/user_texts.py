@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from actors.demands.patterns import late
+from actors.demands.patterns import lazy_pattern
 from actors.demands.reader import Demand, read_demands
 from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import RequirementSource
@@ -17,7 +17,7 @@ from actors.values.requirements import RequirementSource
 PLACES_MAX = 20
 """The most places of one quote that are found."""
 
-_WORD = late(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 
 
 def words_of(text: str) -> list[str]:
@@ -40,7 +40,7 @@ class Passages:
             length += len(word) + 1
         self._key = "".join(parts)
 
-    def between(self, start: int, end: int) -> range:
+    def words_between(self, start: int, end: int) -> range:
         """Return the range of the words (numbered from 0) that begin between two offsets of the text."""
         return range(bisect_left(self._begins, start), bisect_left(self._begins, end))
 
@@ -72,9 +72,9 @@ READING = "Which reading of the passage below is meant?"
 """The question about an ambiguous requirement."""
 _WORDS_COMPARED = 20
 """The first words of a quote that are searched for in a question, since a question may shorten the quote."""
-_QUOTED = late(r'`[^`]*`|"[^"]*"')
+_QUOTED = lazy_pattern(r'`[^`]*`|"[^"]*"')
 """Code and quoted words: a placeholder in them leaves nothing open."""
-_OPEN = late(
+_OPEN = lazy_pattern(
     r"(?<![\w.])(?:TBD|TBC|TBA|tbd)(?!\w)"
     r"|\b(?:still )?to be (?:decided|defined|determined|confirmed|agreed|specified|discussed)\b"
     r"|(?<!\S)\?{2,}(?!\w)"

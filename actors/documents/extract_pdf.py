@@ -129,11 +129,14 @@ def _content(page: Page, number: int, notices: list[str]) -> PageContent:
         notices.append(f"rotated text on page {number} is not read")
     lines, boxes = (page.objects.get(f"text{item}horizontal", []) for item in ("line", "box"))
     return PageContent(
-        number, find_tables(page, number), [_bare(line) for line in lines], [_bare(box) for box in boxes]
+        number,
+        find_tables(page, number),
+        [_copy_text_and_box(line) for line in lines],
+        [_copy_text_and_box(box) for box in boxes],
     )
 
 
-def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
+def _copy_text_and_box(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the text and the box of an object of the library, which itself keeps the whole page in memory."""
     box = {name: found[name] for name in ("x0", "x1", "top", "bottom")}
     return {**box, "text": found["text"].translate(LIGATURES)}
@@ -142,7 +145,7 @@ def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
 def _blocks(page: PageContent) -> Iterator[dict[str, Any]]:
     own = [item for item in page.tables if len(item.rows) > 1 and not item.joined]
     taken = [item.bbox for item in page.tables if item in own or item.joined]
-    lines = [line for line in page.lines if not _within(line, taken)]
+    lines = [line for line in page.lines if not _is_within(line, taken)]
     found = [(item.bbox[1], block) for item in own for block in item.blocks()]
     rest: list[tuple[float, dict[str, Any]]] = []
     for box in page.boxes:
@@ -150,7 +153,7 @@ def _blocks(page: PageContent) -> Iterator[dict[str, Any]]:
         lines = [line for line in lines if line not in inside] if inside else lines
         if text := _join_lines([item["text"] for item in inside]):
             top = min(item["top"] for item in inside)
-            rest.append((top, {"kind": "text", "place": place_of(page.number, _around(inside)), "text": text}))
+            rest.append((top, {"kind": "text", "place": place_of(page.number, _bounding_box(inside)), "text": text}))
     # The boxes keep the order of the layout; each table stands before the first box that begins below it.
     for top, block in rest:
         for table in [item for item in found if item[0] < top]:
@@ -160,7 +163,7 @@ def _blocks(page: PageContent) -> Iterator[dict[str, Any]]:
     yield from (table for _, table in found)
 
 
-def _within(line: Mapping[str, Any], boxes: Sequence[tuple[float, float, float, float]]) -> bool:
+def _is_within(line: Mapping[str, Any], boxes: Sequence[tuple[float, float, float, float]]) -> bool:
     across, down = (line["x0"] + line["x1"]) / 2, (line["top"] + line["bottom"]) / 2
     return any(x0 <= across <= x1 and top <= down <= bottom for x0, top, x1, bottom in boxes)
 
@@ -174,7 +177,7 @@ def _holds(box: Mapping[str, Any], line: Mapping[str, Any]) -> bool:
     )
 
 
-def _around(lines: Sequence[Mapping[str, Any]]) -> tuple[float, float, float, float]:
+def _bounding_box(lines: Sequence[Mapping[str, Any]]) -> tuple[float, float, float, float]:
     return (
         min(line["x0"] for line in lines),
         min(line["top"] for line in lines),

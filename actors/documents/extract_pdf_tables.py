@@ -201,7 +201,7 @@ def join_tables(pages: Sequence[PageContent]) -> None:
         whole = whole if above.joined and whole is not None else above
         left = [item for item in before.lines if item["top"] >= above.bbox[3] - NEAR]
         left += [item for item in page.lines if item["bottom"] <= below.bbox[1] + NEAR]
-        if all(_is_running(item["text"], running) for item in left) and _goes_on(whole, above, below):
+        if all(_is_running(item["text"], running) for item in left) and _continues_on_page(whole, above, below):
             _add_rows(whole, below, cut=above.cut_below or below.cut_above)
             below.joined = True
 
@@ -215,7 +215,7 @@ def _is_running(text: str, running: frozenset[str]) -> bool:
     return _title(text) in running or not any(map(str.isalpha, text)) or _CONTINUED.search(text) is not None
 
 
-def _goes_on(whole: FoundTable, above: FoundTable, below: FoundTable) -> bool:
+def _continues_on_page(whole: FoundTable, above: FoundTable, below: FoundTable) -> bool:
     """Tell from the columns and first rows whether a table continues at the top of the next page."""
     if len(above.columns) != len(below.columns):
         return False

@@ -25,7 +25,7 @@ class McpSearch(Config):
     """Its arguments; in their texts `{query}` stands for the query and `{limit}` for the number of passages."""
 
     @model_validator(mode="after")
-    def _one_place(self) -> "McpSearch":
+    def _require_one_place(self) -> "McpSearch":
         if bool(self.url) == bool(self.command):
             raise config_error("a server has either `url` or `command`", ("url",), "leave one of them out")
         return self

@@ -60,7 +60,7 @@ def place_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) 
     for line, cells in rows[:begins]:  # A title over the table.
         if any(cells):
             lines.append(_place_without_names(line, cells))
-            caption = f"{caption} {_plain(cells)}".strip()
+            caption = f"{caption} {_join_cells(cells)}".strip()
     heads = _count_headers(rows[begins:])
     names = _names([cells for _, cells in rows[begins : begins + heads]])
     lines += [_place_without_names(line, cells) for line, cells in rows[begins : begins + heads]]
@@ -133,7 +133,7 @@ def _place_cells(line: int, before: str, cells: Sequence[tuple[int, str]]) -> Pl
     return PlacedRow(line, before + _BETWEEN.join(text for _, text in cells), tuple(places))
 
 
-def _plain(cells: Sequence[str]) -> str:
+def _join_cells(cells: Sequence[str]) -> str:
     return _BETWEEN.join(cells)
 
 

@@ -58,7 +58,7 @@ def html_lines(page: str) -> list[tuple[int, str]]:
     reader = _Lines()
     for line, kind, text in _pieces(page):
         if kind == "text":
-            reader.text(line, text)
+            reader.add_text(line, text)
         else:
             reader.tag(line, text.lower())
     reader.end()
@@ -84,7 +84,7 @@ class _Lines:
         self._inside: Counter[str] = Counter()
         """The number of open tags by name, for tags that change the meaning of their text."""
 
-    def text(self, line: int, text: str) -> None:
+    def add_text(self, line: int, text: str) -> None:
         """Add text to the line."""
         if any(self._inside[name] for name in _STRUCK):
             return
@@ -105,17 +105,17 @@ class _Lines:
         if bare in _STRUCK or bare == "sup":
             self._inside[bare] = max(0, self._inside[bare] + (-1 if name.startswith("/") else 1))
         if name in _CELLS and self._open >= 0:
-            self._cell(line, tag)
+            self._begin_cell(line, tag)
         elif bare in _BLOCKS and not (self._in_row and bare not in _OF_TABLES):
             self.end()
             if bare not in _IN_PARAGRAPH and self.lines and self.lines[-1][1]:
                 self.lines.append((line, ""))
             self._heading = _HEADINGS.get(name, "")
-            self._table(name)
+            self._switch_table(name)
         elif self._in_row and self._begins:
             self._parts.append(" ")
 
-    def _table(self, name: str) -> None:
+    def _switch_table(self, name: str) -> None:
         if name in ("table", "/table") and self._open >= 0:
             self._tables.append((self._open, len(self.lines), self._merged))
             self._open = -1
@@ -123,7 +123,7 @@ class _Lines:
             self._open, self._merged = len(self.lines), False
         self._in_row = name == "tr"
 
-    def _cell(self, line: int, tag: str) -> None:
+    def _begin_cell(self, line: int, tag: str) -> None:
         self._begins = self._begins or line
         self._in_row = True
         spans = {match["way"]: int(match["number"]) for match in _SPAN.finditer(tag)}
@@ -182,22 +182,22 @@ def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
             return
         name = _NAME.match(page, bracket + 1)
         if page.startswith("<!--", bracket):
-            after = _after(page, "-->", bracket + 4)
+            after = _find_end(page, "-->", bracket + 4)
         elif name is None and page[bracket + 1 : bracket + 2] not in {"!", "?"}:
             yield line, "text", "<"
             place = bracket + 1
             continue
         else:
-            after = _after(page, ">", bracket + 1)
+            after = _find_end(page, ">", bracket + 1)
             if name is not None:
                 yield line, "tag", page[bracket + 1 : min(after, bracket + _TAG_CHARACTERS)]
             if name is not None and name[0].lower() in _RAW:
-                after = _after(page, ">", _after(lowered, f"</{name[0].lower()}", after))
+                after = _find_end(page, ">", _find_end(lowered, f"</{name[0].lower()}", after))
         line += page.count("\n", bracket, after)
         place = after
 
 
-def _after(page: str, mark: str, position: int) -> int:
+def _find_end(page: str, mark: str, position: int) -> int:
     """Return the offset behind the next mark; the page's end if there is none, so that nothing is searched twice."""
     found = page.find(mark, position)
     return len(page) if found < 0 else found + len(mark)

@@ -202,7 +202,7 @@ class _SearchCall(PreparedCall):
         output = search_output((), (), 0)
         if self.places.folder:
             try:
-                work = partial(_in_folder, Path(self.places.folder), self.query, self.limit)
+                work = partial(_search_folder, Path(self.places.folder), self.query, self.limit)
                 output = await trio.to_thread.run_sync(work, abandon_on_cancel=True) if self.threads else work()
             except OSError as error:
                 reason = f"{SearchFault.NO_FOLDER}: {self.places.folder}: {(error.strerror or str(error)).lower()}"
@@ -218,6 +218,6 @@ class _SearchCall(PreparedCall):
         return ToolResult(ToolOutcome.SUCCEEDED, output)
 
 
-def _in_folder(folder: Path, query: str, limit: int) -> str:
+def _search_folder(folder: Path, query: str, limit: int) -> str:
     index: DocumentIndex = open_index(folder)
     return search_output(index.search(query, limit), index.notices, index.documents)

@@ -126,7 +126,7 @@ def record_tool_end(state: State, event: ToolFinished) -> State:
     if attempt is None or use is None or attempt.result:
         return state
     if attempt.phase in (AttemptPhase.SNAPSHOT, AttemptPhase.COMPARE):
-        return _after_phase(*workspace_rules.apply_step_snapshot(state, attempt, event))
+        return _end_phase(*workspace_rules.apply_step_snapshot(state, attempt, event))
     after = workspace_rules.add_commit(state, attempt, apply_tool_end(attempt, use, event), event)
     complete = _with_output(state, attempt, after, event.output)
     doubtful = event.outcome in (ToolOutcome.TRANSIENT, ToolOutcome.BROKEN, ToolOutcome.UNKNOWN)
@@ -142,7 +142,7 @@ def _with_result(state: State, before: Attempt, after: Attempt, complete: Attemp
     state = evolve_undo.with_effect_of(state, before, after, complete.values, may_have_run=may_have_run)
     if state.undoing is not None:
         return changed(state, active=without(state.active, (before.name,)))
-    return _after_phase(state, complete)
+    return _end_phase(state, complete)
 
 
 def _with_output(state: State, before: Attempt, after: Attempt, output: str) -> Attempt:
@@ -164,7 +164,7 @@ def _with_output(state: State, before: Attempt, after: Attempt, output: str) -> 
 def record_reply(state: State, event: FileReplied) -> State:
     """Return the state after a model has replied with a file."""
     attempt = state.attempt_at(event.node)
-    return state if attempt is None else _after_phase(state, apply_file(attempt, event))
+    return state if attempt is None else _end_phase(state, apply_file(attempt, event))
 
 
 def record_answer(state: State, question: ClarificationRequested, event: Answer) -> State:
@@ -187,7 +187,7 @@ def end_rest(state: State, wait: WaitRequested) -> State:
     return with_attempt(state, replace(attempt, rest_seconds=0.0))
 
 
-def _after_phase(state: State, attempt: Attempt) -> State:
+def _end_phase(state: State, attempt: Attempt) -> State:
     """Return the state with an attempt after one of its phases.
 
     If a model or an agent has failed, its next prompt gets the reason.

@@ -28,7 +28,7 @@ from actors.plans.constraints import Constraints, constraints_of, with_constrain
 from actors.plans.reader import read_plan
 from actors.plans.semantics import Configuration, ready_steps
 from actors.policy.table import BacktrackLevel
-from actors.run.evolve import without_work
+from actors.run.evolve import drop_open_work
 from actors.run.questions import ClarificationAnswered, ClarificationRequested
 from actors.values.findings import Finding
 from actors.values.requirements import requirements_in
@@ -47,7 +47,7 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
         count = len(state.run.texts_of("requirement"))
         state = changed(_reset_counts(state), told=count, history=(), trouble=None, replan=None, ending=None)
         state = set_constraints(state, state.constraints.join(Constraints(tuple(requirements_in(event.constraints)))))
-    state = _without_revocable(state)
+    state = _drop_revocable(state)
     if event.question_id is None:
         state = changed(state, history=(*state.history, SettledFailure(event.step, signature_of(event.findings))))
     trouble = state.trouble or Trouble(event.cause, event.step, event.findings)
@@ -87,7 +87,7 @@ def _visit_again(state: State, event: TroubleDecided) -> State:
     return state
 
 
-def _without_revocable(state: State) -> State:
+def _drop_revocable(state: State) -> State:
     """Return the state without the work that may be stopped here.
 
     A call that is not repeatable continues to its end.
@@ -101,7 +101,7 @@ def _without_revocable(state: State) -> State:
     state = evolve_undo.withdraw_attempts(state, revocable)
     names = {attempt.name for attempt in revocable}
     active = {name: attempt for name, attempt in state.active.items() if name not in names}
-    return changed(state, run=without_work(state.run, nodes), active=active)
+    return changed(state, run=drop_open_work(state.run, nodes), active=active)
 
 
 def _must_finish(attempt: Attempt) -> bool:

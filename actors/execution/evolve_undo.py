@@ -10,7 +10,7 @@ from actors.execution.state import Attempt, State
 from actors.execution.undo import CallEffect, EffectEnd, Undoing, has_effect, to_undo, with_effect
 from actors.execution.undo_rules import ENDS
 from actors.plans.plan import NOTHING
-from actors.run.evolve import without_work
+from actors.run.evolve import drop_open_work
 from actors.run.questions import ClarificationAnswered, ClarificationRequested
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.uses import ModelUse, canonical
@@ -143,7 +143,7 @@ def begin_undo(state: State, event: UndoDecided) -> State:
     stopped = [attempt for attempt in state.active.values() if not _must_finish(state, attempt)]
     state = withdraw_attempts(state, stopped)
     nodes = {node for attempt in stopped for node in (attempt.at_work, attempt.node)} | set(state.replan_nodes)
-    run = without_work(state.run, nodes)
+    run = drop_open_work(state.run, nodes)
     run = changed(run, reopening=run.reopening or run.finished is not None)
     active = without(state.active, [attempt.name for attempt in stopped])
     # A cancel may have stopped an undoing after its last call, whose result counts.

@@ -30,19 +30,19 @@ _WORDS = {
 def rejected_result(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding that a tool reports a failure. Its result is rejected; the tool itself works."""
     how = f": {event.reason}" if event.reason else ""
-    return _result_finding(attempt, f"{_what(attempt, tool)} failed{how}", event)
+    return _result_finding(attempt, f"{_describe_call(attempt, tool)} failed{how}", event)
 
 
 def unreadable_output(attempt: Attempt, tool: str, problem: str, output: str) -> Finding:
     """Return the finding that a tool has succeeded, but its output lacks the outcome or a value."""
-    text = f"the result of {_what(attempt, tool)} {problem}"
+    text = f"the result of {_describe_call(attempt, tool)} {problem}"
     shown = _end_of(output.strip())
     return _finding(attempt, Code.NOT_READ, text + (f"\n{shown}" if shown else ": nothing is known of it"))
 
 
 def unexpected_success(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding that a tool has succeeded although a failure was expected. Its result is rejected."""
-    return _result_finding(attempt, f"{_what(attempt, tool)} passed, and should have failed", event)
+    return _result_finding(attempt, f"{_describe_call(attempt, tool)} passed, and should have failed", event)
 
 
 def _result_finding(attempt: Attempt, text: str, event: ToolFinished) -> Finding:
@@ -64,24 +64,26 @@ def refused_work(attempt: Attempt, why: str) -> Finding:
 
 def permanent_failure(attempt: Attempt, tool: str, reason: str) -> Finding:
     """Return the finding that a tool cannot be called."""
-    return _finding(attempt, Code.TOOL_PERMANENT, f"{_what(attempt, tool)} cannot be called: {reason}", _TOOL)
+    return _finding(attempt, Code.TOOL_PERMANENT, f"{_describe_call(attempt, tool)} cannot be called: {reason}", _TOOL)
 
 
 def transient_failure(attempt: Attempt, tool: str, reason: str) -> Finding:
     """Return the finding that a tool did not finish, for a reason that may be temporary."""
-    return _finding(attempt, Code.TOOL_TRANSIENT, f"{_what(attempt, tool)} did not get to its end: {reason}", _TOOL)
+    return _finding(
+        attempt, Code.TOOL_TRANSIENT, f"{_describe_call(attempt, tool)} did not get to its end: {reason}", _TOOL
+    )
 
 
 def broken_call(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding that a tool broke off by itself. Whether the cause is temporary is not known."""
     output = _end_of(event.output.strip())
-    text = f"{_what(attempt, tool)} broke off: {event.reason}"
+    text = f"{_describe_call(attempt, tool)} broke off: {event.reason}"
     return _finding(attempt, Code.TOOL_BROKEN, text + (f"\n{output}" if output else ""), _TOOL)
 
 
 def unknown_outcome(attempt: Attempt, tool: str, reason: str) -> Finding:
     """Return the finding that nobody knows what a call did."""
-    what = _what(attempt, tool) if tool else "the tool"
+    what = _describe_call(attempt, tool) if tool else "the tool"
     return _finding(attempt, Code.UNKNOWN_OUTCOME, f"{what} may have done its work: {reason}")
 
 
@@ -176,7 +178,7 @@ def _finding(attempt: Attempt, code: Code, message: str, tags: tuple[ReasonTag, 
     return Finding(code=code, message=message, where=attempt.step, tags=tags)
 
 
-def _what(attempt: Attempt, tool: str) -> str:
+def _describe_call(attempt: Attempt, tool: str) -> str:
     word = _WORDS.get(attempt.phase) if attempt.phase else None
     return f"{word} {tool!r}" if word else f"the tool {tool!r}"
 

@@ -201,7 +201,7 @@ def missed_deadlines(requirements: Iterable[Requirement], now: float, step: str)
     )
 
 
-def not_comparable(requirements: Iterable[Requirement], *, snapshots: bool) -> tuple[Requirement, ...]:
+def uncheckable_requirements(requirements: Iterable[Requirement], *, snapshots: bool) -> tuple[Requirement, ...]:
     """Return the requirements that the execution cannot check. `snapshots`: snapshots of the workspace are taken."""
     return tuple(item for item in requirements if not _is_compared(item, snapshots=snapshots))
 

@@ -85,23 +85,23 @@ def past_goals(
     earlier: Sequence[PastGoal], goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]
 ) -> tuple[PastGoal, ...]:
     """Return the goals of all revisions so far, without repetition, with their last statuses."""
-    kept = {_same(past.goal): past for past in earlier}
-    kept |= {_same(goal): PastGoal(goal, status_of[goal.id]) for goal in goals}
+    kept = {_identity(past.goal): past for past in earlier}
+    kept |= {_identity(goal): PastGoal(goal, status_of[goal.id]) for goal in goals}
     return tuple(kept.values())
 
 
 def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: frozenset[str]) -> tuple[PastGoal, ...]:
     """Return the goals of earlier revisions that the current plan no longer has. An achieved goal stays achieved."""
-    current, left = {_same(goal) for goal in goals}, []
+    current, left = {_identity(goal) for goal in goals}, []
     for past in earlier:
-        if _same(past.goal) in current:
+        if _identity(past.goal) in current:
             continue
         status = GoalStatus.DROPPED if past.status is GoalStatus.PENDING else past.status
         left.append(past._replace(status=GoalStatus.ACHIEVED if past.goal.tokens <= tokens else status))
     return tuple(left)
 
 
-def _same(goal: Goal) -> tuple[str, str, frozenset[str]]:
+def _identity(goal: Goal) -> tuple[str, str, frozenset[str]]:
     """Return what identifies a goal across revisions.
 
     All whole goals have the same id, so their texts and tokens count, too.

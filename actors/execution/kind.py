@@ -79,7 +79,7 @@ def _snapshot_id(event: ToolFinished) -> str:
         return ""
 
 
-def in_workspace(state: State, folder: str) -> str:
+def replace_workspace(state: State, folder: str) -> str:
     """Return the JSON of an execution's configuration in which `folder` is the workspace."""
     return state.config.model_copy(update={"workspace": folder}).model_dump_json()
 
@@ -126,7 +126,7 @@ EXECUTION: Kind[State, ExecutionEvent] = Kind(
     machine=ExecutionMachine(),
     codec=CODEC,
     fork_workspace=fork_workspace,
-    in_workspace=in_workspace,
+    in_workspace=replace_workspace,
     actors=_actors,
     prepare=_prepare,
     model=_model,

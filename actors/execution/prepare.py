@@ -139,7 +139,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
         price=setup.price,
         timeout_seconds=request.timeout_seconds,
         output_tokens_max=request.output_tokens_max,
-        model_settings=setup.settings_of(setup.model).patched(request.model_settings),
+        model_settings=setup.settings_of(setup.model).apply_patch(request.model_settings),
     )
     check_settings(setup.model, config.model_settings.body)
     goal = request.plan.get("goal")

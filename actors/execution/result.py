@@ -12,7 +12,7 @@ from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, dem
 from actors.demands.user_texts import user_texts
 from actors.execution.config import ExecutionConfig
 from actors.execution.events import StepOutcome
-from actors.execution.forbidden import not_comparable
+from actors.execution.forbidden import uncheckable_requirements
 from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
 from actors.execution.state import AttemptPhase, Revision, State, StepResult
 from actors.execution.undo import ShownEffect, effect_text, effect_views
@@ -475,7 +475,7 @@ def result_of(view: RunView) -> ExecutionResult:
         holds=tuple(sorted(state.tokens)),
         missing=tuple(sorted(state.plan.plan.goal_state - state.tokens)),
         violations=state.violations,
-        not_checked=not_comparable(state.constraints.requirements, snapshots=state.config.snapshots),
+        not_checked=uncheckable_requirements(state.constraints.requirements, snapshots=state.config.snapshots),
         snapshots=(state.first_snapshot, state.snapshot) if state.snapshot and state.first_snapshot else None,
         not_compared=state.not_compared,
         undo=effect_views(state.effects, state.ends) if state.undoing is not None else (),

@@ -84,7 +84,7 @@ def record_text(event: ExecutionEvent, state: State) -> str:
             word = "a person is asked" if event.asks else _LEVELS[event.level]
             if event.level is BacktrackLevel.LOCAL_RETRY and not event.step:
                 word = "the plan goes on"
-            return f"{event.cause}{place}: {word} ({event.rule}){_why(event.findings)}"
+            return f"{event.cause}{place}: {word} ({event.rule}){_format_reason(event.findings)}"
         case ReplanRequested():
             return f"{event.request_id}: a planning run is asked for a new plan, {event.calls} calls at most"
         case ReplanReplied():
@@ -92,7 +92,7 @@ def record_text(event: ExecutionEvent, state: State) -> str:
         case ProofRequested():
             return f"{event.node}: {event.guard} is asked about the new plan"
         case ProofReached():
-            how = "is proved" if event.verdict.passed else f"is rejected{_why(event.verdict.errors)}"
+            how = "is proved" if event.verdict.passed else f"is rejected{_format_reason(event.verdict.errors)}"
             return f"{event.node}: the new plan {how}"
         case PlanRevised():
             return f"revision {event.revision} begins: {event.why}"
@@ -170,10 +170,10 @@ def _step_end_text(event: StepSettled) -> str:
     late = ", after a replan was decided" if event.late else ""
     over = ", and the plan hands that over" if event.handed_over else ""
     which = f" ({event.branch})" if event.branch else ""
-    return f"{event.step}: {event.outcome}{which}{hand}{late}{over}{_why(event.findings)}"
+    return f"{event.step}: {event.outcome}{which}{hand}{late}{over}{_format_reason(event.findings)}"
 
 
-def _why(findings: tuple[Finding, ...]) -> str:
+def _format_reason(findings: tuple[Finding, ...]) -> str:
     return f": {findings[0].message.splitlines()[0]}" if findings else ""
 
 

@@ -33,7 +33,7 @@ CRITIQUE_VALID = "critique_valid"
 def judge_critique(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
     """Judge whether a critique has an assessment and at least one remark."""
     fields = Fields(CRITIQUE_VALID, artifact)
-    fields.choice("overall_assessment", ASSESSMENTS)
+    fields.check_choice("overall_assessment", ASSESSMENTS)
     fields.text("problem_type_match", required=False)
     remarks = [fields.texts(key) for key in CRITIQUE_LISTS]
     if fields.values is not None and not any(remarks):
@@ -110,7 +110,7 @@ def _compared_content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
 
     With `words`, the goal's text and the names and descriptions of steps are included.
     """
-    steps = frozenset(tuple(_fold_value(value) for value in _without_words(step, words=words)) for step in plan.steps)
+    steps = frozenset(tuple(_fold_value(value) for value in _remove_words(step, words=words)) for step in plan.steps)
     goals = (_fold_value(plan.goal) if words else "", _fold_value(plan.initial_state), _fold_value(plan.goal_state))
     invariants = frozenset(
         (_fold_value(invariant.when), _fold_value(invariant.must), _fold_value(invariant.must_not))
@@ -119,7 +119,7 @@ def _compared_content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
     return (*goals, plan.total_retry_budget, invariants, steps, len(plan.steps))
 
 
-def _without_words(step: Step, *, words: bool) -> Step:
+def _remove_words(step: Step, *, words: bool) -> Step:
     return step if words else step._replace(name="", description="")
 
 

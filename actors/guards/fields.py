@@ -97,7 +97,7 @@ class Fields:
         self.check(())
         return value
 
-    def choice(self, key: str, allowed: Collection[str]) -> None:
+    def check_choice(self, key: str, allowed: Collection[str]) -> None:
         """Check a field that must be one of the texts in `allowed`."""
         value = self._present(key)
         if value is None:
@@ -148,7 +148,7 @@ class Fields:
         )
         return valid
 
-    def listed(self, key: str) -> list[Any]:
+    def read_list(self, key: str) -> list[Any]:
         """Check a field that must be a list and may be empty. Return its items, unchecked; none if it is invalid."""
         value = self._present(key)
         if value is None:
@@ -376,7 +376,7 @@ def comparable_name(name: str) -> str:
     return fold_space(name).casefold()
 
 
-def bare_name(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return the letters and digits of a name, with case folded. They are equal for names that are nearly equal."""
     return "".join(sign for sign in name.casefold() if sign.isalnum())
 

@@ -147,13 +147,13 @@ def combine_verdicts(kind: Kind, parts: Sequence[Verdict], members: int) -> Verd
         case _:
             assert_never(kind)
     passed = passed and not fatal
-    findings = list(_without_repeats(finding for part in parts for finding in part.findings))
+    findings = list(_drop_repeats(finding for part in parts for finding in part.findings))
     failed = next((part for part in parts if not part.passed), None)
     return Verdict(
         guard=failed.guard if failed is not None and not passed else kind,
         passed=passed,
         score=1.0 if passed else _score(kind, parts, members),
-        findings=tuple(_to_warning(finding) for finding in findings) if passed else tuple(findings),
+        findings=tuple(_make_warning(finding) for finding in findings) if passed else tuple(findings),
         fatal=fatal,
         facts={name: value for part in parts for name, value in part.facts.items()},
         parts=tuple(parts),
@@ -167,7 +167,7 @@ def _score(kind: Kind, parts: Sequence[Verdict], members: int) -> float:
     return min(0.99, min((part.score for part in parts), default=0.0))
 
 
-def _without_repeats(findings: Iterable[Finding]) -> Iterator[Finding]:
+def _drop_repeats(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the findings without repetitions, because several members may say that an artifact cannot be read."""
     seen: set[tuple[str, str, str, str]] = set()
     for finding in findings:
@@ -177,7 +177,7 @@ def _without_repeats(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield finding
 
 
-def _to_warning(finding: Finding) -> Finding:
+def _make_warning(finding: Finding) -> Finding:
     return finding if finding.severity == "warning" else finding.model_copy(update={"severity": "warning"})
 
 
@@ -195,7 +195,7 @@ class Composite(Config):
     """All are called, and more than half must pass."""
 
     @model_validator(mode="after")
-    def _one_kind(self) -> "Composite":
+    def _require_one_kind(self) -> "Composite":
         given = self.model_dump(exclude_none=True)
         if len(given) != 1 or not next(iter(given.values())):
             raise config_error("a composite guard has exactly one of all_of, first_failure, majority, with its guards")

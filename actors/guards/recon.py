@@ -58,7 +58,7 @@ def judge_recon(artifact: Artifact, context: Context) -> Verdict:
 
 def _quotes(fields: Fields) -> Iterator[tuple[int, str]]:
     """Check the list of requirements, and yield the quotes of the valid ones with their indices."""
-    value = fields.listed(REQUIREMENTS)
+    value = fields.read_list(REQUIREMENTS)
     for index, item in enumerate(value):
         requirement = next(requirements_in([item]), None)
         where = f"{REQUIREMENTS}[{index}]"

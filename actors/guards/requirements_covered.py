@@ -18,9 +18,9 @@ from actors.demands.table import DemandTable, TableRow, demand_table
 from actors.demands.user_texts import user_texts_in
 from actors.guards.fields import (
     ITEMS_MAX,
-    bare_name,
     comparable_name,
     dependency,
+    normalize_name,
     object_of,
     quote_text,
     verdict_of,
@@ -154,14 +154,14 @@ def _check_order(plan: Plan) -> Iterator[Finding]:
 def _check_tools(plan: Plan) -> Iterator[Finding]:
     """Yield a warning for each step with a tool whose name is nearly that of a forbidden one."""
     forbidden = {
-        bare_name(tool): (tool, item)
+        normalize_name(tool): (tool, item)
         for item in plan.requirements
         if item.kind == RequirementKind.MUST_AVOID
         for tool in item.tools
     }
     for step in _sort_steps(plan) if forbidden else ():
         for used in (step.generator, step.guard):
-            tool, item = forbidden.get(bare_name(used), ("", None))
+            tool, item = forbidden.get(normalize_name(used), ("", None))
             if item is not None and used and comparable_name(used) != comparable_name(tool):
                 why = f"{quote_text(tool)} is forbidden ({item.id})"
                 message = f"step {printable(step.step_id)} uses {quote_text(used)}; {why}"

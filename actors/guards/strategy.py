@@ -42,12 +42,12 @@ def make_analysis_valid(config: Mapping[str, Any]) -> Guard:
 
     def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
         fields = Fields(ANALYSIS_VALID, artifact)
-        fields.choice("problem_type", PROBLEM_TYPES)
+        fields.check_choice("problem_type", PROBLEM_TYPES)
         if languages:
-            fields.choice("language", languages)
+            fields.check_choice("language", languages)
         elif (language := fields.text("language")) is not None:
             fields.check(_check_language(language))
-        fields.choice("severity", SEVERITIES)
+        fields.check_choice("severity", SEVERITIES)
         fields.texts("key_signals", empty=False)
         fields.text("affected_area")
         fields.text("rationale")
@@ -73,7 +73,7 @@ def make_strategy_valid(config: Mapping[str, Any]) -> Guard:
 
     def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
         fields = Fields(STRATEGY_VALID, artifact)
-        fields.choice("strategy_id", known)
+        fields.check_choice("strategy_id", known)
         fields.text("strategy_name")
         fields.text("rationale")
         if key_steps := fields.items(KEY_STEPS):
@@ -82,7 +82,7 @@ def make_strategy_valid(config: Mapping[str, Any]) -> Guard:
         fields.texts("risk_factors")
         fields.texts(EVIDENCE, required=False)
         if fields.optional(FOR_TYPE) is not None:
-            fields.choice(FOR_TYPE, PROBLEM_TYPES)
+            fields.check_choice(FOR_TYPE, PROBLEM_TYPES)
         return fields.verdict()
 
     return guard

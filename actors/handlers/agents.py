@@ -97,7 +97,7 @@ def _prepare(kind: str, settings: AgentSettings, task: object, setup: Setup) -> 
     if not task.task.strip():
         raise UsageProblem("the task is empty", place="task")
     setup.check_price(limited=task.limits.micro_usd is not None)
-    of_calls = settings.model_settings.over(setup.settings_of(setup.model))
+    of_calls = settings.model_settings.fill_from(setup.settings_of(setup.model))
     check_settings(setup.model, of_calls.body)
     update = {"model": setup.model, "price": setup.price, "model_settings": of_calls}
     return PreparedAgent(kind, task, settings.model_copy(update=update))

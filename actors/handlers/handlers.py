@@ -88,19 +88,19 @@ def judge(
     work = partial(guard, brief.artifact, brief.context)
     large = len(brief.artifact.content) > INLINE_BYTES_MAX
     if in_thread or (in_thread is None and large):
-        return _in_time(_in_thread(work), brief.request.guard, limit_seconds, done)
+        return _judge_in_time(_judge_in_thread(work), brief.request.guard, limit_seconds, done)
     answer = work()
     if isinstance(answer, Verdict):
         return done(answer)  # A synchronous guard cannot be interrupted, so its time limit means nothing.
-    return _in_time(answer, brief.request.guard, limit_seconds, done)
+    return _judge_in_time(answer, brief.request.guard, limit_seconds, done)
 
 
-async def _in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> Verdict:
+async def _judge_in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> Verdict:
     answer = await trio.to_thread.run_sync(work, abandon_on_cancel=True)
     return answer if isinstance(answer, Verdict) else await answer
 
 
-async def _in_time(
+async def _judge_in_time(
     work: Awaitable[Verdict], guard: str, limit_seconds: float, done: Callable[[Verdict], Judged]
 ) -> Judged:
     """Return the judgement. Raises `PlugInFailed` when there is none within the time limit."""

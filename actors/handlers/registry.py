@@ -33,7 +33,7 @@ class Registry:
         built_in = MODEL_GENERATORS if self.templates is None else MODEL_GENERATORS | FREE_GENERATORS
         return built_in | frozenset(self.generators)
 
-    def missing(self, workflow: Workflow) -> tuple[str, ...]:
+    def find_missing(self, workflow: Workflow) -> tuple[str, ...]:
         """Return the plug-ins that a workflow needs and this lacks, such as `guard 'mine'`, each once."""
         by_kind = {"generator": self.generator_names, "guard": self.guards}
         return tuple(f"{kind} {name!r}" for kind, name in _names_needed(workflow) if name not in by_kind[kind])

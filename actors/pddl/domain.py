@@ -24,7 +24,7 @@ class Atom(NamedTuple):
         """Return the atom as PDDL."""
         return f"({' '.join((self.predicate, *self.terms))})"
 
-    def bound(self, values: Mapping[str, str]) -> "Atom":
+    def substitute(self, values: Mapping[str, str]) -> "Atom":
         """Return the atom with the values of its variables."""
         return Atom(self.predicate, tuple(values.get(term, term) for term in self.terms))
 
@@ -36,9 +36,9 @@ class Literal(NamedTuple):
     positive: bool = True
     """Whether it must hold; if not, it must not hold."""
 
-    def bound(self, values: Mapping[str, str]) -> "Literal":
+    def substitute(self, values: Mapping[str, str]) -> "Literal":
         """Return the literal with the values of its variables."""
-        return Literal(self.atom.bound(values), self.positive)
+        return Literal(self.atom.substitute(values), self.positive)
 
     def __str__(self) -> str:
         """Return the literal as PDDL."""

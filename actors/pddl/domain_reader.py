@@ -55,7 +55,7 @@ class FormulaScope:
             case "and" if "and" not in self.domain.predicates:
                 return tuple(literal for item in form.items[1:] for literal in self.condition(item))
             case "not" if "not" not in self.domain.predicates:
-                return (Literal(self._negated(form), positive=False),)
+                return (Literal(self._read_negation(form), positive=False),)
             case _:
                 return (Literal(self.atom(form)),)
 
@@ -74,9 +74,9 @@ class FormulaScope:
                     tuple(choice for part in parts for choice in part.choices),
                 )
             case "not":
-                return Effect((Literal(self._negated(form, self._changed_atom), positive=False),))
+                return Effect((Literal(self._read_negation(form, self._changed_atom), positive=False),))
             case "when":
-                condition, effect = self._two(form)
+                condition, effect = self._split_when(form)
                 return Effect(conditional=(ConditionalEffect(self.condition(condition), self.effect(effect)),))
             case "oneof":
                 if len(form.items) < 2:
@@ -107,7 +107,7 @@ class FormulaScope:
             self.source.refuse("an effect cannot change =", form.line)
         return self.atom(form)
 
-    def _negated(self, form: Form, read: Callable[[Expression], Atom] | None = None) -> Atom:
+    def _read_negation(self, form: Form, read: Callable[[Expression], Atom] | None = None) -> Atom:
         if len(form.items) != 2:
             self.source.refuse(f"{format_expression(form)}: `not` takes one atom", form.line)
         inner = self._form(form.items[1])
@@ -115,7 +115,7 @@ class FormulaScope:
             self.source.refuse(f"`not` before `{inner.head}` is not supported", inner.line, SUPPORTED)
         return (read or self.atom)(inner)
 
-    def _two(self, form: Form) -> tuple[Expression, Expression]:
+    def _split_when(self, form: Form) -> tuple[Expression, Expression]:
         if len(form.items) != 3:
             self.source.refuse("`when` takes a condition and an effect", form.line)
         return form.items[1], form.items[2]
@@ -198,7 +198,7 @@ def read_domain(text: str, name: str) -> PddlDomain:
     source = PddlFile(name)
     title, sections = _read_definition(text, source, "domain")
     once = (":requirements", ":types", ":constants", ":predicates", ":functions")
-    by_head = _by_head(sections, source, once, ":action")
+    by_head = _group_by_head(sections, source, once, ":action")
     _check_requirements(by_head, source)
     domain = PddlDomain(title, supertypes=_types(by_head.get(":types", ()), source), file=name)
     constants = _objects(by_head.get(":constants", ()), domain, source, {})
@@ -222,7 +222,7 @@ def read_problem(text: str, name: str, domain: PddlDomain) -> PddlProblem:
     source = PddlFile(name)
     title, sections = _read_definition(text, source, "problem")
     heads = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
-    by_head = _by_head(sections, source, heads, "")
+    by_head = _group_by_head(sections, source, heads, "")
     _check_requirements(by_head, source)
     for head in (":init", ":goal"):
         if head not in by_head:
@@ -261,7 +261,7 @@ def _read_definition(text: str, source: PddlFile, kind: str) -> tuple[str, Seque
     return " ".join(item.text for item in title.items[1:] if isinstance(item, Word)), forms
 
 
-def _by_head(
+def _group_by_head(
     sections: Sequence[Form], source: PddlFile, known: Sequence[str], repeated: str
 ) -> Mapping[str, Sequence[Form]]:
     """Return the sections by their heads; only heads in `repeated` may occur more than once."""
@@ -456,9 +456,9 @@ def specification(texts: PddlTexts) -> str:
     """Return a task as the text of a problem, without comments, because comments are for people and demand nothing."""
     domain, problem = task_in(texts)
     title = f"{problem.name or 'problem'} ({domain.name or 'domain'}, PDDL)"
-    return "\n\n".join((title, _bare(texts.domain), _bare(texts.problem)))
+    return "\n\n".join((title, _strip_comments(texts.domain), _strip_comments(texts.problem)))
 
 
-def _bare(text: str) -> str:
+def _strip_comments(text: str) -> str:
     lines = (line.split(";", 1)[0].rstrip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line).strip()

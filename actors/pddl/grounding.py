@@ -99,7 +99,7 @@ def ground_action(action: PlanAction, domain: PddlDomain) -> GroundAction:
     """Return an action with its objects. Call it only if `invalidity_of` finds no fault in the action."""
     schema = domain.actions[action.name]
     values = dict(zip((name for name, _ in schema.parameters), action.arguments, strict=True))
-    condition = tuple(literal for literal in _bind_literals(schema.condition, values) if not _always(literal))
+    condition = tuple(literal for literal in _bind_literals(schema.condition, values) if not _is_always_true(literal))
     return GroundAction(action, schema, condition, _bind_effect(schema.effect, values))
 
 
@@ -110,12 +110,12 @@ def holds(literal: Literal, state: AbstractSet[Atom]) -> bool:
     return found is literal.positive
 
 
-def _always(literal: Literal) -> bool:
+def _is_always_true(literal: Literal) -> bool:
     return literal.atom.predicate == EQUAL and holds(literal, frozenset())
 
 
 def _bind_literals(literals: tuple[Literal, ...], values: Mapping[str, str]) -> tuple[Literal, ...]:
-    return tuple(literal.bound(values) for literal in literals)
+    return tuple(literal.substitute(values) for literal in literals)
 
 
 def _bind_effect(effect: Effect, values: Mapping[str, str]) -> Effect:

@@ -64,7 +64,7 @@ def repairs_for(
         repair.action: repair
         for literal in lacking
         for schema in domain.actions.values()
-        for repair in search.by(schema, literal)
+        for repair in search.find_repairs(schema, literal)
     }
     ordered = sorted(found.values(), key=lambda item: (not item.enough, not item.runs, item.action.count("?"), item))
     return tuple(ordered[:REPAIRS_MAX])
@@ -81,7 +81,7 @@ class _Search:
         self._atoms: dict[str, list[Atom]] = {}
         self._objects: dict[str, list[str]] = {}
 
-    def by(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
+    def find_repairs(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
         """Yield a repair for each effect of an action that makes a literal true.
 
         Its objects are the first with which the action can run. If there are none, parameters stay open.

@@ -165,7 +165,7 @@ def _make_plan(problem: PddlProblem, progression: _Progression, ids: Sequence[st
             numbers[step_id] = index
             made = _make_step(step_id, (*action.condition, *case.when), case.changes, absent)
             steps.append(
-                _add_count_tokens(made, index) if counted else _after_step(made, ids[index - 1] if index else None)
+                _add_count_tokens(made, index) if counted else _make_depend(made, ids[index - 1] if index else None)
             )
     initial = {ALWAYS, *map(str, progression.initial), *map(_absence_token, absent - progression.initial)}
     goal = set(map(str, progression.goal))
@@ -232,5 +232,5 @@ def _add_count_tokens(step: Step, index: int) -> Step:
     )
 
 
-def _after_step(step: Step, before: str | None) -> Step:
+def _make_depend(step: Step, before: str | None) -> Step:
     return step if before is None else step._replace(dependencies=frozenset((before,)))

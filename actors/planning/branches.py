@@ -26,7 +26,7 @@ from actors.planning.events import (
 )
 from actors.planning.state import Branch, State, with_branch
 from actors.run.calls import CallFailed, Settled
-from actors.run.evolve import without_work
+from actors.run.evolve import drop_open_work
 from actors.run.fork_event import Forked
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
@@ -223,7 +223,7 @@ def drop_work(state: State, dead: Collection[str]) -> State:
     """Return the state without any open work on these nodes; its reservations are charged as unknown."""
     return changed(
         state,
-        run=without_work(state.run, dead),
+        run=drop_open_work(state.run, dead),
         judgements={name: request for name, request in state.judgements.items() if request.node not in dead},
         reviews=without(state.reviews, dead),
         unjudged=tuple(name for name in state.unjudged if name not in dead),

@@ -148,10 +148,10 @@ class RunConfig(Value):
     def _patch_settings(self, patch: Mapping[str, Any]) -> dict[str, ModelSettings]:
         """Return the settings of each step after a person has changed those of the run."""
         names = (*self.workflow.model_steps, CLASSIFIER)
-        patched = {name: self.model_settings.get(name, ModelSettings()).patched(patch) for name in names}
+        patched = {name: self.model_settings.get(name, ModelSettings()).apply_patch(patch) for name in names}
         return {name: settings for name, settings in patched.items() if settings}
 
-    def stopping_below(self, least: float) -> "RunConfig":
+    def with_stop_below(self, least: float) -> "RunConfig":
         """Return the configuration with another limit `stop_below`; unchanged for a policy that weighs no moves."""
         if self.policy.belief is None:
             return self

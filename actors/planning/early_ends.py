@@ -80,7 +80,7 @@ def _end_early(state: State, node: Node, decision: Decision, cause: str) -> endi
     return ending.RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
 
 
-def steps_not_asked_again(state: State, branch: Branch) -> frozenset[str]:
+def find_repeating_steps(state: State, branch: Branch) -> frozenset[str]:
     """Return the steps for which a deterministic model has repeated an artifact from the same parents.
 
     Its reply depends on the number of rejections, so one repeat shows that further rejections change nothing.

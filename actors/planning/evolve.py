@@ -192,18 +192,18 @@ def record_close(state: State, run: Common, branch: Branch, event: ClosingEvent)
         return changed(state, silenced=state.silenced | {step}) if unanswered else state
     if not before.open:
         # A late answer redoes no step, but prompts show it from now on, and it opens a round.
-        return _to_revise(state, branch, ())
+        return _schedule_revision(state, branch, ())
     together = [other for other in state.run.questions.values() if other.request.node == before.request.node]
     if any(question.open for question in together):
         return state
     if any(question.status is Status.ANSWERED for question in together):
-        return _to_revise(state, branch, (step,))
+        return _schedule_revision(state, branch, (step,))
     # Nobody answered: the same rejection is decided about again, and this time nobody can be asked.
     branch = changed(branch, progress=mark(branch.progress, step, Phase.FAILED))
     return changed(state, silenced=state.silenced | {step}, branches=with_branch(state.branches, branch))
 
 
-def _to_revise(state: State, branch: Branch, targets: tuple[str, ...]) -> State:
+def _schedule_revision(state: State, branch: Branch, targets: tuple[str, ...]) -> State:
     earlier = branch.to_revise
     if earlier is not None and earlier.new_round:  # Several answers were taken before anything was decided.
         targets = tuple(dict.fromkeys((*earlier.targets, *targets)))

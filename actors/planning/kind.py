@@ -52,7 +52,7 @@ def _purpose(reply: Replied) -> str:
 
 def _missing_names(state: State, registry: "Registry") -> Sequence[str]:
     files = {plugin.plugin: f" of {plugin.file}" for plugin in state.plugins}
-    names = dict.fromkeys(name for item in state.config.all for name in registry.missing(item.workflow))
+    names = dict.fromkeys(name for item in state.config.all for name in registry.find_missing(item.workflow))
     return tuple(f"{name}{files.get(name, '')}" for name in names)
 
 

@@ -94,13 +94,13 @@ def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy
         now = branch.progress[step].accepted
         if now is None or graph.budgets[step].deterministic:
             continue
-        before = _before(state, branch, state.nodes[now])
+        before = _previous_attempt(state, branch, state.nodes[now])
         if before is not None and _inputs(state, before, content) == _inputs(state, state.nodes[now], content):
             (same if content(state, before) == content(state, state.nodes[now]) else other).append(step)
     return Came(tuple(same), tuple(other))
 
 
-def _before(state: State, branch: Branch, accepted: Node) -> Node | None:
+def _previous_attempt(state: State, branch: Branch, accepted: Node) -> Node | None:
     """Return the step's last attempt of this round before this one that its guard accepted."""
     for node in state.attempts_at(branch, accepted.step):
         passed = node.verdict is not None and node.verdict.passed

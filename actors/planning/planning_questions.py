@@ -45,7 +45,7 @@ def questions_of_verdict(
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
     if not inquiries:
         otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
-        return [add_consequences(_what_to_do(step, verdict, history), about=about, otherwise=otherwise)]
+        return [add_consequences(_ask_how_to_continue(step, verdict, history), about=about, otherwise=otherwise)]
     count = len(inquiries) if len(inquiries) <= questions_left else max(0, questions_left - 1)
     rest = inquiries[count:]
     listed = [*inquiries[:count], *([join_questions(rest, f"the step '{step}'")] if rest else [])]
@@ -90,7 +90,7 @@ def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inq
     return quote_question(who, f"the step '{step}'", finding.message, does=_REDONE, schema=schema if usable else None)
 
 
-def _what_to_do(step: str, verdict: Verdict, history: Sequence[Past]) -> Inquiry:
+def _ask_how_to_continue(step: str, verdict: Verdict, history: Sequence[Past]) -> Inquiry:
     """Return the question how to go on with a step that may not send the search back any more.
 
     Its findings are for models; the person sees how often it failed, and which guard rejected it last.

@@ -30,7 +30,7 @@ def as_plan(pinned: RunConfig) -> dict[str, Any]:
     return {
         "plan_id": f"policy-{pinned.workflow.name}",
         "goal": "every step of the workflow is accepted",
-        "initial_state": [token for step in graph.steps for token in _fresh(graph, step)],
+        "initial_state": [token for step in graph.steps for token in _initial_tokens(graph, step)],
         "goal_state": [_is(step, ACCEPTED) for step in graph.steps],
         "total_retry_budget": max(worst_case_calls(graph), sum(plan_step["retry_budget"] for plan_step in steps)),
         "invariants": [
@@ -126,7 +126,7 @@ def _is_bounded(graph: Graph, step: str) -> bool:
     return step not in graph.leaves and not graph.budgets[step].deterministic
 
 
-def _fresh(graph: Graph, step: str) -> list[str]:
+def _initial_tokens(graph: Graph, step: str) -> list[str]:
     return [_is(step, WANTED), *_budget(graph, step)]
 
 

@@ -196,8 +196,8 @@ def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow
     for item in (loaded, *(child for child, _ in _child_workflows(loaded))):
         _check_step_models(item)
     loaded, changed_keys = _with_options(loaded, options, limits)
-    loaded = _in_all(loaded, lambda workflow: _with_default_timeout(workflow, setup))
-    loaded, policy = _without_unusable_belief(loaded, policy, options, setup.root)
+    loaded = _change_all(loaded, lambda workflow: _with_default_timeout(workflow, setup))
+    loaded, policy = _drop_unusable_belief(loaded, policy, options, setup.root)
     if "stop_below" in limits and policy.belief is None:
         cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"
         raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
@@ -210,7 +210,7 @@ def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow
     return loaded, policy, changed_keys
 
 
-def _without_unusable_belief(
+def _drop_unusable_belief(
     loaded: LoadedWorkflow, policy: Policy, options: RunOptions, root: Path
 ) -> tuple[LoadedWorkflow, Policy]:
     """Return the workflow and its policy; without its belief if `--search` names a search that cannot use one.
@@ -235,7 +235,7 @@ def _misspelt_names(policy: Policy, pinned: RunConfig) -> Iterator[str]:
 
 def with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
     """Return a workflow, and those below it, with one time limit for all model calls. Raises `UsageProblem`."""
-    return _in_all(loaded, lambda workflow: workflow.with_timeout(seconds))
+    return _change_all(loaded, lambda workflow: workflow.with_timeout(seconds))
 
 
 def _with_default_timeout(workflow: Workflow, setup: Setup) -> Workflow:
@@ -249,12 +249,12 @@ def _with_default_timeout(workflow: Workflow, setup: Setup) -> Workflow:
 
 def with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
     """Return a workflow, and those below it, with one token limit for all replies. Raises `UsageProblem`."""
-    return _in_all(loaded, lambda workflow: workflow.with_output_tokens(tokens))
+    return _change_all(loaded, lambda workflow: workflow.with_output_tokens(tokens))
 
 
-def _in_all(loaded: LoadedWorkflow, change: Callable[[Workflow], Workflow]) -> LoadedWorkflow:
+def _change_all(loaded: LoadedWorkflow, change: Callable[[Workflow], Workflow]) -> LoadedWorkflow:
     """Return a workflow, and those below it, each after a change."""
-    children = {name: (_in_all(child, change), policy) for name, (child, policy) in loaded.children.items()}
+    children = {name: (_change_all(child, change), policy) for name, (child, policy) in loaded.children.items()}
     return replace(loaded, workflow=change(loaded.workflow), children=children)
 
 
@@ -369,7 +369,7 @@ def _call_settings(
     for step, own in steps.items():
         name = step_models[step].model if step in step_models else model
         of_model = ModelSettings() if setup is None else setup.settings_of(name)
-        resolved[step] = own.over(workflow.model_settings.over(of_model)).patched(settings)
+        resolved[step] = own.fill_from(workflow.model_settings.fill_from(of_model)).apply_patch(settings)
         check_settings(name, resolved[step].body)
     return {step: item for step, item in resolved.items() if item}
 

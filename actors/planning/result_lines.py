@@ -106,7 +106,7 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
     early = result.why.partition(":")[0] in EARLY
     if not early and any(finding.message[:100] in result.why for finding in result.findings):
         rows = rows[:1]  # The findings below say the reason in full.
-        rows += [line(f"{ONLY_FORWARD.capitalize()}.")] if _only_forward(result) else []
+        rows += [line(f"{ONLY_FORWARD.capitalize()}.")] if _ended_without_going_back(result) else []
     rows += [*question_lines(result, program), *message_lines(result), *_path(result)]
     if result.findings and result.question is None:
         rows += [BLANK, line("The last rejection", "bold")]
@@ -136,11 +136,11 @@ def _advice(result: Result, program: str) -> str:
         return common
     tree = f"`{program} show {result.run_id} --tree` explains every attempt"
     by_finding = advice_for(result.findings, result.output_tokens)
-    if _only_forward(result) and not _unreadable(result):
+    if _ended_without_going_back(result) and not _was_unreadable(result):
         return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
         per_call = "the first call alone may take more; " if not result.calls and result.why in _PER_CALL else ""
-        first = f"{by_finding}; " if _unreadable(result) else ""
+        first = f"{by_finding}; " if _was_unreadable(result) else ""
         return f"{per_call}{first}{common}; {tree}"
     if result.outcome == "cancelled":
         return f"{_NEXT[result.outcome]}; {tree}"
@@ -150,12 +150,12 @@ def _advice(result: Result, program: str) -> str:
     return f"{by_finding or _NEXT[result.outcome]}; {tree}"
 
 
-def _only_forward(result: Result) -> bool:
+def _ended_without_going_back(result: Result) -> bool:
     """Tell whether the run ended because its search does not go back to the steps above the rejected one."""
     return result.outcome == "all_pruned" and result.why.endswith(ONLY_FORWARD)
 
 
-def _unreadable(result: Result) -> bool:
+def _was_unreadable(result: Result) -> bool:
     """Tell whether the last rejected reply could not be read: more calls of the same kind do not help."""
     return any(finding.code.startswith("reply.") for finding in result.findings)
 

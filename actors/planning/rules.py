@@ -135,7 +135,7 @@ def situation_of(state: State, branch: Branch, step: str) -> Situation:
     """Return all that a decision about a failure of a step in a branch depends on, besides the failure."""
     config = state.config
     return Situation(
-        graph=early_ends.disable_steps(config.graph, early_ends.steps_not_asked_again(state, branch)),
+        graph=early_ends.disable_steps(config.graph, early_ends.find_repeating_steps(state, branch)),
         progress=branch.progress,
         roles=config.roles,
         policy=config.policy,
@@ -232,7 +232,7 @@ def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunF
         if tree is not None:
             steps, limit = _allowed_steps(state, tree, tree.branches[branch.number], steps)
             short = short or limit
-        result = _affordable(state, branch, steps)
+        result = _choose_request(state, branch, steps)
         if isinstance(result, Limit):
             short = result
         elif result is not None:
@@ -261,7 +261,7 @@ def _drop_resting_steps(state: State, branch: Branch, steps: Sequence[str]) -> S
     return [step for step in steps if step not in resting]
 
 
-def _affordable(state: State, branch: Branch, steps: Iterable[str]) -> PlanningCall | Limit | None:
+def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> PlanningCall | Limit | None:
     """Return the first request of a branch that can be paid, or else the limit that the last one would pass.
 
     Further tries come first: they belong to an attempt that was allowed already. Then a first try at each of the steps.

@@ -230,9 +230,9 @@ def attempts(
     driver, so that its open requests may have been charged. `live` tells that it has a driver, which waits for open
     requests even while it parks the run.
     """
-    wasted, late = _wasted_cost(state, records), _late(records)
+    wasted, late = _wasted_cost(state, records), _late_costs(records)
     rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
-    unknown = _unknown(state, rests=rests)
+    unknown = _unknown_costs(state, rests=rests)
     price_known = state.config.price_known
     places = {name: position for position, name in enumerate(state.nodes)}
     reasons = {**_BUILT_IN_RULES, **{row.id: row.why for row in state.config.policy.rows}}
@@ -285,19 +285,19 @@ def _wasted_cost(state: State, records: Iterable[Record[PlanningEvent]]) -> dict
     return costs
 
 
-def _late(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
+def _late_costs(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
     """Return, by node, the cost of replies that came after their request was withdrawn."""
     events = (record.event for record in records)
-    return _by_node((event.request_id, event.used) for event in events if isinstance(event, Settled))
+    return _sum_by_node((event.request_id, event.used) for event in events if isinstance(event, Settled))
 
 
-def _unknown(state: State, *, rests: bool) -> dict[str, Amount]:
+def _unknown_costs(state: State, *, rests: bool) -> dict[str, Amount]:
     """Return, by node, what may have been charged; while the run rests, its open requests are included."""
     ledger = state.run.ledger
-    return _by_node((*ledger.forfeited.items(), *(ledger.reserved.items() if rests else ())))
+    return _sum_by_node((*ledger.forfeited.items(), *(ledger.reserved.items() if rests else ())))
 
 
-def _by_node(amounts: Iterable[tuple[str, Amount]]) -> dict[str, Amount]:
+def _sum_by_node(amounts: Iterable[tuple[str, Amount]]) -> dict[str, Amount]:
     """Return the sums by node of amounts, which are given with the ids of their requests."""
     sums: dict[str, Amount] = {}
     for request, amount in amounts:

@@ -118,7 +118,7 @@ def view_of(state: State, branch: Branch) -> BranchView:
         waiting=waiting,
         busy=busy,
         begun=has_begun,
-        own=layer == 0 or any(_own(state, branch, step) for step in graph.layers[layer - 1]),
+        own=layer == 0 or any(_has_own_artifact(state, branch, step) for step in graph.layers[layer - 1]),
         retryable=cause is not None and can_retry(graph, progress, cause.step),
         calls=branch.calls,
         path_calls=branch.inherited + branch.calls,
@@ -149,7 +149,7 @@ def _layer(graph: Graph, progress: BranchProgress) -> tuple[int, bool]:
     return len(graph.layers), False
 
 
-def _own(state: State, branch: Branch, step: str) -> bool:
+def _has_own_artifact(state: State, branch: Branch, step: str) -> bool:
     accepted = branch.progress[step].accepted
     return accepted is not None and state.nodes[accepted].branch == branch.number
 

@@ -92,12 +92,12 @@ def _join_requirements(mine: Requirement, other: Requirement) -> Requirement:
     """Return a requirement that joins two forms of it; a scope is never made wider."""
     wider = mine.kind == RequirementKind.SCOPE and bool(mine.paths)
     return mine._replace(
-        tools=_all(mine.tools, other.tools),
-        tokens=_all(mine.tokens, other.tokens),
-        paths=mine.paths if wider else _all(mine.paths, other.paths),
+        tools=_merge(mine.tools, other.tools),
+        tokens=_merge(mine.tokens, other.tokens),
+        paths=mine.paths if wider else _merge(mine.paths, other.paths),
         limit=mine.limit or other.limit,
     )
 
 
-def _all(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+def _merge(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *second)))

@@ -143,14 +143,14 @@ def _nodes(choices: Choices, start: Tokens, goal: Tokens) -> list[_Node]:
         elif state not in seen and not goal <= state:
             seen.add(state)
             ways = choices[state].ways
-            todo += [(state, True), *((way.after(state), False) for way in ways)]
+            todo += [(state, True), *((way.apply(state), False) for way in ways)]
     order.reverse()
     ids = dict(zip(order, _ids([choices[state].name for state in order]), strict=True))
     return [
         _Node(
             ids[state],
             choices[state].name,
-            tuple((way.name, ids.get(way.after(state), "")) for way in choices[state].ways),
+            tuple((way.name, ids.get(way.apply(state), "")) for way in choices[state].ways),
         )
         for state in order
     ]

@@ -181,7 +181,7 @@ class _Explorer:
         initial = self._reducer.initial()
         self._add(initial, initial.pending, None)
         start = Configuration(initial.pending, initial.tokens)
-        self._break(broken_invariants(program, start), (), start.tokens)
+        self._record_violation(broken_invariants(program, start), (), start.tokens)
         while result.explored < min(limit, len(self._reduced)):
             number = result.explored
             result.explored += 1
@@ -259,9 +259,9 @@ class _Explorer:
         if new:
             trace = (*self._trace(number), self._item(index, outcome))
             self._work.spend(2 * len(trace))
-            self._break(new, trace, after.tokens)
+            self._record_violation(new, trace, after.tokens)
 
-    def _break(self, positions: list[int], trace: tuple[str, ...], tokens: int) -> None:
+    def _record_violation(self, positions: list[int], trace: tuple[str, ...], tokens: int) -> None:
         """Record that the invariants at these positions do not hold with these tokens, after a trace."""
         for position in positions:
             _, must, must_not = self._program.invariants[position]

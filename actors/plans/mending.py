@@ -57,7 +57,7 @@ def _step(step: Any, where: str, notes: list[Finding]) -> Any:
             result[key] = [name]
             notes.append(_note(f"{where}.{key}", f"{where}.{key} was one name and is a list of it now"))
     if BUDGET in result:
-        number = _whole(result[BUDGET])
+        number = _read_whole_number(result[BUDGET])
         if number == 0:
             number = 1  # It counts the first attempt too, so that no retries are one attempt.
         if number is not None and not _is(result[BUDGET], number):
@@ -87,7 +87,7 @@ def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
     if not all(type(budget) is int and 1 <= budget <= NUMBER_MAX for budget in budgets):
         return
     needed, written = sum(budgets), plan.get(TOTAL)
-    number = max(needed, TOTAL_RETRY_BUDGET_DEFAULT) if written is None else _whole(written)
+    number = max(needed, TOTAL_RETRY_BUDGET_DEFAULT) if written is None else _read_whole_number(written)
     if number is None or needed > NUMBER_MAX:
         return
     number = max(number, needed)
@@ -100,7 +100,7 @@ def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
         )
 
 
-def _whole(value: Any) -> int | None:
+def _read_whole_number(value: Any) -> int | None:
     """Return a whole number from 0 on, also from a text or a float such as `3.0`; None for any other value."""
     if isinstance(value, str) and len(text := value.strip()) <= _DIGITS and text.isascii() and text.isdigit():
         value = int(text)
@@ -131,7 +131,7 @@ def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
         plan = _drop_empty_guards(plan)
     plan = _add_undos(plan, given)
     facts = given.values
-    different = {key: fact for key, fact in facts.items() if key not in plan or not _same(plan[key], fact)}
+    different = {key: fact for key, fact in facts.items() if key not in plan or not _equals_fact(plan[key], fact)}
     kept = Constraints(tuple(requirements_in(given.kept_requirements)), given.kept_invariants)
     made = with_constraints({**plan, **different} if different else plan, kept)
     return made, tuple(key for key in different if key in plan)
@@ -207,7 +207,7 @@ def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
                 yield Finding(code=Code.UNBOUND, where=str(step.get("step_id", "")), message=message)
 
 
-def _same(written: Any, fact: Sequence[Any]) -> bool:
+def _equals_fact(written: Any, fact: Sequence[Any]) -> bool:
     """Tell whether a list in a plan equals a fact; the order of its items has no meaning."""
     if not isinstance(written, list) or len(written) != len(fact):
         return False

@@ -86,11 +86,11 @@ class NominalRun:
             for dependency in self.order.dependencies[index] if needed else ():
                 if dependency in self._members:
                     needed -= self.order.steps[dependency].effects
-        return [unmet for token in sorted(needed) if (unmet := self._before(token, index, named=named))]
+        return [unmet for token in sorted(needed) if (unmet := self._check_before(token, index, named=named))]
 
     def unmet_at_end(self) -> list[Unmet]:
         """Return the goal tokens that are not necessarily true at the end, sorted by token."""
-        return [unmet for token in sorted(self._goal) if (unmet := self._at_end(token))]
+        return [unmet for token in sorted(self._goal) if (unmet := self._check_at_end(token))]
 
     def is_redundant(self, index: int) -> bool:
         """Return whether the step's success only adds tokens that necessarily hold before it."""
@@ -101,9 +101,9 @@ class NominalRun:
             # Most tokens have one producer; if the first one is this step, the token cannot hold before it.
             if token not in self._initial and self._adders[token][0] == index:
                 return False
-        return all(self._before(token, index) is None for token in step.effects)
+        return all(self._check_before(token, index) is None for token in step.effects)
 
-    def _before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
+    def _check_before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
         """Apply the criterion before a step, which need not be part of the nominal run."""
         if token in self._initial and token not in self._deleters:
             return None
@@ -119,14 +119,14 @@ class NominalRun:
             return None
         unordered = deleters & ~(ancestors | self.order.descendants[index] | 1 << index)
         deleters = unordered or self._last_unrepaired(adders & ancestors, deleters & ancestors)
-        return self._deleted(token, deleters, named=named)
+        return self._explain_deletion(token, deleters, named=named)
 
-    def _at_end(self, token: str) -> Unmet | None:
+    def _check_at_end(self, token: str) -> Unmet | None:
         """Apply the criterion at the end of the plan."""
         if token in self._deleters:
             adders, deleters = self._mask(token)
             if token in self._initial or adders:
-                return self._deleted(token, self._last_unrepaired(adders, deleters))
+                return self._explain_deletion(token, self._last_unrepaired(adders, deleters))
         elif token in self._initial or token in self._adders:
             return None
         return Unmet(token, UncertaintyCause.NOT_PRODUCED, ())
@@ -148,7 +148,7 @@ class NominalRun:
             deleters &= ~(self.order.ancestors[following.bit_length() - 1])
         return 0
 
-    def _deleted(self, token: str, deleters: int, *, named: bool = True) -> Unmet | None:
+    def _explain_deletion(self, token: str, deleters: int, *, named: bool = True) -> Unmet | None:
         return Unmet(token, UncertaintyCause.DELETED, self._names(deleters) if named else ()) if deleters else None
 
     def _names(self, mask: int) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, s
     """Yield the edges; an edge was taken if its first step ended in one of its outcomes, and its second has begun."""
     begun = {name for name, state in states.items() if state not in (NodeState.OPEN, NodeState.SKIPPED)}
     failed = {name for name, state in states.items() if state is NodeState.FAILED}
-    for begin, end, names in _ways_on(plan):
+    for begin, end, names in _find_successions(plan):
         done = states[begin] is NodeState.DONE and (not names or outcomes.get(begin) in names)
         yield FlowEdge(begin, end, taken=done and end in begun, label=", ".join(names))
     for step in plan.steps:
@@ -53,7 +53,7 @@ def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, s
                     yield FlowEdge(step.step_id, other.step_id, recovery=True, taken=taken)
 
 
-def _ways_on(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield two steps of which the second follows the first, and the outcomes that lead to it; none means any.
 
     A step follows those that it depends on. In a plan with outcomes it also follows those that make a token which it
@@ -111,7 +111,7 @@ def plan_mermaid(value: Any, program: str = "replan") -> str:
     for step in order.steps:
         opened, closed = ("{{", "}}") if step.step_id in later else ("[", "]")
         lines.append(f'    {ids[step.step_id]}{opened}"{_label(step)}"{closed}')
-    for begin, end, names in _ways_on(replace(plan, steps=order.steps)):
+    for begin, end, names in _find_successions(replace(plan, steps=order.steps)):
         arrow = f'-- "{_escape_mermaid(", ".join(names))}" -->' if names else "-->"
         lines.append(f"    {ids[begin]} {arrow} {ids[end]}")
     lines += _failures(plan, ids)

@@ -123,11 +123,11 @@ def read_plan(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     return (None if any(finding.severity == "error" for finding in findings) else draft), findings
 
 
-def _unread(said: str) -> tuple[None, tuple[Finding, ...]]:
+def _refuse_plan(said: str) -> tuple[None, tuple[Finding, ...]]:
     return None, (Finding(code=ReplyCode.UNREAD, message=said),)
 
 
-@make_total("the plan", _unread)
+@make_total("the plan", _refuse_plan)
 def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     """Return a plan with defaults for invalid fields, and all findings; no plan if the value has no list of steps.
 
@@ -161,11 +161,11 @@ class _Reader:
 
     def plan(self, value: Any) -> Plan | None:
         if not isinstance(value, dict):
-            self._error(Code.NOT_OBJECT, "", f"A plan must be a JSON object, not {describe_value(value)}.")
+            self._add_error(Code.NOT_OBJECT, "", f"A plan must be a JSON object, not {describe_value(value)}.")
             return None
         fields = {"plan_id": PLAN_ID_DEFAULT} | self._fields(value, _PLAN_FIELDS, "", _PLAN_OTHER_KEYS)
         if not fields["plan_id"]:
-            self._error(Code.EMPTY, "plan_id", "plan_id must not be empty.")
+            self._add_error(Code.EMPTY, "plan_id", "plan_id must not be empty.")
         if "plan_id" not in value:
             self._warn(Code.MISSING, "plan_id", "The plan has no plan_id; give it a short name.")
         invariants = self._invariants(value.get("invariants"))
@@ -185,40 +185,42 @@ class _Reader:
     def _steps(self, value: Mapping[str, Any]) -> tuple[Step, ...] | None:
         raw = value.get("steps")
         if "steps" not in value:
-            self._error(Code.MISSING, "steps", "The plan has no steps; give a list of step objects under 'steps'.")
+            self._add_error(Code.MISSING, "steps", "The plan has no steps; give a list of step objects under 'steps'.")
             return None
         if not isinstance(raw, list):
-            self._error(Code.TYPE, "steps", f"steps must be a list of step objects, not {describe_value(raw)}.")
+            self._add_error(Code.TYPE, "steps", f"steps must be a list of step objects, not {describe_value(raw)}.")
             return None
         if not raw:
-            self._error(Code.NO_STEPS, "steps", "The plan has an empty list of steps; it needs at least one step.")
+            self._add_error(Code.NO_STEPS, "steps", "The plan has an empty list of steps; it needs at least one step.")
             return None
         steps = (self._step(item, f"steps[{index}]") for index, item in enumerate(raw))
         return tuple(step for step in steps if step is not None)
 
     def _step(self, value: Any, path: str) -> Step | None:
         if not isinstance(value, dict):
-            self._error(Code.NOT_OBJECT, path, f"{path} must be a step object, not {describe_value(value)}.")
+            self._add_error(Code.NOT_OBJECT, path, f"{path} must be a step object, not {describe_value(value)}.")
             return None
         fields = self._fields(value, _STEP_FIELDS, f"{path}.", _STEP_OTHER_KEYS)
         if value.get("outcomes"):
             fields["outcomes"] = self._outcomes(value["outcomes"], f"{path}.outcomes")
         if not fields.get("step_id"):
             if "step_id" not in value:
-                self._error(Code.MISSING, f"{path}.step_id", f"{path} has no step_id; every step needs a unique one.")
+                self._add_error(
+                    Code.MISSING, f"{path}.step_id", f"{path} has no step_id; every step needs a unique one."
+                )
             elif "step_id" in fields:
-                self._error(Code.EMPTY, f"{path}.step_id", f"{path}.step_id must not be empty.")
+                self._add_error(Code.EMPTY, f"{path}.step_id", f"{path}.step_id must not be empty.")
             return None
         if fields.setdefault("name", fields["step_id"]) == "":
-            self._error(Code.EMPTY, f"{path}.name", f"{path}.name must not be empty.")
+            self._add_error(Code.EMPTY, f"{path}.name", f"{path}.name must not be empty.")
         if fields.get("guard") == "" and not fields.get("outcomes"):  # A model's schema has no missing keys.
-            self._error(Code.UNKNOWN_GUARD, fields["step_id"], f"{path}.guard must not be empty; name a guard.")
+            self._add_error(Code.UNKNOWN_GUARD, fields["step_id"], f"{path}.guard must not be empty; name a guard.")
         return Step(**fields)
 
     def _outcomes(self, raw: Any, path: str) -> tuple[NamedOutcome, ...]:
         if not isinstance(raw, list):
             form = 'write [{"name": "...", "effects": []}]'
-            self._error(Code.TYPE, path, f"{path} must be a list of objects, not {describe_value(raw)} ({form}).")
+            self._add_error(Code.TYPE, path, f"{path} must be a list of objects, not {describe_value(raw)} ({form}).")
             return ()
         outcomes = []
         for index, item in enumerate(raw):
@@ -227,14 +229,16 @@ class _Reader:
                 outcomes.append(NamedOutcome(**{"name": ""} | self._fields(item, _OUTCOME_FIELDS, f"{where}.")))
             else:
                 text = f"{where} must be an object with name and effects, not {describe_value(item)}."
-                self._error(Code.NOT_OBJECT, where, text)
+                self._add_error(Code.NOT_OBJECT, where, text)
         return tuple(outcomes)
 
     def _invariants(self, raw: Any) -> tuple[Invariant, ...]:
         if raw is None:
             return ()
         if not isinstance(raw, list):
-            self._error(Code.TYPE, "invariants", f"invariants must be a list of objects, not {describe_value(raw)}.")
+            self._add_error(
+                Code.TYPE, "invariants", f"invariants must be a list of objects, not {describe_value(raw)}."
+            )
             return ()
         invariants = []
         for index, item in enumerate(raw):
@@ -242,7 +246,7 @@ class _Reader:
             if isinstance(item, dict):
                 invariants.append(Invariant(**self._fields(item, _INVARIANT_FIELDS, f"{path}.")))
             else:
-                self._error(Code.NOT_OBJECT, path, f"{path} must be an object, not {describe_value(item)}.")
+                self._add_error(Code.NOT_OBJECT, path, f"{path} must be an object, not {describe_value(item)}.")
         return tuple(invariants)
 
     def _requirements(self, raw: Any) -> tuple[Requirement, ...]:
@@ -293,16 +297,16 @@ class _Reader:
             case "bool" if isinstance(raw, bool):
                 return raw
             case "bool":
-                self._error(Code.TYPE, where, f"{where} must be true or false, not {describe_value(raw)}.")
+                self._add_error(Code.TYPE, where, f"{where} must be true or false, not {describe_value(raw)}.")
                 return None
             case "nullable_text" if raw is None:
                 return None
             case "remark" | "marks":
-                return self._unchecked(field_type, raw, where)
+                return self._read_unchecked(field_type, raw, where)
             case _:
                 return raw if self._is_text(raw, where) else None
 
-    def _unchecked(self, field_type: str, raw: Any, where: str) -> Any:
+    def _read_unchecked(self, field_type: str, raw: Any, where: str) -> Any:
         """Return a field that no guard depends on, or None with a warning if it has another type."""
         if field_type == "remark" and isinstance(raw, str):
             return raw
@@ -315,27 +319,27 @@ class _Reader:
         if isinstance(raw, list):
             return frozenset(item for index, item in enumerate(raw) if self._is_text(item, f"{where}[{index}]"))
         hint = f' (write ["{printable(raw, 40)}"])' if isinstance(raw, str) else ""
-        self._error(Code.TYPE, where, f"{where} must be a list of strings, not {describe_value(raw)}{hint}.")
+        self._add_error(Code.TYPE, where, f"{where} must be a list of strings, not {describe_value(raw)}{hint}.")
         return None
 
     def _is_text(self, raw: Any, where: str) -> bool:
         if not isinstance(raw, str):
-            self._error(Code.TYPE, where, f"{where} must be a string, not {describe_value(raw)}.")
+            self._add_error(Code.TYPE, where, f"{where} must be a string, not {describe_value(raw)}.")
             return False
         try:
             raw.encode()
         except UnicodeEncodeError:
-            self._error(Code.TYPE, where, f"{where} is not valid Unicode text: '{printable(raw, 40)}'.")
+            self._add_error(Code.TYPE, where, f"{where} is not valid Unicode text: '{printable(raw, 40)}'.")
             return False
         return True
 
     def _integer(self, raw: Any, where: str) -> int | None:
         if isinstance(raw, int) and not isinstance(raw, bool):
             return raw
-        self._error(Code.TYPE, where, f"{where} must be a whole number without quotes, not {describe_value(raw)}.")
+        self._add_error(Code.TYPE, where, f"{where} must be a whole number without quotes, not {describe_value(raw)}.")
         return None
 
-    def _error(self, code: Code, where: str, message: str) -> None:
+    def _add_error(self, code: Code, where: str, message: str) -> None:
         self._add(Finding(code=code, where=where, message=message))
 
     def _warn(self, code: Code, where: str, message: str) -> None:

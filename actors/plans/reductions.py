@@ -211,7 +211,7 @@ class StubbornSets:
         observed = 0
         for when, must, must_not in program.invariants:
             observed |= when | must | must_not
-        self._visible = mask_of([index for index in indices if observed & self._touched(index)])
+        self._visible = mask_of([index for index in indices if observed & self._find_changed_tokens(index)])
         self._resetters = _resetters(program)
         self._conflicts: dict[int, int] = {}
 
@@ -236,11 +236,11 @@ class StubbornSets:
             if (closed & ready).bit_count() >= size:
                 return 0
             index = low.bit_length() - 1
-            required = self._dependent(index) if low & ready else self._enabling(index, reduced)
+            required = self._dependent(index) if low & ready else self._find_enabling_steps(index, reduced)
             queue = (queue | required & reduced.alive) & ~closed
         return closed & ready
 
-    def _enabling(self, index: int, reduced: Reduced) -> int:
+    def _find_enabling_steps(self, index: int, reduced: Reduced) -> int:
         """Return a set of steps of which one must run before this step can be ready."""
         if not reduced.pending >> index & 1:
             return self._resetters[index]
@@ -268,7 +268,7 @@ class StubbornSets:
             self._conflicts[index] = conflicts
         return conflicts
 
-    def _touched(self, index: int) -> int:
+    def _find_changed_tokens(self, index: int) -> int:
         """Return the tokens that the step's success or failure may change, also when the failure escalates."""
         program = self._program
         return (

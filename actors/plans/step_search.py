@@ -30,7 +30,7 @@ class Way(NamedTuple):
     deletes: Tokens
     """Tokens that do not hold afterwards, unless they are added."""
 
-    def after(self, state: Tokens) -> Tokens:
+    def apply(self, state: Tokens) -> Tokens:
         """Return the state afterwards."""
         return state - self.deletes | self.adds
 
@@ -119,7 +119,7 @@ class _Search:
         """Return whether the goal is reached after every outcome of a step; `rest` is the way after one of them."""
         name = taken.candidate.name
         for way in sorted(taken.candidate.ways, key=lambda item: item is not taken.way):
-            after, ahead = way.after(state), rest if way is taken.way else ()
+            after, ahead = way.apply(state), rest if way is taken.way else ()
             which = f"outcome {way.name!r} of {name!r}"
             if after in passed:
                 self._returns += 1
@@ -168,7 +168,7 @@ class _Search:
         for candidate in self.candidates:
             if candidate.needs <= state:
                 for way in candidate.ways:
-                    after = way.after(state)
+                    after = way.apply(state)
                     if after != state:
                         yield _Taken(candidate, way), after
 

@@ -110,7 +110,7 @@ class _Search:
             if self.explored >= limit:
                 return False
             self.explored += 1
-            for following, item in self._after(now):
+            for following, item in self._find_successors(now):
                 if following not in self._from:
                     self._work.spend(self._work.stored)
                     self._from[following] = (now, item)
@@ -119,7 +119,7 @@ class _Search:
                 return True
         return True
 
-    def _after(self, now: Called) -> Iterator[tuple[Called, str]]:
+    def _find_successors(self, now: Called) -> Iterator[tuple[Called, str]]:
         """Yield each next configuration with the item of the trace that leads to it; note the gaps of this one."""
         program, (configuration, called) = self._program, now
         for index in bits(configuration.pending):

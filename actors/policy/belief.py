@@ -67,7 +67,7 @@ def signature(verdict: Verdict) -> Signature:
     return frozenset((finding.code, finding.where) for finding in verdict.errors)
 
 
-def places_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
+def distance_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
     """Return the position of the farthest target in `Graph.upward(step, 1)`, from 1; 0 if no target is in it."""
     upward = enumerate(graph.upward(step, 1), 1)
     return max((position for position, upper in upward if upper in targets), default=0)
@@ -138,19 +138,19 @@ class ComparedMove:
                 if not redone and position <= wrong:
                     if position == wrong:
                         result[position] = tuple(
-                            map(add, result[position], self._below(active, position, wrong, cause))
+                            map(add, result[position], self._weigh_lower_steps(active, position, wrong, cause))
                         )
                         break
                     continue
                 good, bad, _ = self._weights(position, wrong, cause)
-                here = self._below(tuple(map(mul, active, bad)), position, wrong, cause)
+                here = self._weigh_lower_steps(tuple(map(mul, active, bad)), position, wrong, cause)
                 result[position] = tuple(map(add, result[position], here))
                 active = tuple(map(mul, active, good))
             else:
                 result[-1] = tuple(map(add, result[-1], active))
         return tuple(result)
 
-    def _below(self, block: Block, position: int, wrong: int, cause: int) -> Block:
+    def _weigh_lower_steps(self, block: Block, position: int, wrong: int, cause: int) -> Block:
         """Return a block times the probability of what was seen below a step that is wrong now."""
         for lower in range(position + 1, len(self.seen)):
             if self.seen[lower] is not None:
@@ -250,14 +250,14 @@ class BeliefModel:
             if past.row
             else self.after(*before)
         )
-        return self.moved(belief, past.redone, came) if past.redone else belief
+        return self.add_move(belief, past.redone, came) if past.redone else belief
 
     def _rejected_after(self, history: tuple[Past, ...], came: Came, step: str, row: str, again: bool | None) -> Belief:
         """Return the belief after a history and one more rejection.
 
         It is needed twice: for the decision about the rejection, and for the next one, when the history contains it.
         """
-        return self.rejected(self.after(history, came), step, row, again=again)
+        return self.add_rejection(self.after(history, came), step, row, again=again)
 
     def _prior(self) -> Belief:
         """Return the belief before the first rejection, when each step has been drawn once."""
@@ -269,15 +269,15 @@ class BeliefModel:
             share = weight / total / DIFFICULTIES
             block = tuple(share if place % TOLD == 0 else 0.0 for place in range(DIFFICULTIES * TOLD))
             fresh_start.append((*(_EMPTY for _ in self.steps), block))
-        return self.moved(Belief(tuple(fresh_start), (causes[UNSOLVABLE] / total,)), self.steps)
+        return self.add_move(Belief(tuple(fresh_start), (causes[UNSOLVABLE] / total,)), self.steps)
 
-    def rejected(self, belief: Belief, step: str, row: str, *, again: bool | None) -> Belief:
+    def add_rejection(self, belief: Belief, step: str, row: str, *, again: bool | None) -> Belief:
         """Return the belief after a rejection.
 
         `again` says whether it equals the step's last rejection; None means that the step had none.
         """
         factors = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
-        factors.append(ELSEWHERE * self._at(OTHER, row, again=again))
+        factors.append(ELSEWHERE * self._row_likelihood(OTHER, row, again=again))
         told = tuple(
             [
                 tuple(
@@ -289,21 +289,21 @@ class BeliefModel:
                 for at, blocks in enumerate(belief.masses)
             ]
         )
-        return _scale_belief(belief, told, factors, self._at(UNSOLVABLE, row, again=again))
+        return _scale_belief(belief, told, factors, self._row_likelihood(UNSOLVABLE, row, again=again))
 
-    def pointed_out(self, belief: Belief, places: Collection[str]) -> Belief:
+    def add_classification(self, belief: Belief, places: Collection[str]) -> Belief:
         """Return the belief after a classifier has named these steps as the place of the mistake."""
         hit = self.table.classifier
         miss = (1 - hit) / (len(self.steps) + 1 - len(places))
         factors = [*(hit if step in places else miss for step in self.steps), miss]
         return _scale_belief(belief, belief.masses, factors, miss)
 
-    def settled(self, belief: Belief, right: Collection[str]) -> Belief:
+    def mark_right(self, belief: Belief, right: Collection[str]) -> Belief:
         """Return the belief once these steps are known to be right: a leaf that builds on them was accepted."""
         factors = [*(0.0 if step in right else 1.0 for step in self.steps), 1.0]
         return _scale_belief(belief, belief.masses, factors, 0.0)
 
-    def moved(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
+    def add_move(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
         """Return the belief after these steps have been redone, and `came` compares their artifacts.
 
         Steps below the topmost wrong step have not been seen, so they count as drawn now.
@@ -311,7 +311,7 @@ class BeliefModel:
         fresh = [step in redone for step in self.steps]
         seen = [_saw_same_again(step, came) if step in redone else None for step in self.steps]
         if self._kinds and any(item is not None for item in seen):
-            return self._compared(belief, fresh, seen)
+            return self._add_compared_move(belief, fresh, seen)
         masses = []
         for at, blocks in enumerate(belief.masses):
             cause = at % len(self.steps)
@@ -319,7 +319,7 @@ class BeliefModel:
             masses.append(_redrawn(blocks, fresh, chances))
         return Belief(tuple(masses), belief.unsolvables)
 
-    def _compared(self, belief: Belief, fresh: Sequence[bool], seen: Sequence[bool | None]) -> Belief:
+    def _add_compared_move(self, belief: Belief, fresh: Sequence[bool], seen: Sequence[bool | None]) -> Belief:
         """Return the belief after a move whose new artifacts were compared."""
         count, masses, unsolvables = len(self.steps), list[tuple[Block, ...]](), list[float]()
         split = len(belief.unsolvables) == len(self._kinds)
@@ -338,9 +338,9 @@ class BeliefModel:
             tuple([sum(map(mul, block, chances)) for block in blocks])
             for blocks, chances in zip(belief.masses, right, strict=True)
         ]
-        return Odds(self._over_kinds(belief.shares), self._over_kinds(drawn))
+        return Odds(self._sum_over_kinds(belief.shares), self._sum_over_kinds(drawn))
 
-    def _over_kinds(self, rows: Sequence[tuple[float, ...]]) -> tuple[tuple[float, ...], ...]:
+    def _sum_over_kinds(self, rows: Sequence[tuple[float, ...]]) -> tuple[tuple[float, ...], ...]:
         """Return sums over the kinds of author; `rows` are by kind, then by cause."""
         count = len(self.steps)
         if len(rows) == count:
@@ -388,12 +388,12 @@ class BeliefModel:
 
     def _likelihood(self, failed: str, wrong: str, row: str, *, again: bool | None) -> float:
         if wrong == failed:
-            return self._at(SELF, row, again=again)
+            return self._row_likelihood(SELF, row, again=again)
         if wrong in self.graph.above[failed]:
-            return self._at(self._roles[wrong], row, again=again)
-        return ELSEWHERE * self._at(OTHER, row, again=again)
+            return self._row_likelihood(self._roles[wrong], row, again=again)
+        return ELSEWHERE * self._row_likelihood(OTHER, row, again=again)
 
-    def _at(self, place: str, row: str, *, again: bool | None) -> float:
+    def _row_likelihood(self, place: str, row: str, *, again: bool | None) -> float:
         """Return the likelihood of a rejection with this row where the topmost mistake is at a place."""
         codes, repeats = self.table.codes, self.table.repeats
         shown = codes.get(place, codes[OTHER]).get(row, UNLISTED)

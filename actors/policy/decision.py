@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
-from actors.policy.belief import NOTHING, BeliefModel, Came, Past, places_up, signature
+from actors.policy.belief import NOTHING, BeliefModel, Came, Past, distance_up, signature
 from actors.policy.belief_choice import Bounds, Weighing, record_weighing, steps_known_right, weigh
 from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, BeliefTable, Cause, Policy, Row, row_for
 from actors.search.graph import Graph
@@ -24,7 +24,7 @@ from actors.search.progress import (
     choose,
     cleared_steps,
     forward_only,
-    one_up,
+    retry_or_go_up,
     stay,
     stuck_move,
 )
@@ -118,9 +118,9 @@ def resolve_target(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) 
         case "root":
             return root_above(graph, step)
         case "role":
-            return _by_role(detail, step, graph, roles)
+            return _find_targets(detail, step, graph, roles)
         case _:
-            return _at(graph, step, int(detail))
+            return _ancestor_at(graph, step, int(detail))
 
 
 def root_above(graph: Graph, step: str) -> tuple[str, ...]:
@@ -128,17 +128,17 @@ def root_above(graph: Graph, step: str) -> tuple[str, ...]:
     return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
 
 
-def _by_role(detail: str, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
+def _find_targets(detail: str, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
     role, _, distance = detail.partition(" or up ")
     if roles[step] == role:
         return (step,)
     nearest = next((upper for upper in graph.upward(step, 1) if roles[upper] == role), None)
     if nearest is not None:
         return (nearest,)
-    return _at(graph, step, int(distance)) if distance else ()
+    return _ancestor_at(graph, step, int(distance)) if distance else ()
 
 
-def _at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
+def _ancestor_at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
     """Return the ancestor at a distance, or the farthest one there is; of equal ones the last in the file."""
     upward = graph.upward(step, distance) or graph.upward(step, 1)[-1:]
     return tuple(upward[:1])
@@ -249,7 +249,7 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
         case Search.LINEAR:
             return _decision(failure, graph, _baseline("linear", failure), forward_only(graph, progress, failure.step))
         case Search.BLIND:
-            return _decision(failure, graph, _baseline("blind", failure), one_up(graph, progress, failure.step))
+            return _decision(failure, graph, _baseline("blind", failure), retry_or_go_up(graph, progress, failure.step))
         case Search.DEPTH_FIRST:
             return _decide_by_belief(failure, situation, cause) or _decide_by_table(failure, situation, cause)
         case _:
@@ -316,12 +316,12 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
     before = model.after(history, failure.came)
     again = Past(failure.step, signature(failure.verdict), row=row).is_again(history)
     if right := steps_known_right(graph, situation.progress):
-        before = model.settled(before, right)
-        after = model.rejected(before, failure.step, row, again=again) if row else before
+        before = model.mark_right(before, right)
+        after = model.add_rejection(before, failure.step, row, again=again) if row else before
     else:
         after = model.rejected_after(history, failure.came, failure.step, row, again) if row else before
     if cause is not None and (named := row_for(cause, situation.policy)) is not None:
-        after = model.pointed_out(after, resolve_target(named, failure.step, graph, situation.roles))
+        after = model.add_classification(after, resolve_target(named, failure.step, graph, situation.roles))
     bounds = Bounds(
         may_escalate=not _is_used_up(failure, situation),
         only=_escalation_targets(failure, situation.escalation),
@@ -346,7 +346,7 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
 
 def remember_failure(verdict: Verdict, decision: Decision, graph: Graph, policy: Policy, came: Came = NOTHING) -> Past:
     """Return the record of a decided failure for the history."""
-    up = places_up(graph, decision.step, decision.targets)
+    up = distance_up(graph, decision.step, decision.targets)
     if policy.belief is None:
         return Past(decision.step, signature(verdict), up)
     targets = decision.targets if decision.level in REPLANS else (decision.step,)

@@ -23,7 +23,7 @@ TEXT_MAX = 100_000
 window."""
 
 
-def _not_empty(text: str) -> str:
+def _require_text(text: str) -> str:
     if not text.strip():
         raise config_error("this text is empty")
     return text
@@ -42,7 +42,7 @@ def _slot(*names: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-Text = Annotated[str, StringConstraints(max_length=TEXT_MAX), AfterValidator(_not_empty)]
+Text = Annotated[str, StringConstraints(max_length=TEXT_MAX), AfterValidator(_require_text)]
 Wrapper = Annotated[Text, _slot("feedback"), Field(json_schema_extra={"pattern": r"\{feedback\}"})]
 Numbered = Annotated[Text, _slot("number")]
 Marked = Annotated[Text, _slot("mark")]

@@ -20,7 +20,7 @@ class Quantity(Value):
     """The unit as text, such as `EUR/kWh`; empty for a plain number."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> "Quantity":
+    def _require_order(self) -> "Quantity":
         if self.low > self.high:
             raise ValueError(f"low {self.low:g} is above high {self.high:g}")
         return self

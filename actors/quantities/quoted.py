@@ -229,10 +229,10 @@ def _names(value: str, given: list[WrittenNumber], text: str, number: WrittenNum
     written = fold(text[number.start : number.end])
     if digits and re.search(rf"(?<![\d.,]){re.escape(digits)}(?![\d]|[.,]\d)", written) and digits[-1:].isdigit():
         return True
-    return any(_same(item, number) for item in given)
+    return any(_is_same_number(item, number) for item in given)
 
 
-def _same(given: WrittenNumber, number: WrittenNumber) -> bool:
+def _is_same_number(given: WrittenNumber, number: WrittenNumber) -> bool:
     share = 100.0 if number.share == "percent" else 1000.0 if number.share == "permille" else 1.0
     scales = {1.0} if given.share else {1.0, share}
     return any(

@@ -380,7 +380,7 @@ def _physical(name: str) -> Unit | None:
         if isinstance(error, UnitUnreadable):
             raise
         return None
-    dimensions = [(root, _whole(power)) for root, power in dict(roots._units).items() if root not in _NUMBERS]  # noqa: SLF001
+    dimensions = [(root, _as_integer(power)) for root, power in dict(roots._units).items() if root not in _NUMBERS]  # noqa: SLF001
     return Unit(float(factor), tuple(sorted(dimensions)))
 
 
@@ -402,7 +402,7 @@ def _physical_or_none(name: str) -> Unit | None:
         return None
 
 
-def _whole(power: float) -> int | float:
+def _as_integer(power: float) -> int | float:
     return int(power) if float(power).is_integer() else float(power)
 
 

@@ -67,7 +67,7 @@ class AgentStarted(Started):
     """The configuration at the start."""
 
     @field_serializer("settings")
-    def _in_full(self, settings: AgentSettings) -> dict[str, Any]:
+    def _write_every_key(self, settings: AgentSettings) -> dict[str, Any]:
         """Write every key: what a run was started with holds, whatever a later release defaults to."""
         return settings.model_dump(mode="json")
 

@@ -184,7 +184,7 @@ def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: b
     return changed(run, now=now, wall=event.at, mono=mono)
 
 
-def without_work(run: RunState[C], nodes: Collection[str]) -> RunState[C]:
+def drop_open_work(run: RunState[C], nodes: Collection[str]) -> RunState[C]:
     """Return the common part of a run without the open work for some nodes; reservations are charged as unknown.
 
     A call of a tool that is not repeatable stays open, and runs to its end.

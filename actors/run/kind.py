@@ -70,7 +70,7 @@ def no_limit(_model: str = "", /) -> AbstractAsyncContextManager[None]:
     return nullcontext()
 
 
-async def _no_child(child: ChildRun) -> Any:
+async def _refuse_child(child: ChildRun) -> Any:
     raise UsageProblem("no child runs can be driven here", place=child.run)
 
 
@@ -96,7 +96,7 @@ class Resources:
     """Asks the provider of the model whether it is up, without cost; None for a model in this process."""
     slot: "CallSlot" = no_limit
     """The context in which a call to the model is sent: it waits for a free slot of the model's provider."""
-    drive_child: DriveChild = _no_child
+    drive_child: DriveChild = _refuse_child
     """Drives the child runs."""
 
 
@@ -183,16 +183,16 @@ def _run_state(state: Any) -> RunState[Any] | None:
     return None if isinstance(state, NotStarted) else state.run
 
 
-def _no_preparation(_: Any, __: Setup) -> PreparedRun:
+def _refuse_preparation(_: Any, __: Setup) -> PreparedRun:
     raise UsageProblem("runs of this kind are started by the program that provides it")
 
 
-def _no_other_workflow(_: Any, workflow: str | None, __: str | None, ___: Setup) -> ForkConfig:
+def _refuse_other_workflow(_: Any, workflow: str | None, __: str | None, ___: Setup) -> ForkConfig:
     place = "policy" if workflow is None else "workflow"
     raise UsageProblem(f"runs of this kind take no other {place}", place=place, hint="leave it out")
 
 
-def _no_correction(_: Any, __: str) -> Mapping[str, Any] | None:
+def _refuse_correction(_: Any, __: str) -> Mapping[str, Any] | None:
     return None
 
 
@@ -213,7 +213,7 @@ class Kind(Generic[S, E]):
         "Callable[[S, Resources], Sequence[Actor[Any, Any]] | AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]]"
     )
     """Returns the actors of a run that has begun, or a context manager that opens and closes what they need."""
-    prepare: Callable[[Any, Setup], PreparedRun] = _no_preparation
+    prepare: Callable[[Any, Setup], PreparedRun] = _refuse_preparation
     """Returns a run that may begin, from user input of a type that is the kind's own. Raises `UsageProblem`."""
     model: Callable[[S], str | None] = lambda _: None
     """Returns the model that a begun run uses, in the form of `--model`; None for none."""
@@ -235,7 +235,7 @@ class Kind(Generic[S, E]):
     """Returns a line about the changes of a run's files since its start (its first event); empty for none."""
     log_fields: Callable[[E, S], Mapping[str, str | int]] = records.log_fields
     """Returns the subject of an event for logs and actors: `step`, `node`, `branch` or fields of its own."""
-    correction: Callable[[S, str], Mapping[str, Any] | None] = _no_correction
+    correction: Callable[[S, str], Mapping[str, Any] | None] = _refuse_correction
     """Returns the message for a text with a value, such as `FIELD=VALUE`; None for a plain note.
 
     Raises `UsageProblem` with the reason for one that the run cannot take.
@@ -244,7 +244,7 @@ class Kind(Generic[S, E]):
     """Returns the workspace that a fork copies, from a run's events with the states after them; None for none."""
     in_workspace: Callable[[S, str], str] = lambda _, __: ""
     """Returns the JSON of the configuration of a run in another workspace, by its absolute path."""
-    fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _no_other_workflow
+    fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _refuse_other_workflow
     """Returns the configuration of a fork under another workflow, another policy, or both. Raises `UsageProblem`."""
     undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"
     """Returns the reason why a run's actions cannot be undone, as a clause; empty if they can."""
@@ -257,12 +257,12 @@ class Kind(Generic[S, E]):
     @property
     def takes_other_rules(self) -> bool:
         """Whether a fork of its runs can go on under another workflow or policy."""
-        return self.fork_config is not _no_other_workflow
+        return self.fork_config is not _refuse_other_workflow
 
     @property
     def takes_values(self) -> bool:
         """Whether people can send values to its runs (`FIELD=VALUE`)."""
-        return self.correction is not _no_correction
+        return self.correction is not _refuse_correction
 
     @property
     def format(self) -> int:

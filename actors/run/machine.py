@@ -65,7 +65,7 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
     A run with a final end accepts none, except a takeover while one of its tools may be at work.
     """
     if run.finished is not None:
-        return _after_end(run, run.finished, message)
+        return _accept_after_end(run, run.finished, message)
     match message:
         case Woken():
             return waits.accept_woken(run.waits, message)
@@ -87,7 +87,7 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
             assert_never(message)
 
 
-def _after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlEvent | None:
+def _accept_after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlEvent | None:
     """Return the event of a message to a run that has ended; a run may go on if its end is not final."""
     match message:
         case Mailed() if not end.final:
@@ -346,7 +346,7 @@ class RunMachine(ABC, Generic[S, E]):
         elif isinstance(state, NotStarted):
             return Refused("the run has not begun")
         elif isinstance(message, Generated):
-            event = self._replied(state, message)
+            event = self._accept_reply(state, message)
         elif isinstance(message, Judged):
             event = self.verdict_event(state, message) if state.run.finished is None else None
         elif isinstance(message, Faulted):
@@ -361,7 +361,7 @@ class RunMachine(ABC, Generic[S, E]):
         fact: E | None = event
         return fact
 
-    def _replied(self, state: S, message: Generated) -> Any:
+    def _accept_reply(self, state: S, message: Generated) -> Any:
         run = state.run
         received = accept_reply(run.calls, run.ledger, message, self.price(state, message.request_id))
         if not isinstance(received, Received):

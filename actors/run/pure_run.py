@@ -49,19 +49,19 @@ class PureRun(Generic[D]):
     @property
     def prompt(self) -> Prompt:
         """The messages of the open call to the model."""
-        return self.machine.agent.prompt(self.state, self._only(MODEL).request.step)
+        return self.machine.agent.prompt(self.state, self._find_only_work(MODEL).request.step)
 
     @property
     def question(self) -> ClarificationRequested:
         """The event of the question that is open."""
-        request = self._only(USER).request
+        request = self._find_only_work(USER).request
         assert isinstance(request, ClarificationRequested)
         return request
 
     @property
     def tool(self) -> ToolRequested:
         """The open call of a tool."""
-        request = self._only("tool:").request
+        request = self._find_only_work("tool:").request
         assert isinstance(request, ToolRequested)
         return request
 
@@ -72,10 +72,10 @@ class PureRun(Generic[D]):
 
     def reply(self, text: str) -> None:
         """Answer the open call of the model."""
-        request = self._only(MODEL).request_id
+        request = self._find_only_work(MODEL).request_id
         self._send(Generated(request, self._tick(), 1.0, Reply(text, Usage(), "test")))
 
-    def tool_ends(self, output: str = "", outcome: ToolOutcome = ToolOutcome.SUCCEEDED, reason: str = "") -> None:
+    def end_tool(self, output: str = "", outcome: ToolOutcome = ToolOutcome.SUCCEEDED, reason: str = "") -> None:
         """End the open call of a tool."""
         request = self.tool.request_id
         self._send(Begun(request, self._tick()))
@@ -94,7 +94,7 @@ class PureRun(Generic[D]):
         assert kind in KINDS, f"{kind!r} is none of {KINDS}"
         self._post(kind=kind, text=text)
 
-    def _only(self, address: str) -> Work:
+    def _find_only_work(self, address: str) -> Work:
         """Return the one piece of work of an address."""
         work = list(self.machine.outstanding(self.state).values())
         fitting = [item for item in work if item.address.startswith(address)]

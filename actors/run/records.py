@@ -87,11 +87,11 @@ def _question_text(event: Any, state: Any) -> str:
         case ClarificationAnswered():
             return f"question {event.question_id} answered{_from(event)}"
         case ClarificationDeclined():
-            return f"question {event.question_id} declined{_from(event)}; {_without(event, state)}"
+            return f"question {event.question_id} declined{_from(event)}; {_consequence_text(event, state)}"
         case ClarificationWithdrawn():
             return f"question {event.question_id} withdrawn, since its step is redone"
         case ClarificationExpired():
-            return f"question {event.question_id} expired; {_without(event, state)}"
+            return f"question {event.question_id} expired; {_consequence_text(event, state)}"
         case ClarificationReminded():
             return f"question {event.question_id} is not answered: {step_text(())}"
         case ClarificationEscalated():
@@ -106,7 +106,7 @@ def _from(event: ClarificationAnswered | ClarificationDeclined) -> str:
     return f"{by}{WAYS[event.via]}"
 
 
-def _without(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:
+def _consequence_text(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:
     """Return the question's text about what follows without an answer."""
     text = state.run.questions[event.question_id].request.otherwise
     return f"{text[:1].lower()}{text[1:]}".removesuffix(".")

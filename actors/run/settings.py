@@ -133,7 +133,7 @@ def call_fields(event: SettingsChanged, seconds: float, settings: ModelSettings)
     if event.output_tokens_max is not None:
         fields["output_tokens_max"] = event.output_tokens_max
     if event.model_settings:
-        fields[MODEL_SETTINGS] = settings.patched(event.model_settings)
+        fields[MODEL_SETTINGS] = settings.apply_patch(event.model_settings)
     return fields
 
 

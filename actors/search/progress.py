@@ -260,7 +260,7 @@ def stuck_move(graph: Graph, failed: str) -> Stuck:
     return Stuck(root=not graph.requires[failed])
 
 
-def one_up(graph: Graph, progress: BranchProgress, failed: str) -> Move:
+def retry_or_go_up(graph: Graph, progress: BranchProgress, failed: str) -> Move:
     """Return the move of a blind search: a retry, else one level up (S11)."""
     if can_retry(graph, progress, failed):
         return Retry()

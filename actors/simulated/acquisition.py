@@ -68,12 +68,12 @@ class StatedNumber:
 
 def find_stated_number(sought: Sought, text: str) -> StatedNumber | None:
     """Return the number in a text that fits best; None if no sentence states one."""
-    text = _without_orders(text)
+    text = _remove_orders(text)
     sought = replace(sought, units=with_words(sought.units, sought.words))
     table, best = UnitTable(sought.units), None
     about = any(names(text, place) for place in sought.places)
     for sentence, share in _sentences(text):
-        found = _in_sentence(sought, sentence, table)
+        found = _find_number(sought, sentence, table)
         if found is None:
             continue
         here = any(names(sentence, place) for place in sought.places)
@@ -84,7 +84,7 @@ def find_stated_number(sought: Sought, text: str) -> StatedNumber | None:
     return best
 
 
-def _without_orders(text: str) -> str:
+def _remove_orders(text: str) -> str:
     """Return a text without instructions to language models: each paragraph is cut before its first one (`_ORDERS`)."""
     paragraphs = _PARAGRAPH.split(text)
     return "\n\n".join(
@@ -105,7 +105,7 @@ def _sentences(text: str) -> Iterator[tuple[str, float]]:
             yield text[start:end].strip(), 0.7
 
 
-def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> StatedNumber | None:
+def _find_number(sought: Sought, sentence: str, table: UnitTable) -> StatedNumber | None:
     if len(sentence) > SENTENCE_CHARACTERS_MAX or _ORDERS.search(sentence):
         return None
     for rank, word in enumerate(sought.words):

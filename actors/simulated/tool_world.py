@@ -198,7 +198,7 @@ class ToolWorld:
             return Called(ToolOutcome.TRANSIENT, "it took too long")
         return self._judge(step, node) if check else self._report(tool, step, node)
 
-    def by_hand(self, step: str, share: float) -> bool:
+    def do_by_hand(self, step: str, share: float) -> bool:
         """Let a person do a step, and return whether they can.
 
         They can do a share of the steps (`share`), once the results that the step needs hold.

@@ -270,7 +270,7 @@ def _steps(
         count = len(items[name])
         return [f"{whole[name].makes}_{n}" for n in range(1, count + 1)] if whole[name].each else [whole[name].makes]
 
-    earlier = {step.id: _all_before(step, whole) & kept for step in steps}
+    earlier = {step.id: _find_predecessors(step, whole) & kept for step in steps}
     for step in steps:
         after = before(step.after)
         back = step.back if step.back in kept and not request.strong else ""
@@ -303,8 +303,8 @@ def _steps(
             }
 
 
-def _all_before(step: TemplateStep, whole: Mapping[str, TemplateStep]) -> set[str]:
-    return {name for other in step.after for name in (other, *_all_before(whole[other], whole))}
+def _find_predecessors(step: TemplateStep, whole: Mapping[str, TemplateStep]) -> set[str]:
+    return {name for other in step.after for name in (other, *_find_predecessors(whole[other], whole))}
 
 
 def _fill_text(text: str, request: TemplateRequest, item: Item, number: int) -> str:

@@ -12,7 +12,7 @@ from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.agent_calls import agent
 from actors.tools.agent_work import WORKSPACE_MERGE, WORKTREE_DIFF
-from actors.tools.command_calls import CallRefused, checked_tool, command, system_refusal
+from actors.tools.command_calls import CallRefused, check_before_calls, command, system_refusal
 from actors.tools.confined import OutOfBounds, TooLarge, read_inside, write_inside
 from actors.tools.listing import PREFIX, TooManyFiles, changes, find_listing, keep, take_listing
 from actors.tools.mcp_calls import mcp_tool
@@ -23,7 +23,7 @@ from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, WorkspaceSnapshot, c
 from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec
 from actors.tools.uses import WORKSPACE_READ, WORKSPACE_WRITE, ToolSet
 from actors.tools.workspace import Workspace
-from actors.tools.worktrees import DiffRecorder, at_commit
+from actors.tools.worktrees import DiffRecorder, prepare_at_commit
 from runtime.logs.redact import Redactor, secrets_in
 
 
@@ -162,14 +162,16 @@ def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str,
         WORKTREE_DIFF: DiffRecorder(Redactor(secrets_in(environment))),
         WORKSPACE_MERGE: merge_work,
     }
-    tools += [checked_tool(name, workspace, partial(_WorkCall, work, workspace)) for name, work in built_in.items()]
+    tools += [
+        check_before_calls(name, workspace, partial(_WorkCall, work, workspace)) for name, work in built_in.items()
+    ]
     return tools
 
 
 def _with_checkouts(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, str]) -> Tool:
     """Return a tool that can work in the workspace and on the files of a commit."""
     opened = partial(_open_tool, spec, environment=environment)
-    return replace(opened(workspace), at_commit=at_commit(workspace, opened))
+    return replace(opened(workspace), at_commit=prepare_at_commit(workspace, opened))
 
 
 def _open_tool(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, str]) -> Tool:

@@ -76,7 +76,7 @@ def refuse_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> Re
             return RefusedCall(system_refusal(error, doing).result)
 
 
-def checked_tool(
+def check_before_calls(
     name: str,
     workspace: Workspace,
     make_call: Callable[[Mapping[str, Any]], PreparedCall],
@@ -107,9 +107,9 @@ async def claim_workspace(workspace: Workspace) -> None:
 
     Raises `CallRefused` if the run does not get the lock, or if the folder no longer exists.
     """
-    if workspace.moved():
+    if workspace.was_moved():
         raise CallRefused(ToolOutcome.PERMANENT, f"the workspace {str(workspace.folder)!r} is not there any more")
-    if not await workspace.locked():
+    if not await workspace.take_lock():
         reason = "processes that an earlier driver of this run has started still work in the workspace"
         raise CallRefused(ToolOutcome.TRANSIENT, reason)
 
@@ -208,6 +208,6 @@ def without_secrets(result: ToolResult, redactor: Redactor, bytes_max: int) -> T
 
     Run this in a thread, because the output may be large.
     """
-    begin, dropped = redactor.beginning(result.output, bytes_max), result.output[bytes_max:]
+    begin, dropped = redactor.redact_beginning(result.output, bytes_max), result.output[bytes_max:]
     output = cut_output(begin.encode(errors="replace"), len(dropped.encode(errors="replace")), bytes_max)
-    return replace(result, output=output, reason=redactor.beginning(result.reason, REASON_CHARACTERS_MAX))
+    return replace(result, output=output, reason=redactor.redact_beginning(result.reason, REASON_CHARACTERS_MAX))

@@ -25,7 +25,7 @@ def pattern_problem(pattern: str) -> str:
     The syntax is that of Rust's `regex`: Python's without look-around and without references to groups.
     """
     try:
-        for text in (pattern, _whole(pattern), _by_lines(pattern)):
+        for text in (pattern, _anchor_pattern(pattern), _match_by_line(pattern)):
             _compile_pattern(text)
     except SchemaError as error:
         lines = [line.strip() for line in str(error).splitlines()]
@@ -46,12 +46,12 @@ Regex = Annotated[str, AfterValidator(_check_pattern)]
 
 def matches_all(pattern: str, text: str) -> bool:
     r"""Tell whether a pattern without problems matches a whole text. A line feed at the end is part of the text."""
-    return _pattern_matches(_whole(pattern), text)
+    return _pattern_matches(_anchor_pattern(pattern), text)
 
 
 def matches_line(pattern: str, text: str) -> bool:
     """Tell whether a pattern matches somewhere in a text, with `^` and `$` as the ends of each line."""
-    return _pattern_matches(_by_lines(pattern), with_line_feeds(text))
+    return _pattern_matches(_match_by_line(pattern), with_line_feeds(text))
 
 
 def with_line_feeds(output: str) -> str:
@@ -62,11 +62,11 @@ def with_line_feeds(output: str) -> str:
     return output.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _whole(pattern: str) -> str:
+def _anchor_pattern(pattern: str) -> str:
     return rf"\A(?:{pattern})\z"
 
 
-def _by_lines(pattern: str) -> str:
+def _match_by_line(pattern: str) -> str:
     return f"(?m:{pattern})"
 
 
@@ -164,7 +164,7 @@ def problem_with(parameter: Parameter, value: Any) -> str:
     """Return why a value is wrong for a parameter, as half a sentence; empty if it is right."""
     match parameter:
         case StringParameter():
-            if cause := _not_text(value):
+            if cause := _text_problem(value):
                 return cause
             return (
                 "" if matches_all(parameter.pattern, value) else f"should match {parameter.pattern}, not {value[:60]!r}"
@@ -176,7 +176,7 @@ def problem_with(parameter: Parameter, value: Any) -> str:
             bounds = f"{parameter.minimum:,} to {parameter.maximum:,}"
             return f"should be a whole number from {bounds}, not {str(value)[:60]!r}"
         case PathParameter():
-            return _not_text(value) or path_problem(value)
+            return _text_problem(value) or path_problem(value)
         case ChoiceParameter():
             listed = ", ".join(parameter.choices)
             return "" if value in parameter.choices else f"should be one of {listed}, not {str(value)[:60]!r}"
@@ -200,7 +200,7 @@ def path_problem(path: str) -> str:
     return f"could be taken for an option: {path[:60]!r}" if path.startswith("-") else ""
 
 
-def _not_text(value: Any) -> str:
+def _text_problem(value: Any) -> str:
     if not isinstance(value, str):
         return f"should be text, not {str(value)[:60]!r}"
     if "\0" in value or (not value.isascii() and not _is_unicode(value)):

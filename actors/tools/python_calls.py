@@ -16,7 +16,7 @@ import trio
 
 from actors.handlers.tools import FunctionCall, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
-from actors.tools.command_calls import checked_tool, cut_output
+from actors.tools.command_calls import check_before_calls, cut_output
 from actors.tools.parameters import PathParameter
 from actors.tools.specs import PythonSpec
 from actors.tools.workspace import Workspace
@@ -134,7 +134,7 @@ def python(spec: PythonSpec, workspace: Workspace) -> Tool:
         named = {name: workspace.folder / value if name in paths else value for name, value in arguments.items()}
         return _PythonCall(spec, workspace.folder, named)
 
-    return checked_tool(spec.name, workspace, make_call, spec.parameters)
+    return check_before_calls(spec.name, workspace, make_call, spec.parameters)
 
 
 @dataclass(slots=True)

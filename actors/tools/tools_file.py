@@ -76,7 +76,7 @@ def check_fixed_words(words: Sequence[str], key: str) -> None:
             raise config_error(cause, (key, position))
 
 
-def not_a_line(value: Any) -> Any:
+def refuse_command_line(value: Any) -> Any:
     """Return a command unchanged. Raises an error if it is one line, which only a shell could split into words."""
     if isinstance(value, str):
         words = as_list(value)
@@ -85,7 +85,7 @@ def not_a_line(value: Any) -> Any:
     return value
 
 
-Words = Annotated[tuple[str, ...], BeforeValidator(not_a_line)]
+Words = Annotated[tuple[str, ...], BeforeValidator(refuse_command_line)]
 """A program and its arguments, as a list."""
 TIMEOUT_SECONDS = 300.0
 """The default time limit of a call, in seconds."""

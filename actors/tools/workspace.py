@@ -128,14 +128,14 @@ class Workspace:
     writing: trio.Lock = field(default_factory=trio.Lock)
     """Held while a built-in tool writes."""
 
-    def moved(self) -> bool:
+    def was_moved(self) -> bool:
         """Tell whether the folder's path no longer leads to the folder that was opened."""
         try:
             return not os.path.samestat(os.lstat(self.folder), os.fstat(self.handle))
         except OSError:
             return True
 
-    async def locked(self) -> bool:
+    async def take_lock(self) -> bool:
         """Acquire the lock if it is not held, and return whether it is held then.
 
         Waits at most `LOCK_SECONDS` for processes that an earlier driver has left.

@@ -273,7 +273,7 @@ def refuse_git_errors(doing: str) -> Iterator[None]:
         raise system_refusal(error, doing) from None
 
 
-def at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
+def prepare_at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
     """Return a function that takes a commit, and returns what prepares a tool's calls on the files of that commit.
 
     Each call has its own worktree, which is removed afterwards. `opened` returns the tool for a workspace.

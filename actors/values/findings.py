@@ -230,12 +230,12 @@ def limit_verdict(verdict: Verdict) -> Verdict:
 def _shorten_verdict(verdict: Verdict) -> Verdict:
     findings = tuple(_shorten_finding(finding) for finding in limit_findings(verdict.findings))
     parts = tuple(_shorten_verdict(part) for part in verdict.parts)
-    if all(map(_same, findings, verdict.findings)) and all(map(_same, parts, verdict.parts)):
+    if all(map(_is_same_object, findings, verdict.findings)) and all(map(_is_same_object, parts, verdict.parts)):
         return verdict
     return verdict.model_copy(update={"findings": findings, "parts": parts})
 
 
-def _same(new: object, old: object) -> bool:
+def _is_same_object(new: object, old: object) -> bool:
     return new is old
 
 

@@ -175,7 +175,7 @@ class ModelSettings(Config):
         """Tell whether any of them is set."""
         return bool(self.model_dump())
 
-    def patched(self, patch: Mapping[str, Any]) -> "ModelSettings":
+    def apply_patch(self, patch: Mapping[str, Any]) -> "ModelSettings":
         """Return the settings after a change from `check_settings`. None removes a setting.
 
         Extra fields and headers are added to those that are there.
@@ -185,9 +185,9 @@ class ModelSettings(Config):
             fields[name] = {**fields.get(name, {}), **value} if name in EXTRAS and value is not None else value
         return ModelSettings.model_validate({name: value for name, value in fields.items() if value is not None})
 
-    def over(self, other: "ModelSettings") -> "ModelSettings":
+    def fill_from(self, other: "ModelSettings") -> "ModelSettings":
         """Return these settings; those that are missing come from `other`."""
-        return other.patched(self.model_dump())
+        return other.apply_patch(self.model_dump())
 
 
 def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:

@@ -235,7 +235,7 @@ def waiting_text(step: str, blocked: Sequence[str]) -> str:
 
 def one_line(text: str, limit: int = SENTENCE_MAX) -> str:
     """Return a text on one line, without control and format characters. If it is cut, it keeps its last `?` or `.`."""
-    line = " ".join(_plain(text).split())
+    line = " ".join(_remove_invisible(text).split())
     if len(line) <= limit:
         return line
     last = line[-1] if line[-1] in "?." else ""
@@ -244,7 +244,7 @@ def one_line(text: str, limit: int = SENTENCE_MAX) -> str:
 
 def block(text: str) -> str:
     """Return a text of several lines without control and format characters, cut at `SHOWN_MAX`."""
-    lines = [_plain(line).rstrip() for line in text.splitlines()]
+    lines = [_remove_invisible(line).rstrip() for line in text.splitlines()]
     whole = "\n".join(lines).strip("\n")
     return shorten(whole, SHOWN_MAX)
 
@@ -257,7 +257,7 @@ _SENTENCE_ENDS = re.compile(
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 
-def _plain(text: str) -> str:
+def _remove_invisible(text: str) -> str:
     """Return a line without invisible characters: control, format and private characters, lone surrogates."""
     if text.isascii() and text.isprintable():
         return text

@@ -17,9 +17,16 @@ from actors.plans.plan_text import ProvedPlan
 from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
 from replan.api.handle import Run
-from replan.api.loops import blocking_form, in_any_loop, name_keywords, same_parameters
+from replan.api.loops import blocking_form, copy_parameters, name_keywords, run_in_any_loop
 from replan.api.options import MEMORY, Driving, Home, Memory, StartKeywords, check_types, read_keywords
-from replan.api.runs import drive_run, goal_given, prepare_goal, prepare_planning, read_attachments, run_beside_loop
+from replan.api.runs import (
+    drive_run,
+    prepare_goal,
+    prepare_planning,
+    read_attachments,
+    read_goal_keywords,
+    run_beside_loop,
+)
 from replan.runs.executing import (
     Approval,
     ExecutionOptions,
@@ -97,7 +104,7 @@ def start_execution(
     return _start(plan, execution, how)
 
 
-@same_parameters(start_execution)
+@copy_parameters(start_execution)
 async def aexecute(plan: AnyPlan, **options: Any) -> ExecutionResult:
     """Execute a plan and return the result, in trio or in asyncio; the keywords are those of `start_execution`.
 
@@ -136,7 +143,7 @@ async def ado(
     """
     check_types(workflow=workflow, tools=tools, workspace=workspace)
     how, limits = read_keywords(home, options)
-    named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict})
+    named = read_goal_keywords(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict})
     planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     path = None if tools is None else os.fspath(tools)
     executing = ExecutionOptions(tools=path, workspace=os.fspath(workspace), approval=approve, limits=limits)
@@ -202,7 +209,7 @@ async def _of_run(name: str, how: Driving) -> PlanToExecute:
         async with open_home(environment=how.environment, make=False) as engine:
             return await plan_of_run(engine, await resolve_run(engine.journal, name))
 
-    return await in_any_loop(read)
+    return await run_in_any_loop(read)
 
 
 def _of_result(result: Result) -> PlanToExecute:
@@ -237,4 +244,4 @@ async def _ensure_unused(options: ExecutionOptions, how: Driving) -> None:
         async with open_home(environment=how.environment, make=False) as engine:
             await ensure_unused(engine, folder, home)
 
-    await in_any_loop(look)
+    await run_in_any_loop(look)

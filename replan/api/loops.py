@@ -33,13 +33,13 @@ def _in_asyncio() -> bool:
     return events is not None and events._get_running_loop() is not None  # noqa: SLF001 - documented for such use
 
 
-async def in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
+async def run_in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
     """Do work that is written for trio. An asyncio program does it in the trio thread."""
     if running_loop() != "asyncio":
         return await work()
-    from replan.api.trio_thread import in_trio_thread  # noqa: PLC0415 - a trio program needs no thread
+    from replan.api.trio_thread import run_in_trio_thread  # noqa: PLC0415 - a trio program needs no thread
 
-    return await in_trio_thread(work)
+    return await run_in_trio_thread(work)
 
 
 def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
@@ -94,7 +94,7 @@ def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
     return checked
 
 
-def same_parameters(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
+def copy_parameters(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
     """Return a decorator that gives a function the parameters of another, for type checkers and for `help`."""
 
     def decorate(function: Callable[..., T]) -> Callable[P, T]:

@@ -12,7 +12,7 @@ from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
 from actors.run.limits import LIMITS, RunLimits
 from actors.run.open_question import OpenQuestion
-from replan.api.loops import in_any_loop
+from replan.api.loops import run_in_any_loop
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.setup.kinds import Kinds
@@ -41,7 +41,7 @@ def environment_of(home: Home) -> Mapping[str, str]:
     return {**os.environ, "REPLAN_HOME": str(home), "REPLAN_JOURNAL": ""}
 
 
-async def at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
+async def run_at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
     """Do work on a home, from trio or asyncio. The home is opened for it, and not created.
 
     Raises the errors of `open_home`.
@@ -51,7 +51,7 @@ async def at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
         async with open_home(environment=environment_of(home), make=False) as engine:
             return await work(engine)
 
-    return await in_any_loop(opened)
+    return await run_in_any_loop(opened)
 
 
 class Memory(Enum):

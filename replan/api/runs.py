@@ -16,7 +16,7 @@ from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.given import Attachment, PddlTexts
 from replan.api.handle import Begin, Run, TrioRun, drive_in_trio
-from replan.api.loops import blocking_form, in_any_loop, name_keywords, running_loop, same_parameters
+from replan.api.loops import blocking_form, copy_parameters, name_keywords, run_in_any_loop, running_loop
 from replan.api.options import (
     DriveKeywords,
     Driving,
@@ -24,9 +24,9 @@ from replan.api.options import (
     Home,
     Memory,
     StartKeywords,
-    at_home,
     check_types,
     read_keywords,
+    run_at_home,
 )
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.changes import Changes, post_changes
@@ -40,8 +40,8 @@ from replan.runs.session import RunSession
 from replan.runs.token_goals import (
     MODEL,
     TokenGoal,
-    goal_in,
     pddl_task,
+    read_goal,
     tools_to_plan_with,
     workflow_for_goal,
     workflow_for_pddl,
@@ -119,7 +119,7 @@ def start(
     """
     check_types(workflow=workflow, tools=tools)
     how, limits = read_keywords(home, options)
-    named = goal_given(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict, "pddl": pddl})
+    named = read_goal_keywords(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict, "pddl": pddl})
     planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     attachments = partial(read_attachments, attach, repo, problem)
     path = None if tools is None else os.fspath(tools)
@@ -128,7 +128,7 @@ def start(
     return _start(partial(_prepare_problem, problem, planning, attachments, tools=path, goal=named), how)
 
 
-@same_parameters(start)
+@copy_parameters(start)
 async def asolve(problem: str = "", **options: Any) -> Result:
     """Plan a problem and return the result, in trio or in asyncio; the keywords are those of `start`.
 
@@ -164,7 +164,7 @@ def drive(
     return _drive(run, Changes(limits, how.model, strict), how)
 
 
-@same_parameters(drive)
+@copy_parameters(drive)
 async def aresume(run: str, **options: Any) -> RunResult:
     """Resume a run from its last record, and return its result, in trio or in asyncio.
 
@@ -190,7 +190,7 @@ async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeyw
     async def post(engine: Engine) -> None:
         await engine.undo(await resolve_run(engine.journal, run))
 
-    await at_home(home, post)
+    await run_at_home(home, post)
     return await aresume(run, home=home, **functions)
 
 
@@ -228,7 +228,7 @@ async def afork(
     async def record(engine: Engine) -> str:
         return await fork_run(engine, await resolve_run(engine.journal, run), wanted, engine.environment)
 
-    return await at_home(home, record)
+    return await run_at_home(home, record)
 
 
 fork = blocking_form(afork)
@@ -257,7 +257,7 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.drive(stop)
 
-    async with drive_run(await in_any_loop(named), begin, how) as resumed:
+    async with drive_run(await run_in_any_loop(named), begin, how) as resumed:
         yield resumed
 
 
@@ -274,7 +274,7 @@ def read_attachments(files: Sequence[Path | str], folder: Path | str | None, pro
     ).attachments
 
 
-def goal_given(
+def read_goal_keywords(
     problem: str, goal: str | Sequence[str], holds: str | Sequence[str], others: Mapping[str, object]
 ) -> TokenGoal | None:
     """Return the goal of the keywords, or None where a problem is given.
@@ -291,7 +291,7 @@ def goal_given(
     for name, value in others.items():
         if value:
             raise UsageProblem("a plan for a goal is made only from tools", place=name, hint="leave it out")
-    return goal_in(goal, holds)
+    return read_goal(goal, holds)
 
 
 def _prepare_problem(

@@ -17,8 +17,8 @@ import trio
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.format import moment
-from replan.api.loops import blocking_form, in_any_loop, name_keywords
-from replan.api.options import Home, at_home, environment_of, placement_of
+from replan.api.loops import blocking_form, name_keywords, run_in_any_loop
+from replan.api.options import Home, environment_of, placement_of, run_at_home
 from replan.runs.changes import Changes, cancel_run, post_changes
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
@@ -92,7 +92,7 @@ async def aruns(
         rows = await engine.rows(which)
         return tuple(_summary(row, shown) for row, shown in rows if status in (None, shown))
 
-    return await at_home(home, read)
+    return await run_at_home(home, read)
 
 
 async def ashow(run: str, *, home: Home = None) -> RunResult:
@@ -104,7 +104,7 @@ async def ashow(run: str, *, home: Home = None) -> RunResult:
     async def read(engine: Engine) -> RunResult:
         return await engine.result(await resolve_run(engine.journal, run))
 
-    return await at_home(home, read)
+    return await run_at_home(home, read)
 
 
 async def acancel(run: str, *, home: Home = None) -> RunResult:
@@ -120,7 +120,7 @@ async def acancel(run: str, *, home: Home = None) -> RunResult:
         await cancel_run(engine, name)
         return await engine.result(name)
 
-    return await at_home(home, end)
+    return await run_at_home(home, end)
 
 
 async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False, home: Home = None) -> None:
@@ -135,7 +135,7 @@ async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False
         name = await resolve_run(engine.journal, run)
         await delete_run(engine, name, force=force, keep_workspace=keep_workspace)
 
-    await at_home(home, work)
+    await run_at_home(home, work)
 
 
 runs = blocking_form(aruns)
@@ -189,7 +189,7 @@ async def aadmit(
         ) as engine:
             return await replace(engine, placement=placement, by="python").admit(prepared)
 
-    return await in_any_loop(work)
+    return await run_in_any_loop(work)
 
 
 admit = blocking_form(aadmit)
@@ -205,7 +205,7 @@ async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) 
     resumed. `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a text that is empty
     or too long, a correction that cannot be taken, and a run that has finished.
     """
-    await at_home(home, lambda engine: engine.tell(run, text, kind))
+    await run_at_home(home, lambda engine: engine.tell(run, text, kind))
 
 
 async def aanswer(question: str, text: str, *, home: Home = None) -> AnswerReceipt:
@@ -214,7 +214,7 @@ async def aanswer(question: str, text: str, *, home: Home = None) -> AnswerRecei
     The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`, and
     `UsageProblem` for an unknown or closed question or an answer that does not fit its schema.
     """
-    return await at_home(home, lambda engine: engine.answer(question, text, via="python"))
+    return await run_at_home(home, lambda engine: engine.answer(question, text, via="python"))
 
 
 async def adecline(question: str, *, home: Home = None) -> AnswerReceipt:
@@ -222,7 +222,7 @@ async def adecline(question: str, *, home: Home = None) -> AnswerReceipt:
 
     Raises the errors of `aanswer`.
     """
-    return await at_home(home, lambda engine: engine.decline(question, via="python"))
+    return await run_at_home(home, lambda engine: engine.decline(question, via="python"))
 
 
 tell = blocking_form(atell)
@@ -249,7 +249,7 @@ async def alimits(
         await post_changes(engine, name, changes, engine.environment)
         return await engine.result(name)
 
-    return await at_home(home, change)
+    return await run_at_home(home, change)
 
 
 limits = blocking_form(alimits)
@@ -289,7 +289,7 @@ async def awhatif(
     files = (*(str(place.config.parent / name) for name in config.plugins), *map(str, plugins))
     asked = WhatIfQuery(runs, _text(workflow), tuple(guards), _text(policy), _text(release), files, time_limit)
     work = partial(trio.to_thread.run_sync, partial(findings_of, asked, config, environment))
-    return tuple(await in_any_loop(work))
+    return tuple(await run_in_any_loop(work))
 
 
 whatif = blocking_form(awhatif)

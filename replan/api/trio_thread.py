@@ -182,6 +182,6 @@ class ThreadCall(Generic[T]):
             self._loop.call_soon_threadsafe(report)
 
 
-async def in_trio_thread(work: Callable[[], Awaitable[T]]) -> T:
+async def run_in_trio_thread(work: Callable[[], Awaitable[T]]) -> T:
     """Do work in the trio thread, from an asyncio program; a cancel of the caller cancels it."""
     return await ThreadCall(await trio_thread(), work).result()

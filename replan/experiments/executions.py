@@ -202,7 +202,7 @@ class _Executor:
         step = question.blocks[0] if question.blocks else ""
         if SUCCEEDED in options:
             return SUCCEEDED if step in self.world.done else FAILED if step in self.world.ran else NOT_RUN
-        if BY_HAND in options and self.world.by_hand(step, self.setup.by_hand):
+        if BY_HAND in options and self.world.do_by_hand(step, self.setup.by_hand):
             return BY_HAND
         return next(answer for answer in _ANSWERS if answer in options)
 

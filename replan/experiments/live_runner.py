@@ -102,7 +102,7 @@ async def _run_trial(engine: Engine, open_trials: _OpenTrials, position: int, sl
         trial = arm.lab_trial(problem, seed)
     else:
         run = run_of(arm, problem, seed)
-        request = progress.limited(arm.request_for(problem))
+        request = progress.limit_request(arm.request_for(problem))
         try:
             result = await engine.begin(request, run=run)
         except RunExists:

@@ -120,7 +120,7 @@ class ExperimentProgress:
         budget = self.prepared.experiment.budget
         return budget.exact and budget.usd is not None
 
-    def limited(self, request: RunRequest) -> RunRequest:
+    def limit_request(self, request: RunRequest) -> RunRequest:
         """Return the request for a trial, limited to the money that is left if the budget is exact."""
         usd, limits = self.prepared.experiment.budget.usd, request.limits
         if usd is None or not self.exact:

@@ -253,12 +253,12 @@ def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
     tools = offered_tools(allow_execute=desk.allow_execute)
 
     @cache  # The schemas take 0.1 s of processor time.
-    def described() -> tuple[ListedTool, ...]:
+    def describe_tools() -> tuple[ListedTool, ...]:
         return tuple([describe_tool(*tool) for tool in tools.values()])
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         del context, params
-        return ListToolsResult(tools=[*described()])
+        return ListToolsResult(tools=[*describe_tools()])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> Answer:
         found = tools.get(params.name)

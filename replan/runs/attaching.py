@@ -170,7 +170,7 @@ def _read_named(
     attachments: list[Attachment] = []
     skipped: list[tuple[str, str]] = []
     root, left = folder.resolve(), ATTACHMENTS_BYTES_MAX // 2
-    for path in list(_in_text(paths, problem))[:NAMED_MAX]:
+    for path in list(_find_paths(paths, problem))[:NAMED_MAX]:
         whole = folder / path
         if not whole.resolve().is_relative_to(root):
             skipped.append((path, "it leads out of the repository"))
@@ -189,7 +189,7 @@ def _read_named(
     return attachments, skipped
 
 
-def _in_text(paths: Sequence[str], problem: str) -> Iterator[str]:
+def _find_paths(paths: Sequence[str], problem: str) -> Iterator[str]:
     """Yield the paths that a text names, in its order. It may name the whole path, its end, or a unique file name."""
     by_name: dict[str, list[str]] = {}
     for path in paths:

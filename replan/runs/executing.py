@@ -287,7 +287,7 @@ def planning_for(
     if least is not None and config.stop_below is None and "stop_below" in limits:
         cause = f"policy {config.policy.name!r} weighs no moves, so it cannot stop below a value"
         raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
-    return with_guards(config if least is None else config.stopping_below(least), tools)
+    return with_guards(config if least is None else config.with_stop_below(least), tools)
 
 
 def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:

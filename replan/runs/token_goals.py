@@ -52,7 +52,7 @@ class TokenGoal:
         return f"{goal_text(frozenset(self.tokens))}{start}"
 
 
-def goal_in(goal: str | Iterable[str], holds: str | Iterable[str] = ()) -> TokenGoal:
+def read_goal(goal: str | Iterable[str], holds: str | Iterable[str] = ()) -> TokenGoal:
     """Return the goal that these texts state, each a comma-separated list of tokens. Raises `UsageProblem`."""
     tokens = _tokens(goal, "goal")
     if not tokens:

@@ -101,7 +101,7 @@ def with_token(state: WebState, name: str, scope: Scope, now: float) -> tuple[We
     return state.model_copy(update={"tokens": {**state.tokens, name: entry}}), token
 
 
-def without_token(state: WebState, name: str) -> tuple[WebState, None]:
+def remove_token(state: WebState, name: str) -> tuple[WebState, None]:
     """Return the state without the token of this name. Raises `UsageProblem` if there is none."""
     if name not in state.tokens:
         raise UsageProblem(

@@ -252,7 +252,7 @@ def _value(curve: Curve, cap: int) -> float:
     return success - CALL_PRICE * calls
 
 
-def task_calls(calls: int | None, tasks: int) -> int:
+def divide_calls(calls: int | None, tasks: int) -> int:
     """Return the limit of the calls of one task, from that of all. Raises `UsageProblem` if it is too small."""
     if calls is None:
         return CALLS_MAX
@@ -287,7 +287,7 @@ def measurement_definition(
         "problems": [str(tasks.absolute())],
         "models": [model],
         "pipelines": [{"name": "measured", "workflow": WORKFLOW, "search_config": dict(keys)}],
-        "max_calls": task_calls(calls, count),
+        "max_calls": divide_calls(calls, count),
         "baseline": "measured",
         "budget": budget,
     }

@@ -216,7 +216,7 @@ class Race:
             UsageProblem: something cannot be prepared, or the limit does not allow one trial of each entrant.
         """
         _check_limit(self.order)
-        self.entrants, need = _able(self.order, self.entrants, installation, notice)
+        self.entrants, need = _split_able(self.order, self.entrants, installation, notice)
         left = rungs_left(len(self.entrants))
         if self.order.calls is not None and self.order.calls // left < need:
             cause = f"one trial of each of {len(self.entrants)} entrants may need {need} calls in each rung"
@@ -280,7 +280,7 @@ class Race:
             self.rows = standings(running, self.order.caps)
 
 
-def _able(
+def _split_able(
     order: RaceOrder, entrants: Sequence[Entrant], installation: Installation, notice: Notice
 ) -> tuple[Sequence[Entrant], int]:
     """Return the entrants that can run, and the most calls of a trial of each. A notice names the others.

@@ -115,7 +115,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "can_resume": shown.moved_to is None and site.hosts and (interrupted or (over and goes_on(common))),
         "may_undo": site.allow_execute and shown.moved_to is None and not loaded.kind.undo_problem(shown.with_inbox),
         "may_cancel": not over and shown.moved_to is None,
-        "again": _again(run, form_of(loaded), executes=site.allow_execute),
+        "again": _start_again_address(run, form_of(loaded), executes=site.allow_execute),
         "here": "runs",
         "live": f"/live?run={run}",
         "cursor": cursor_at(shown.row),
@@ -202,7 +202,7 @@ def _limits_text(limits: Limits) -> str:
     return ", ".join(parts)
 
 
-def _again(run: str, kind: str, *, executes: bool) -> str:
+def _start_again_address(run: str, kind: str, *, executes: bool) -> str:
     """Return the address of the form that starts such a run again; empty where pages start none of its kind."""
     forms = {"planning": "/new", "acquisition": "/new/acquisition"} | (
         {"execution": "/new/execution"} if executes else {}

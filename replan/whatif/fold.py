@@ -50,10 +50,10 @@ def compare_run(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> Ru
     unaffected = edit.affects(run.events[0].event)
     if unaffected:
         return RunComparison(run.run, FoldOutcome.NOT_AFFECTED, run.status, reason=unaffected)
-    finding = Fold(run, kind, edit).finding()
+    finding = Fold(run, kind, edit).find_difference()
     if edit.is_none or finding.seq is None:
         return finding
-    before = Fold(run, kind, EditedRules()).finding()
+    before = Fold(run, kind, EditedRules()).find_difference()
     return mark_program(finding, without_edit=before.seq is not None and before.seq <= finding.seq)
 
 
@@ -71,7 +71,7 @@ class Fold:
             call.request_id: call.reserve for placed in run.events if (call := call_in(placed.event)) is not None
         }
 
-    def finding(self) -> RunComparison:
+    def find_difference(self) -> RunComparison:
         """Return the first difference, or that there is none. What the program or a guard raises is a finding."""
         try:
             return self._fold()

@@ -61,7 +61,7 @@ class GroupCommit(ABC, Generic[A]):
     def _commit(self, group: Sequence[ThreadJob[A, Any]]) -> None:
         """Begin to commit a group, without waiting for it."""
 
-    def _next_group(self) -> None:
+    def _start_next_group(self) -> None:
         self._committing = False
         self._write()
 

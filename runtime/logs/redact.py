@@ -104,7 +104,7 @@ class Redactor:
             text = pattern.sub(replacement, text)
         return text
 
-    def beginning(self, text: str, length: int) -> str:
+    def redact_beginning(self, text: str, length: int) -> str:
         """Return at most the first `length` characters without secrets; the time does not grow with the rest."""
         read = text[: length + self._margin]
         shown = self.text(read)

@@ -99,7 +99,7 @@ class AnswerReader(ABC):
             *lines, rest = b"".join(self._rest).split(b"\n")
             self._rest = [rest]
             for line in lines:
-                self._line(line.removesuffix(b"\r").removeprefix(b"\xef\xbb\xbf"))
+                self._read_line(line.removesuffix(b"\r").removeprefix(b"\xef\xbb\xbf"))
                 if self.done:
                     break
             self._lines += len(lines)
@@ -124,7 +124,7 @@ class AnswerReader(ABC):
         """
         if not self.streamed:
             return self._whole_answer(b"".join(self._whole))
-        self._line(b"".join(self._rest))
+        self._read_line(b"".join(self._rest))
         if self._data:
             self._event(b"\n".join(self._data))  # Half an event is what is left of a cut connection.
         if self._over:
@@ -192,7 +192,7 @@ class AnswerReader(ABC):
         if self._size <= self._bytes_max:
             pieces.append(piece)
 
-    def _line(self, line: bytes) -> None:
+    def _read_line(self, line: bytes) -> None:
         """Take a line of the stream. An empty one ends an event, and so does data that is whole by itself."""
         if line.startswith(b"data:"):
             self._data.append(line[5:].strip())

@@ -122,9 +122,9 @@ class CompletionReader(AnswerReader):
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict) and choice.get("index") in (0, None):
                 self._begun = True
-                self._choice(choice)
+                self._read_choice(choice)
 
-    def _choice(self, choice: Mapping[str, Any]) -> None:
+    def _read_choice(self, choice: Mapping[str, Any]) -> None:
         delta = choice.get("delta") or choice.get("message")
         if isinstance(delta, dict):
             for name, pieces in (("content", self._content), ("refusal", self._refusal)):

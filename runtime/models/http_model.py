@@ -217,7 +217,7 @@ class HttpModel(ABC):
             self._stream, self._cache = self._stream and stream, self._cache and cache
             if mode != first:
                 self._mode = max(self._mode, mode, key=self.modes.index)  # another call may have fallen back further
-        return self._naming_settings(answer, request)
+        return self._name_refused_setting(answer, request)
 
     async def _send(self, request: ModelRequest, body: dict[str, Any], mode: str) -> Reply | Fault:
         try:
@@ -305,7 +305,7 @@ class HttpModel(ABC):
         text = f"{self._address} answers {fault.message} ({came}); is this the API's address?"
         return fault.model_copy(update={"message": text})
 
-    def _naming_settings(self, answer: Reply | Fault, request: ModelRequest) -> Reply | Fault:
+    def _name_refused_setting(self, answer: Reply | Fault, request: ModelRequest) -> Reply | Fault:
         """Return an answer. If it refuses a field or header of the user's settings, add which one to leave out."""
         if not isinstance(answer, Fault) or answer.kind is not FaultKind.BAD_REQUEST:
             return answer

@@ -96,9 +96,9 @@ class MessageReader(AnswerReader):
             case "content_block_start":
                 self._start(_index(event), _fields(event.get("content_block")))
             case "content_block_delta":
-                self._delta(_index(event), _fields(event.get("delta")))
+                self._read_delta(_index(event), _fields(event.get("delta")))
             case "content_block_stop":
-                self._stop(_index(event))
+                self._end_block(_index(event))
             case "message_delta":
                 reason = _fields(event.get("delta")).get("stop_reason")
                 self._reason = _reason(reason) if isinstance(reason, str) else self._reason
@@ -120,7 +120,7 @@ class MessageReader(AnswerReader):
             case _:
                 pass
 
-    def _delta(self, index: int, delta: Mapping[str, Any]) -> None:
+    def _read_delta(self, index: int, delta: Mapping[str, Any]) -> None:
         match delta.get("type"):
             case "text_delta":
                 self._grow_by(self._text, delta.get("text"), "text")
@@ -132,7 +132,7 @@ class MessageReader(AnswerReader):
             case _:  # A signature or a citation.
                 pass
 
-    def _stop(self, index: int) -> None:
+    def _end_block(self, index: int) -> None:
         """Take the end of a block: a call whose input came with its start, or that has none, is whole now."""
         if index in self._calls and len(self._calls) == 1 and not self._arguments:
             self._grow(self._arguments, _as_json(self._calls[index] or {}))

@@ -63,7 +63,7 @@ class LiveReplies:
         self._of.setdefault(run, {})[request] = LiveReply(characters, written)
         self._wake(run)
 
-    def ended(self, run: str, request: str) -> None:
+    def forget(self, run: str, request: str) -> None:
         """Forget a reply: it is whole, or its call is over."""
         of_run = self._of.get(run, {})
         if of_run.pop(request, None) is not None:
@@ -99,7 +99,7 @@ class WatchedModel:
         try:
             return await self._model.complete(replace(request, heard=heard))
         finally:
-            self._replies.ended(request.run, request.request_id)
+            self._replies.forget(request.run, request.request_id)
 
     async def aclose(self) -> None:
         """Close the model."""

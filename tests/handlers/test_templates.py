@@ -127,8 +127,8 @@ NAMES = ["TemplateSelectorGenerator", "PlanGenerator"]
 def test_without_a_folder_there_is_no_selector(name):
     """A registry that lacks it says so before a run begins."""
     step = pinned({"t": {"generator": name}}).workflow
-    assert f"generator {name!r}" in Registry(guards={"toy": None}).missing(step)
-    assert registry().missing(step) == ("guard 'toy'",)
+    assert f"generator {name!r}" in Registry(guards={"toy": None}).find_missing(step)
+    assert registry().find_missing(step) == ("guard 'toy'",)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -203,17 +203,17 @@ SECRET = "tr4cker-t0ken-0123456789"
 @pytest.mark.parametrize("place", [*range(0, 130, 7), 100 - len(SECRET), 99, 100])
 @pytest.mark.parametrize("secret", [SECRET, "password=hunter2hunter2", "-----BEGIN PRIVATE KEY-----" + "MIIE" * 5000])
 def test_a_beginning_holds_no_part_of_a_secret_wherever_it_is_cut(place, secret):
-    shown = Redactor([SECRET]).beginning("." * place + secret + "." * 20_000, 100)
+    shown = Redactor([SECRET]).redact_beginning("." * place + secret + "." * 20_000, 100)
     assert len(shown) <= 100
     assert set(shown.replace("password=", "")) <= set("." + MARK)
 
 
 def test_a_beginning_is_read_with_a_margin_and_what_marks_shorten_brings_no_unread_end():
     text = (SECRET + " ") * 100_000
-    shown = Redactor([SECRET]).beginning(text, 1_000)
+    shown = Redactor([SECRET]).redact_beginning(text, 1_000)
     assert SECRET[:8] not in shown
-    assert Redactor([SECRET]).beginning("short", 1_000) == "short"
-    assert Redactor([SECRET]).beginning("x" * 50_000, 1_000) == "x" * 1_000
+    assert Redactor([SECRET]).redact_beginning("short", 1_000) == "short"
+    assert Redactor([SECRET]).redact_beginning("x" * 50_000, 1_000) == "x" * 1_000
 
 
 HOSTILE = [

@@ -207,7 +207,7 @@ def test_whatever_is_given_becomes_a_change_that_stays_the_same_or_one_line(valu
         assert (problem.place, "\n" in str(problem)) == (KEY, False)
         return
     assert check_settings(json.loads(json.dumps(patch))) == patch
-    settings = ModelSettings().patched(patch)
+    settings = ModelSettings().apply_patch(patch)
     assert ModelSettings.model_validate_json(settings.model_dump_json()) == settings
     json.dumps(settings.body)
 
@@ -215,10 +215,10 @@ def test_whatever_is_given_becomes_a_change_that_stays_the_same_or_one_line(valu
 def test_a_change_keeps_the_others_takes_away_and_adds_extra_fields():
     before = ModelSettings(temperature=1.0, seed=3, extra_body={"a": 1, "b": 2})
     patch = check_settings({"temperature": None, "verbosity": "low", "extra_body": {"b": 3}})
-    assert before.patched(patch) == ModelSettings(seed=3, verbosity="low", extra_body={"a": 1, "b": 3})
-    assert before.patched({"extra_body": None}) == ModelSettings(temperature=1.0, seed=3)
-    assert ModelSettings(seed=4).over(before).seed == 4
-    assert ModelSettings(seed=4).over(before).temperature == 1.0
+    assert before.apply_patch(patch) == ModelSettings(seed=3, verbosity="low", extra_body={"a": 1, "b": 3})
+    assert before.apply_patch({"extra_body": None}) == ModelSettings(temperature=1.0, seed=3)
+    assert ModelSettings(seed=4).fill_from(before).seed == 4
+    assert ModelSettings(seed=4).fill_from(before).temperature == 1.0
 
 
 def with_settings(**settings):

@@ -64,9 +64,9 @@ def test_settings_that_change_nothing_leave_the_configuration_as_it_is():
 
 def test_a_run_that_keeps_trying_stops_below_nothing():
     belief = pinned(STEPS, policy="belief")
-    assert (belief.stop_below, belief.stopping_below(0.0).stop_below) == (0.025, 0.0)
+    assert (belief.stop_below, belief.with_stop_below(0.0).stop_below) == (0.025, 0.0)
     plain = pinned(STEPS)
-    assert plain.stopping_below(0.0) is plain
+    assert plain.with_stop_below(0.0) is plain
     assert plain.stop_below is None
     assert pinned(STEPS, policy="belief", stop_below=0.2).stop_below == 0.2
 

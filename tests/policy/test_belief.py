@@ -110,14 +110,14 @@ def test_a_belief_is_the_exact_posterior_of_its_world_on_a_chain(seed):
     for number in range(5):
         row = chance.choice(["structure", "wrong_strategy", "wrong_facts", "otherwise"])
         again = chance.random() < 0.4 if number else None
-        exact.rejected(row, again)
-        belief = made.rejected(belief, "plan", row, again=again)
+        exact.add_rejection(row, again)
+        belief = made.add_rejection(belief, "plan", row, again=again)
         assert made.places(belief) == pytest.approx({k: v for k, v in exact.places().items() if k != "none"})
         target = chance.choice(steps)
         expected = made.chance(made.odds(belief), cleared_steps(CHAIN, (target,)), "plan")
         exact.moved(target)
         assert expected == pytest.approx(exact.places()["none"])
-        belief = made.moved(belief, cleared_steps(CHAIN, (target,)))
+        belief = made.add_move(belief, cleared_steps(CHAIN, (target,)))
         assert made.places(belief) == pytest.approx({k: v for k, v in exact.places().items() if k != "none"})
 
 
@@ -239,7 +239,7 @@ def test_equal_values_are_decided_by_the_order_of_the_candidates():
     alike = TABLE.model_copy(update={"codes": {"other": TABLE.codes["other"], "unsolvable": TABLE.codes["unsolvable"]}})
     graph = Graph({"a": (), "b": (), "c": ("a", "b")}, dict.fromkeys("abc", StepBudget(1, 5)))
     made = BeliefModel(alike, graph, dict.fromkeys("abc", ""))
-    belief = made.rejected(made.after(()), "c", "wrong_strategy", again=None)
+    belief = made.add_rejection(made.after(()), "c", "wrong_strategy", again=None)
     moves = [each.move for each in weigh(made, belief, progress_of(graph), "c", FREE)]
     single = [move.targets for move in moves if isinstance(move, Redo) and len(move.targets) == 1]
     assert single == [("b",), ("a",)]
@@ -285,7 +285,7 @@ def compared(steps, moves, *, seen):
     All old and new artifacts of all steps are enumerated; the last step is never compared.
     """
     exact = Enumeration(steps)
-    exact.rejected("wrong_strategy", again=None)
+    exact.add_rejection("wrong_strategy", again=None)
     shares, (first, told_max) = dict.fromkeys((*steps, "none"), 0.0), (steps.index(moves), 2)
     fresh_artifacts = list(product((False, True), repeat=len(steps) - first))
     kinds = TABLE.agreement.kinds
@@ -315,9 +315,9 @@ def compared(steps, moves, *, seen):
 def test_what_came_again_changes_the_belief_as_an_enumeration_says(target, same):
     """The topmost redone step was the same as before, or not: exact where nothing above a mistake was told before."""
     made, steps = model(CHAIN), CHAIN.steps
-    belief = made.rejected(made.after(()), "plan", "wrong_strategy", again=None)
+    belief = made.add_rejection(made.after(()), "plan", "wrong_strategy", again=None)
     came = Came(same=(target,)) if same else Came(other=(target,))
-    belief = made.moved(belief, cleared_steps(CHAIN, (target,)), came)
+    belief = made.add_move(belief, cleared_steps(CHAIN, (target,)), came)
     expected = compared(steps, target, seen={target: same})
     found = made.places(belief)
     assert found == pytest.approx({step: share for step, share in expected.items() if step != "none"}, abs=0.02)
@@ -327,10 +327,10 @@ def test_what_came_again_changes_the_belief_as_an_enumeration_says(target, same)
 def test_a_step_that_came_again_is_less_likely_to_hold_the_mistake():
     """And one that brought something else is likelier to; without `agreement` neither says anything."""
     made = model()
-    belief = made.rejected(made.after(()), "plan", "wrong_strategy", again=None)
+    belief = made.add_rejection(made.after(()), "plan", "wrong_strategy", again=None)
     redone = cleared_steps(SEEDS, ("strategy",))
     silent, same, other = (
-        made.moved(belief, redone, came) for came in (Came(), Came(same=("strategy",)), Came(other=("strategy",)))
+        made.add_move(belief, redone, came) for came in (Came(), Came(same=("strategy",)), Came(other=("strategy",)))
     )
 
     def hard_at_strategy(belief):
@@ -338,7 +338,7 @@ def test_a_step_that_came_again_is_less_likely_to_hold_the_mistake():
 
     assert hard_at_strategy(same) < hard_at_strategy(silent) < hard_at_strategy(other)
     without = model(table=TABLE.model_copy(update={"agreement": None}))
-    assert without.moved(belief, redone, Came(other=("strategy",))) == silent
+    assert without.add_move(belief, redone, Came(other=("strategy",))) == silent
 
 
 def test_an_author_who_never_writes_the_same_again_is_recognised_and_one_who_does():
@@ -349,7 +349,7 @@ def test_an_author_who_never_writes_the_same_again_is_recognised_and_one_who_doe
     for came, grows in (Came(same=("recon",)), 0), (Came(other=("recon",)), 1):
         known = belief
         for _ in range(4):
-            known = made.moved(known, redone, came)
+            known = made.add_move(known, redone, came)
         count = len(made.steps)
         kinds = [
             sum(map(sum, known.shares[kind * count : (kind + 1) * count])) + known.unsolvables[kind] for kind in (0, 1)
@@ -375,7 +375,7 @@ def test_what_a_belief_holds_for_impossible_ends_no_run():
     made = BeliefModel(TABLE, graph, dict.fromkeys(graph.steps, "plan"))
     before = made.after(())
     assert (before.masses, before.unsolvables) == ((), (1.0,))
-    assert made.settled(before, {"left"}) == before
+    assert made.mark_right(before, {"left"}) == before
     found = situation("right", graph=graph, policy=BELIEF, belief=made)
     accepted = Slot(phase=Phase.ACCEPTED, visits=1, attempt=1, accepted="x")
     decided = decide(

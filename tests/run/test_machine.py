@@ -269,7 +269,7 @@ def test_a_run_is_played_to_its_end():
     run.answer("yes")
     assert run.tool.arguments == '{"price": 70}'
     assert run.finished is None
-    run.tool_ends(outcome=ToolOutcome.FAILED, reason="no paper")
+    run.end_tool(outcome=ToolOutcome.FAILED, reason="no paper")
     assert run.finished.outcome == "not_booked"
     assert run.data.refused == ("cheaper",)
     assert fold(run.machine, run.events) == run.state
@@ -289,7 +289,7 @@ def test_a_question_can_be_declined_and_limits_hold():
     ("act", "cause"),
     [
         (lambda run: run.answer("yes"), "the run waits for \\['model'\\]"),
-        (lambda run: run.tool_ends(), "the run waits for"),
+        (lambda run: run.end_tool(), "the run waits for"),
         (lambda run: run.tell("x", kind="odd"), "'odd' is none of"),
         (lambda run: run.tell(" "), "nothing in this message"),
     ],

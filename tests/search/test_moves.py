@@ -14,8 +14,8 @@ from actors.search.progress import (
     cleared_steps,
     mark,
     new_round,
-    one_up,
     redo,
+    retry_or_go_up,
     start,
     stay,
 )
@@ -122,9 +122,9 @@ def test_a_step_that_may_not_escalate_stays_where_it_is():
 def test_blind_search_goes_one_up_only_when_the_attempts_are_used():
     """S11."""
     progress = failed(SEEDS, "strategy", "analysis", "recon")
-    assert one_up(SEEDS, progress, "strategy") == Retry()
+    assert retry_or_go_up(SEEDS, progress, "strategy") == Retry()
     spent = begin(SEEDS, mark(progress, "strategy", Phase.AGAIN), "strategy")
-    assert one_up(SEEDS, mark(spent, "strategy", Phase.FAILED), "strategy") == Redo(("recon",))
+    assert retry_or_go_up(SEEDS, mark(spent, "strategy", Phase.FAILED), "strategy") == Redo(("recon",))
 
 
 def test_steps_without_a_model_call_are_no_targets_and_hold_no_visit_up():

@@ -79,8 +79,8 @@ def test_the_same_seed_and_node_give_the_same_call():
 
 
 def test_a_person_does_a_share_of_the_steps_whose_needs_hold():
-    assert not world().by_hand("g1s2", 1.0)
-    able = sum(world(seed).by_hand("g1s1", 0.3) for seed in range(CALLS))
+    assert not world().do_by_hand("g1s2", 1.0)
+    able = sum(world(seed).do_by_hand("g1s1", 0.3) for seed in range(CALLS))
     assert able / CALLS == pytest.approx(0.3, abs=0.04)
 
 

@@ -8,7 +8,7 @@ from actors.run.questions import ClarificationRequested
 from actors.values.answers import answer_form, options_of
 from actors.values.findings import Code
 from actors.values.question_form import WITHOUT, AskedForm
-from replan.api.options import at_home
+from replan.api.options import run_at_home
 from replan.runs.run_ids import ALL
 
 _CODES = re.compile(r"(?<![\w.])(" + "|".join(re.escape(code) for code in Code) + r")(?![\w.])")
@@ -61,7 +61,7 @@ def _breaches_at(home):
         records = [record for row in rows for record in await engine.journal.read(row.run)]
         return breaches_in(record.event for record in records)
 
-    return trio.run(at_home, home, read)
+    return trio.run(run_at_home, home, read)
 
 
 def _says_without(text):

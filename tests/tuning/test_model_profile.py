@@ -22,10 +22,10 @@ from replan.tuning.model_profile import (
     StepMeasure,
     choose_settings,
     comparison_definition,
+    divide_calls,
     first_tasks,
     fit_profile,
     measurement_definition,
-    task_calls,
     workflow_text,
     write_definition,
 )
@@ -74,9 +74,9 @@ def test_too_few_judged_plans_are_no_fit():
 
 
 def test_a_limit_of_calls_is_shared_by_the_tasks_and_one_that_is_too_small_is_refused():
-    assert (task_calls(None, 60), task_calls(6000, 60), task_calls(480, 60)) == (12, 12, 8)
+    assert (divide_calls(None, 60), divide_calls(6000, 60), divide_calls(480, 60)) == (12, 12, 8)
     with pytest.raises(UsageProblem) as caught:
-        task_calls(100, 60)
+        divide_calls(100, 60)
     assert (caught.value.place, caught.value.hint) == ("--max-calls", "allow as many, or measure 16 with --tasks")
 
 

@@ -170,7 +170,7 @@ async def test_a_stream_ends_when_its_token_is_replaced_by_another_of_its_name(t
 
         def replaced(state):
             (name,) = [each for each in state.tokens if each == "control"]
-            return access.with_token(access.without_token(state, name)[0], name, "control", 0.0)
+            return access.with_token(access.remove_token(state, name)[0], name, "control", 0.0)
 
         async with web.client.stream("GET", f"/api/runs/{run}/stream", headers=program.headers) as response:
             web.store.change(replaced)

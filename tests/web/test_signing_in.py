@@ -147,7 +147,7 @@ def test_a_token_allows_its_scope_and_the_ones_before_it():
     state, token = access.with_token(WebState(), "ci", "answer", 0.0)
     who = access.of_token(state, token)
     assert [who.may(scope) for scope in access.SCOPES] == [True, True, False]
-    assert access.of_token(access.without_token(state, "ci")[0], token) is None
+    assert access.of_token(access.remove_token(state, "ci")[0], token) is None
     for name in ("", "A", "../x", "a" * 33):
         with pytest.raises(UsageProblem, match="cannot name a token"):
             access.with_token(state, name, "read", 0.0)

@@ -146,7 +146,7 @@ def read_goal(
         if problem is None and not or_else:
             raise UsageProblem("this argument is missing", place="PROBLEM", hint=f"`{program()} run --help` explains")
         return None
-    from replan.runs.token_goals import MODEL, goal_in, workflow_for_goal
+    from replan.runs.token_goals import MODEL, read_goal, workflow_for_goal
 
     if problem is not None or or_else:
         cause = f"both a goal and {or_else or 'a problem'} are given"
@@ -158,4 +158,4 @@ def read_goal(
         values["workflow"] = workflow_for_goal()
     values["model"] = values["model"] or MODEL
     with name_options():
-        return goal_in(goal, holds)
+        return read_goal(goal, holds)

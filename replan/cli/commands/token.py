@@ -78,9 +78,9 @@ def list_command(*, as_json: bool) -> int:
 def revoke(name: str, *, as_json: bool) -> int:
     """Revoke the token called NAME, at once, also in servers that run."""
     from replan.cli.terminal.console import notice, print_json
-    from replan.service.access import without_token
+    from replan.service.access import remove_token
 
-    _store().change(partial(without_token, name=name))
+    _store().change(partial(remove_token, name=name))
     notice(f"token {name!r} is revoked")
     if as_json:
         print_json({"name": name, "revoked": True})

@@ -223,4 +223,4 @@ class PostgresWriter(GroupCommit[Group]):
         for job, outcome in zip(group, done.outcome(), strict=True):
             job.result, job.error = outcome.result, outcome.error
             job.then(job)
-        self._next_group()
+        self._start_next_group()

@@ -100,7 +100,7 @@ class Group:
         }
         change = work.decide(Locked(before, self.now, message, fresh))
         if change.head is not None:
-            self._book(change, change.head)
+            self._book_amount(change, change.head)
             self._put(before, change.head)
             self._add(change, change.head, work)
         return change.result
@@ -125,7 +125,7 @@ class Group:
             self.posted.append((head.id, head.run, change.posted))
             self.wakes = True
 
-    def _book(self, change: Change[Any], head: RunHead) -> None:
+    def _book_amount(self, change: Change[Any], head: RunHead) -> None:
         booking = change.booking
         if booking is None:
             return

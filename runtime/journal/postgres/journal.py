@@ -192,13 +192,13 @@ class _PostgresJournal(Operations[E], PostgresCursors):
             cursor.execute("DELETE FROM replan.hosts WHERE until <= %s", (now,))
             cursor.execute(_ANNOUNCE, (host, owner, now + ttl, drives))
 
-        await self._alone(announced)
+        await self._run_alone(announced)
 
     async def depart(self, host: str) -> None:
         def departed(cursor: Cursor, _: float) -> None:
             cursor.execute("DELETE FROM replan.hosts WHERE id = %s", (host,))
 
-        await self._alone(departed)
+        await self._run_alone(departed)
 
     async def version(self) -> int:
         def work(link: DatabaseLink) -> int:
@@ -217,9 +217,9 @@ class _PostgresJournal(Operations[E], PostgresCursors):
         def delete(cursor: Cursor, now: float) -> Deleted:
             return delete_runs(cursor, runs, lambda head: check_deletable(head, runs[head.run], now, dead))
 
-        return await self._alone(delete)
+        return await self._run_alone(delete)
 
-    async def _alone(self, work: Callable[[Cursor, float], T]) -> T:
+    async def _run_alone(self, work: Callable[[Cursor, float], T]) -> T:
         return await self._writing.carry_out(Alone(work))
 
     async def _look(self, read: Callable[[StoreReader], T]) -> T:

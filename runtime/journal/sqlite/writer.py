@@ -159,9 +159,9 @@ class SqliteWriter(GroupCommit[apsw.Connection]):
                 job.error = explain_error(self._explain, failure)
             job.then(job)
         if self._checkpointer.due:
-            self._thread.post(ThreadJob(self._checkpointer.run, lambda _: self._next_group()))
+            self._thread.post(ThreadJob(self._checkpointer.run, lambda _: self._start_next_group()))
         else:
-            self._next_group()
+            self._start_next_group()
 
 
 def _pause_before(until: float) -> bool:

@@ -20,7 +20,7 @@ from replan.mcp.calls import ANSWER_BYTES_MAX
 from replan.mcp.server import check_arguments, offered_tools
 from replan.mcp.serving import LINE_BYTES_MAX, TextWriter, read_messages
 from replan.runs.run_ids import ALL
-from replan.service.access import without_token
+from replan.service.access import remove_token
 from replan.service.store import Store
 from replan.web.guarding import START_BODY_MAX
 from runtime.core.errors import UsageProblem, install_command
@@ -70,7 +70,7 @@ async def test_a_token_that_is_revoked_ends_what_its_session_may_do(tmp_path, mo
         other = home.house.token(name="other")
         stolen = await post(home, f"Bearer {other}", headers=session)
         assert stolen.status_code == 404
-        Store(home.house.home).change(lambda state: without_token(state, "gone"))
+        Store(home.house.home).change(lambda state: remove_token(state, "gone"))
         assert (await post(home, f"Bearer {token}", headers=session)).status_code == 401
 
 
@@ -374,7 +374,7 @@ async def test_the_sessions_of_all_tokens_have_a_limit_and_a_revocation_ends_tho
         first, other = home.house.token("control", "a"), home.house.token("control", "b")
         opened, _ = await open_sessions(home, first, 3)
         assert (await open_sessions(home, other, 2))[1] == [200, 503]
-        Store(home.house.home).change(lambda state: without_token(state, "a"))
+        Store(home.house.home).change(lambda state: remove_token(state, "a"))
         again = home.house.token("control", "a")
         assert await ping(home, again, opened[2]) == 404
         assert (await open_sessions(home, again, 3))[1] == [200, 200, 200]

@@ -24,7 +24,7 @@ from actors.values.answers import ANSWER_MAX
 from replan.mcp.calls import TASKS
 from replan.runs.changes import record_crash
 from replan.runs.orders import Offer, Order
-from replan.service.access import without_token
+from replan.service.access import remove_token
 from replan.service.store import Store
 from replan.setup.settings import read_user_config
 from runtime.journal.port import Placement
@@ -332,7 +332,7 @@ async def test_a_subscription_ends_when_its_token_is_revoked(tmp_path, monkeypat
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(listened, client.session, task)
                     await extension.has_told("input_required")
-                    Store(home.house.home).change(lambda state: without_token(state, "gone"))
+                    Store(home.house.home).change(lambda state: remove_token(state, "gone"))
                     await updated(other.session, task, q1=filled(ANSWER))  # A change, so that it is looked at at once.
         await until(other.session, task)
         assert extension.told[-1]["status"] == "input_required"

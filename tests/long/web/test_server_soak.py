@@ -21,7 +21,7 @@ from pathlib import Path
 import trio
 import yaml
 
-from replan.service.access import with_token, without_token
+from replan.service.access import remove_token, with_token
 from replan.service.store import Store
 from tests.cli.samples import PROBLEM, write_script
 from tests.long.web.test_memory import SERVE
@@ -250,7 +250,7 @@ class Crowd:
                     session = await self.session_of(token)
                     nursery.start_soon(self.follow_until_end, self.mcp, "GET /mcp", token, ACCEPTS, session)
                 await trio.sleep(self.chance.uniform(0, 10))
-                await trio.to_thread.run_sync(self.store.change, partial(without_token, name=name))
+                await trio.to_thread.run_sync(self.store.change, partial(remove_token, name=name))
             del self.sessions[token]
 
     async def follow_until_end(self, server, line, token, *lines):
