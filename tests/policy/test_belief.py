@@ -110,7 +110,7 @@ def test_a_belief_is_the_exact_posterior_of_its_world_on_a_chain(seed):
     for number in range(5):
         row = chance.choice(["structure", "wrong_strategy", "wrong_facts", "otherwise"])
         again = chance.random() < 0.4 if number else None
-        exact.add_rejection(row, again)
+        exact.rejected(row, again)
         belief = made.add_rejection(belief, "plan", row, again=again)
         assert made.places(belief) == pytest.approx({k: v for k, v in exact.places().items() if k != "none"})
         target = chance.choice(steps)
@@ -285,7 +285,7 @@ def compared(steps, moves, *, seen):
     All old and new artifacts of all steps are enumerated; the last step is never compared.
     """
     exact = Enumeration(steps)
-    exact.add_rejection("wrong_strategy", again=None)
+    exact.rejected("wrong_strategy", again=None)
     shares, (first, told_max) = dict.fromkeys((*steps, "none"), 0.0), (steps.index(moves), 2)
     fresh_artifacts = list(product((False, True), repeat=len(steps) - first))
     kinds = TABLE.agreement.kinds
