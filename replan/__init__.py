@@ -1,11 +1,11 @@
 """Replan: planning agents that live long.
 
 `solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` lets you follow a run. `resume`
-goes on with one, with higher `limits` if need be; `fork` starts a new one from the middle of it. `runs`, `show`,
-`cancel` and `delete` work on the runs of a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan;
-`execute` executes one with your tools, and `do` plans and executes; `acquire` fills a schema from documents; `admit`
-records a run of another kind; `whatif` folds recorded runs under edited rules. What is named here is loaded when it is
-first used, so that `import replan` costs nothing.
+continues one, with higher `limits` if need be; `fork` starts a new one from the middle of it. `runs`, `show`, `cancel`
+and `delete` work on the runs of a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `execute`
+executes one with your tools, and `do` plans and executes; `acquire` fills a schema from documents; `admit` records a
+run of another kind; `whatif` folds recorded runs under edited rules. The public names are loaded when they are first
+used, so that `import replan` costs nothing.
 """
 
 import sys
@@ -212,7 +212,7 @@ _HOMES = {
     "undo": "replan.api.runs",
     "whatif": "replan.api.stored",
 }
-"""The module that each public name lives in."""
+"""The module that defines each public name."""
 
 
 def __getattr__(name: str) -> Any:

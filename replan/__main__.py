@@ -1,4 +1,4 @@
-"""`python -m replan` is the command `replan`."""
+"""Runs the command `replan` as `python -m replan`."""
 
 from replan.cli import main
 

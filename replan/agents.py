@@ -1,6 +1,6 @@
 """The names that a package imports to add a kind of small agent, in one place.
 
-`docs/explanation/add-an-agent.md` shows how it is used. A kind with a machine of its own imports from `actors.run`.
+`docs/explanation/add-an-agent.md` shows how to use them. A kind with a machine of its own imports from `actors.run`.
 """
 
 from actors.handlers.agents import AgentTask, agent_kind

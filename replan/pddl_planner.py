@@ -40,7 +40,7 @@ def find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
 
 
 def _solve(engine: str, problem: Any) -> Any:
-    """Return the plan for a problem, without the parts that the planner does not take; None where it finds none."""
+    """Return the plan for a problem; None if the planner finds none. Features of `COMPILED` are removed first."""
     back: list[Any] = []
     for feature, kind in COMPILED:
         if feature in problem.kind.features:
@@ -61,7 +61,7 @@ def _text(action: Any) -> str:
 
 
 def main() -> None:
-    """Read the task, and print the answer; what planners print goes to standard error."""
+    """Read the task, and print the answer. What planners print goes to standard error."""
     task = json.load(sys.stdin)
     with warnings.catch_warnings(), redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")

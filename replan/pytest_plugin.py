@@ -1,8 +1,8 @@
-"""The pytest plug-in: homes, models and recorded replies for tests of plans. A test has to ask for each.
+"""The pytest plug-in: homes, models and recorded replies for tests of plans. A test has to ask for each of them.
 
 A test that is marked `replan_recording("replies.yaml")` plans with the replies in that file, beside the test, and needs
-no provider. It fails with the difference where a prompt is another than the recorded one. `pytest --replan-record` asks
-the model of the environment instead, and writes the file anew; `--replan-record-missing` adds what is missing.
+no provider. It fails with the difference if a prompt differs from the recorded one. `pytest --replan-record` asks the
+model of the environment instead, and overwrites the file; `--replan-record-missing` adds what is missing.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 MARKER = "replan_recording"
 _BEGUN = pytest.StashKey[set["Path"]]()
-"""The files that this session records."""
+"""The files that this session has begun to record."""
 
 
 def assert_plan(plan: Plan | Mapping[str, Any] | str, **settings: Any) -> None:
-    """Fail with the findings unless a plan is proved; `settings` are those of `replan.check`, such as `level`."""
+    """Fail with the findings unless a plan is proved. `settings` are those of `replan.check`, such as `level`."""
     __tracebackhide__ = True
     from replan.api.check import check
 
@@ -37,7 +37,7 @@ def assert_plan(plan: Plan | Mapping[str, Any] | str, **settings: Any) -> None:
 
 @pytest.fixture
 def replan_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home of the test, empty, which all functions of `replan` use that name no other."""
+    """The folder of the test's empty home. All functions of `replan` use it unless they name another one."""
     home = tmp_path / "replan-home"
     monkeypatch.setenv("REPLAN_HOME", str(home))
     return home
@@ -102,7 +102,7 @@ def _divergence(home: Path) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that record."""
+    """Add the options that record replies."""
     group = parser.getgroup("replan")
     text = f"ask the models, and write the replies of tests that are marked {MARKER}"
     group.addoption("--replan-record", action="store_true", help=text)
@@ -117,6 +117,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give a marked test the fixture that its marker stands for."""
+    """Give a marked test the fixture of its marker."""
     if isinstance(item, pytest.Function) and item.get_closest_marker(MARKER):
         item.fixturenames.insert(0, "_replan_recorded")

@@ -43,9 +43,9 @@ _NEVER = (Literal(Atom(EQUAL, ("true", "false"))),)
 class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the library has no types
     """Validates sequential plans by the guards of plans, at the level `medium`.
 
-    It takes action-based problems with types, negative conditions, equality and conditional effects, without metrics,
-    and plans of at most `ACTIONS_MAX` actions. The status is UNKNOWN, with the reason in the log, for what it cannot
-    judge.
+    It accepts action-based problems with types, negative conditions, equality and conditional effects, without metrics,
+    and plans of at most `ACTIONS_MAX` actions. If it cannot judge a plan, the status is UNKNOWN, with the reason in the
+    log.
     """
 
     def __init__(self, **options: Any) -> None:  # noqa: ARG002 -- the library gives an environment, which is not needed
@@ -71,16 +71,16 @@ class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the 
 
     @staticmethod
     def supports(problem_kind: ProblemKind) -> bool:
-        """Return whether a problem of this kind can be judged."""
+        """Return whether this engine can judge plans for problems of a kind."""
         return bool(problem_kind <= ReplanValidator.supported_kind())
 
     @staticmethod
     def supports_plan(plan_kind: PlanKind) -> bool:
-        """Return whether a plan of this kind can be judged."""
+        """Return whether this engine can judge plans of a kind."""
         return bool(plan_kind is PlanKind.SEQUENTIAL_PLAN)
 
     def _validate(self, problem: Any, plan: Any) -> ValidationResult:
-        """Judge a plan: the library calls it after its checks of the kinds."""
+        """Judge a plan. The library calls this after it has checked the kinds."""
         if len(plan.actions) > ACTIONS_MAX:
             return self._unknown(f"the plan has more than {ACTIONS_MAX:,} actions")
         try:
@@ -112,7 +112,7 @@ class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the 
 
 
 def register(environment: Any = None) -> None:
-    """Add the engine to an environment of the library, by default its global one, by the name `replan`."""
+    """Add the engine with the name `replan` to an environment of the library, by default the global one."""
     factory = get_environment(environment).factory
     if NAME not in factory.engines:
         factory.add_engine(NAME, __name__, ReplanValidator.__name__)
@@ -122,7 +122,7 @@ def model_of(problem: Any) -> tuple[PddlDomain, PddlProblem]:
     """Return a problem of the library as a domain and a problem.
 
     Raises:
-        UPUsageError: for what is not supported, by its name.
+        UPUsageError: the problem has a part that is not supported, which the message names.
     """
     if not isinstance(problem, Problem):
         raise UPUsageError(f"{type(problem).__name__} is not supported")
@@ -140,7 +140,7 @@ def model_of(problem: Any) -> tuple[PddlDomain, PddlProblem]:
 
 
 def _initial(problem: Any) -> Iterator[Atom]:
-    """Yield the atoms that hold at the beginning; without a fluent that holds by default, only those are looked at."""
+    """Yield the atoms that hold at the beginning. If no fluent holds by default, only explicit values are read."""
     true_by_default = any(value.is_true() for value in problem.fluents_defaults.values())
     values: Mapping[Any, Any] = problem.initial_values if true_by_default else problem.explicit_initial_values
     for fluent, value in values.items():

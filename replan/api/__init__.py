@@ -1,1 +1,1 @@
-"""The Python API. Its names are imported from replan."""
+"""The Python API. Programs import its names from `replan`."""

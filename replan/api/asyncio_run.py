@@ -40,7 +40,7 @@ class Caller:
     """The context variables at the start of the run, which its functions see."""
 
     def wrap_options(self, options: Driving) -> Driving:
-        """Return the options with plug-ins and `ask` that may be called in the trio thread.
+        """Return the options, with `ask` and plug-ins wrapped so that the trio thread can call them.
 
         `ask` and coroutine functions run in the caller's event loop, other plug-ins in a worker thread.
         """
@@ -106,7 +106,7 @@ class Caller:
         return task.result()
 
     async def _park(self) -> None:
-        """Park the run, and wait to be cancelled by that."""
+        """Park the run, and wait until parking cancels this call."""
         self.on_cancelled()
         await trio.sleep_forever()
 
@@ -127,7 +127,7 @@ class AsyncioRun(Run[R]):
     """A run that was started by an asyncio program."""
 
     def __init__(self, run_id: str, thread: TrioThread, *, is_new: bool = False) -> None:
-        """Take the run's id, and the thread that will drive it."""
+        """Store the run's id, and the thread that will drive it."""
         self.run_id = run_id
         self._thread = thread
         self._loop = asyncio.get_running_loop()
@@ -170,7 +170,7 @@ class AsyncioRun(Run[R]):
         call.ended.result()
 
     async def _drive(self, begin: Begin, options: Driving) -> None:
-        """Drive the run in the trio thread until it has come to rest and the block was left."""
+        """Drive the run in the trio thread until it rests and the block was left."""
         try:
             async with drive_in_trio(self._driven, begin, options) as run, trio.open_nursery() as nursery:
                 self._soon(self._open)
@@ -190,7 +190,7 @@ class AsyncioRun(Run[R]):
             self._soon(self._stream.end, result, None)
 
     def _soon(self, function: Any, *arguments: Any) -> None:
-        """Call a function in the caller's event loop, from the trio thread; do nothing where it has closed."""
+        """Call a function in the caller's event loop, from the trio thread. Do nothing if that loop has closed."""
         try:
             self._loop.call_soon_threadsafe(function, *arguments)
         except RuntimeError:

@@ -1,4 +1,4 @@
-"""Checking a plan from Python: pure, without a model, a run or a home."""
+"""Checks a plan from Python, without a model, a run or a home. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ def check(
 ) -> Verdict:
     """Judge a plan (a typed plan, a JSON value, or text that holds one) at a level: minimal, medium or expansive.
 
-    A plan that does what one of its own requirements forbids is rejected, as far as names and tokens tell; what a name
-    is bound to, an execution compares. A rejection is a value. `guard_catalog` are guard names that steps may use
-    beside the default ones; `r_max` bounds the plan's total budget; `assurance` is what expansive asks of the traces
-    that do not escalate. Raises `UsageProblem` for a level or a setting that does not exist.
+    A plan that does what one of its own requirements forbids is rejected, as far as names and tokens show it; only an
+    execution can compare what a name is bound to. A rejection is returned, not raised. `guard_catalog` are guard names
+    that steps may use beside the default ones; `r_max` bounds the plan's total budget; `assurance` is what expansive
+    demands of the traces that do not escalate. Raises `UsageProblem` for a level or a setting that does not exist.
     """
     guard = BUILT_IN.get(f"plan_{level}")
     if guard is None:

@@ -1,4 +1,4 @@
-"""Executing a plan from Python: in one call, or in a block that follows the run; and planning and executing in one."""
+"""Executes a plan from Python: in one call, or in a block that follows the run. Also plans and executes in one call."""
 
 import json
 import os
@@ -47,7 +47,7 @@ from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
 AnyPlan = str | Path | Mapping[str, Any] | Plan | Result
-"""A plan: the id of the planning run that made it, a file, a JSON object, a typed plan, or a result of planning."""
+"""A plan: the id of the planning run that made it, a file, a JSON object, a typed plan, or the result of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Done:
 
     planning: Result
     execution: ExecutionResult | None = None
-    """The result of the execution; None where there was no plan to execute."""
+    """The result of the execution; None if there was no plan to execute."""
 
     @property
     def succeeded(self) -> bool:
@@ -82,11 +82,12 @@ def start_execution(
     `plan` is the id of a planning run of the home, a file (`Path`), a JSON object, a typed plan, or a `Result`. It is
     proved again before anything runs, at `level` (None: that of its planning run, else `expansive`). `tools` is the
     tools file (None: `tools.yaml` in the home), `workspace` the folder that the tools work in. `approve` says which
-    calls of tools are asked about first: `each`, `risky` or `none`. `workflow` makes new plans where the plan ends
-    (None: that of the planning run, else `search`). The limits, replans included, `tenant` and `priority` are
-    those of `start`; `ask` answers the questions of the execution.
+    calls of tools are asked about first: `each`, `risky` or `none`. If the plan does not say what follows, `workflow`
+    makes a new plan (None: that of the planning run, else `search`). The limits, replans included, `tenant` and
+    `priority` are those of `start`; `ask` answers the questions of the execution.
 
-    Raises `UsageProblem`, whose place is the keyword or the file, on entering the block and before anything is written.
+    Raises `UsageProblem`, whose place is the keyword or the file, when the block is entered and before anything is
+    written.
     """
     check_types(tools=tools, workspace=workspace)
     if workflow is not None:
@@ -108,8 +109,8 @@ def start_execution(
 async def aexecute(plan: AnyPlan, **options: Any) -> ExecutionResult:
     """Execute a plan and return the result, in trio or in asyncio; the keywords are those of `start_execution`.
 
-    Whether the goals are achieved is a value (`result.succeeded`), not an error. Cancelling it parks the run. Raises
-    `UsageProblem` for bad input, for a plan that is not proved, and for names that no tool implements.
+    A goal that was missed is no error: `result.succeeded` tells whether all were achieved. Cancelling the call parks
+    the run. Raises `UsageProblem` for bad input, for a plan that is not proved, and for names that no tool implements.
     """
     async with start_execution(plan, **options) as run:
         return await run.result()
@@ -138,8 +139,8 @@ async def ado(
     """Plan a problem with the names of a tools file, and execute the plan: two runs of a home, in trio or in asyncio.
 
     The keywords are those of `start`, with `goal` and `holds`, and `start_execution`; limits hold for each of the two
-    runs. Where no plan was found, or planning waits for a person, nothing is executed. Raises `UsageProblem` as both
-    do.
+    runs. Nothing is executed if no plan was found or if planning waits for a person. Raises `UsageProblem` for the
+    reasons of both functions.
     """
     check_types(workflow=workflow, tools=tools, workspace=workspace)
     how, limits = read_keywords(home, options)
@@ -182,7 +183,7 @@ async def _start(plan: AnyPlan, options: ExecutionOptions, how: Driving) -> Asyn
 
 
 async def _source(plan: AnyPlan, how: Driving) -> PlanToExecute:
-    """Return the plan to execute. Raises `UsageProblem` for a value that is none, and the errors of `plan_of_run`."""
+    """Return the plan to execute. Raises `UsageProblem` for another type of value, and the errors of `plan_of_run`."""
     given: object = plan  # whatever a caller passes
     match given:
         case Path():
@@ -213,7 +214,7 @@ async def _of_run(name: str, how: Driving) -> PlanToExecute:
 
 
 def _of_result(result: Result) -> PlanToExecute:
-    """Return the plan of a result, whose run may be gone. Raises `UsageProblem` for a result without a plan."""
+    """Return the plan of a result; its run may have been deleted. Raises `UsageProblem` for a result without a plan."""
     if not isinstance(result.plan_json, Mapping):
         raise UsageProblem(f"the result of run {result.run_id} has no proved plan", place="plan")
     level = result.proof.level or "expansive"
@@ -223,7 +224,7 @@ def _of_result(result: Result) -> PlanToExecute:
 def _prepare_planning(
     prepared: Callable[[], RunRequest], options: ExecutionOptions, how: Driving, goal: TokenGoal | None
 ) -> RunRequest:
-    """Prepare the planning run of `do`. Raises `UsageProblem`, also where no tool implements a generator."""
+    """Prepare the planning run of `do`. Raises `UsageProblem`, also if no tool implements a generator."""
     home = locate_home(how.environment)
     workspace = check_workspace(options.workspace, home.folder)
     tools, _ = tools_of(options.tools, home, workspace, how.environment)
@@ -234,7 +235,7 @@ def _prepare_planning(
 
 
 async def _ensure_unused(options: ExecutionOptions, how: Driving) -> None:
-    """Raise `UsageProblem` where another execution works in the workspace. A home in memory has no other."""
+    """Raise `UsageProblem` if another execution works in the workspace. A home in memory has no other execution."""
     if how.home is MEMORY:
         return
     home = locate_home(how.environment).folder

@@ -1,4 +1,4 @@
-"""The handle on a run that is being driven, and driving a run under trio for the length of a block."""
+"""The handle on a run that is being driven. Drives a run under trio for the length of a block."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -28,17 +28,17 @@ class LoopEvent(Protocol):
         """Wake the tasks that wait; later waits return at once."""
 
     def is_set(self) -> bool:
-        """Return whether it is set."""
+        """Tell whether the event is set."""
 
     def wait(self) -> Awaitable[object]:
-        """Wait until it is set."""
+        """Wait until the event is set."""
 
 
 class RecordStream(Generic[T]):
-    """The records of a run so far, and its end. Several tasks may wait for it; it belongs to their event loop."""
+    """The records of a run so far, and its end. Several tasks of one event loop may wait for them."""
 
     def __init__(self, new_event: Callable[[], LoopEvent]) -> None:
-        """Take the type of the loop's events, `trio.Event` or `asyncio.Event`."""
+        """Store the class of the loop's events, `trio.Event` or `asyncio.Event`."""
         self._new_event = new_event
         self._records: list[Record[Any]] = []
         self._changed, self._ended = new_event(), new_event()
@@ -46,19 +46,19 @@ class RecordStream(Generic[T]):
         self._error: Exception | None = None
 
     def append(self, record: Record[Any]) -> None:
-        """Take a record that was written."""
+        """Add a record that was written, and wake the tasks that wait for records."""
         self._records.append(record)
         self._notify()
 
     def end(self, result: T | None, error: Exception | None) -> None:
-        """Take the result, or the error, or neither where driving was cancelled. Only the first end counts."""
+        """Store the result or the error; both are None if driving was cancelled. Only the first end counts."""
         if not self._ended.is_set():
             self._result, self._error = result, error
             self._ended.set()
             self._notify()
 
     async def result(self) -> T | None:
-        """Wait for the end, and return the result, or None where driving was cancelled; raise the error."""
+        """Wait for the end, and return the result; None if driving was cancelled. Raises the error that ended it."""
         await self._ended.wait()
         if self._error is not None:
             raise self._error
@@ -81,12 +81,12 @@ class RecordStream(Generic[T]):
 
 
 GRACE_SECONDS = 10.0
-"""How long `park` waits for replies in flight."""
+"""How long `park` waits for replies in flight, in seconds."""
 LEAVE_SECONDS = 1.5
 """The seconds that leaving a block waits for replies in flight; parking takes at most half a second more."""
 
 LOOK_SECONDS = 0.25
-"""The seconds between two checks whether somebody else has answered, while `ask` is awaited."""
+"""How often a run that waits for `ask` looks whether somebody else has answered, in seconds."""
 
 R = TypeVar("R", bound=RunResult)
 R_co = TypeVar("R_co", bound=RunResult, covariant=True)
@@ -94,7 +94,7 @@ R_co = TypeVar("R_co", bound=RunResult, covariant=True)
 Begin = Callable[[RunSession, Stop], Awaitable[RunResult]]
 """A function that starts or resumes a run and returns its result."""
 OnRecord = Callable[[Record[Any]], None]
-"""Gets a record as it is written."""
+"""Called with each record when it is written."""
 
 
 class Run(ABC, Generic[R_co]):
@@ -114,18 +114,18 @@ class Run(ABC, Generic[R_co]):
 
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[Record[Any]]:
-        """Yield every record from the first on, and end when the run comes to rest. Several may listen."""
+        """Yield every record from the first on, until the run rests. Several tasks may iterate at once."""
 
     @abstractmethod
     def park(self) -> None:
-        """Ask for nothing new, and stop once the replies in flight are in; they get a bounded time."""
+        """Park the run: request nothing new, and stop when the replies in flight have come or their time is up."""
 
 
 class TrioRun(Run[R]):
-    """A run that is driven by the trio program that has started it."""
+    """A run that the trio program which started it drives."""
 
     def __init__(self, run_id: str, on_record: OnRecord | None = None, *, is_new: bool = False) -> None:
-        """Take the run's id; `on_record` gets each record beside those who iterate."""
+        """Store the run's id. `on_record` is called with each record; iterating yields the records too."""
         self.run_id = run_id
         self.stop = Stop(grace=GRACE_SECONDS)
         """The request to stop."""
@@ -133,7 +133,7 @@ class TrioRun(Run[R]):
         self._stream: RecordStream[RunResult] = RecordStream(trio.Event)
         self._left = trio.Event()
         self.entered = trio.Event()
-        """Set once the run is in the journal, or has ended without that: then its block may be entered."""
+        """Set when the run is in the journal, or has ended without being there. Then its block may be entered."""
         if not is_new:
             self.entered.set()
         self._asking = trio.CancelScope()
@@ -151,12 +151,12 @@ class TrioRun(Run[R]):
         self._asking.cancel()
 
     def leave(self) -> None:
-        """Park, and wait for replies in flight no longer than `LEAVE_SECONDS`."""
+        """Park the run, and wait at most `LEAVE_SECONDS` for replies in flight."""
         self.park()
         self._left.set()
 
     def append(self, record: Record[Any], _: Any) -> None:
-        """Take a record that was written."""
+        """Add a record that was written."""
         self._stream.append(record)
         if self._on_record is not None:
             self._on_record(record)
@@ -191,9 +191,9 @@ class TrioRun(Run[R]):
         return result
 
     async def _ask(self, engine: Engine, ask: Ask, question: OpenQuestion) -> str | None:
-        """Return the answer of `ask`, or None where somebody else was faster.
+        """Return the answer of `ask`, or None if somebody else has answered first.
 
-        It is empty for none, and where the run is to stop before there is one.
+        The answer is empty if there is none, and if the run has to stop before there is one.
         """
         text: str | None = ""
         failure: Exception | None = None
@@ -241,7 +241,7 @@ async def drive_in_trio(run: TrioRun[R], begin: Begin, options: Driving) -> Asyn
 
 
 async def _wait_until_closed(engine: Engine, run: str, question: OpenQuestion) -> bool:
-    """Wait until a question is not open any more. Return False where the journal cannot be read."""
+    """Wait until a question is not open any more. Return False if the journal cannot be read."""
     changed = Polling(engine.journal, LOOK_SECONDS)
     try:
         while question["id"] in (await engine.result(run)).open_questions:

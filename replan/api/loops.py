@@ -1,4 +1,4 @@
-"""The event loop of the caller, and the forms of a function of the API: in trio, in asyncio, and in neither."""
+"""Finds the caller's event loop, and makes the forms of an API function: for trio, for asyncio, and for neither."""
 
 import inspect
 import sys
@@ -21,7 +21,7 @@ Loop = Literal["trio", "asyncio"]
 def running_loop() -> Loop | None:
     """Return the event loop that the caller runs in, or None outside of both.
 
-    In a trio task it is trio, also where trio is a guest of asyncio.
+    In a trio task it is `trio`, even if trio runs as a guest of asyncio.
     """
     if trio.lowlevel.in_trio_task():
         return "trio"
@@ -64,9 +64,9 @@ def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
 
 
 def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """Give a function a signature that names each key of `T`; its last parameter is `**options: Unpack[T]`.
+    """Give a function whose last parameter is `**options: Unpack[T]` a signature that names each key of `T`.
 
-    Limits stand last. The default of a switch, a number or a text is its empty value, of anything else None. The
+    Limits come last. The default of a switch, a number or a text is its empty value; other defaults are None. The
     function refuses any other keyword.
     """
     signature = inspect.signature(function)

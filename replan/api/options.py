@@ -1,4 +1,4 @@
-"""The keywords of the functions that drive a run, checked: its plug-ins, its home, and the function that answers."""
+"""Checks the keywords of the functions that drive a run: its plug-ins, its home, and the function that answers."""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -28,13 +28,13 @@ from runtime.open_journal import open_journal
 T = TypeVar("T")
 
 Home = Path | str | None
-"""A home's folder; None is `$REPLAN_HOME`, else the platform's data folder."""
+"""The folder of a home; None is `$REPLAN_HOME`, else the platform's data folder."""
 
 
 def environment_of(home: Home) -> Mapping[str, str]:
-    """Return the environment of this process, with a home in it.
+    """Return the environment of this process, changed so that it names the home.
 
-    A home that is named keeps its own journal, also where `REPLAN_JOURNAL` names a database.
+    A home that is named keeps its own journal, even if `REPLAN_JOURNAL` names a database.
     """
     if home is None:
         return os.environ
@@ -42,7 +42,7 @@ def environment_of(home: Home) -> Mapping[str, str]:
 
 
 async def run_at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
-    """Do work on a home, from trio or asyncio. The home is opened for it, and not created.
+    """Open a home, do work on it, and close it; from trio or asyncio. A missing home is not created.
 
     Raises the errors of `open_home`.
     """
@@ -66,7 +66,7 @@ MEMORY = Memory.MEMORY
 Generate = TextMaker
 """A plug-in generator: a function from a context to text, async or not."""
 Ask = Callable[[OpenQuestion], str | Awaitable[str | None] | None]
-"""Answers a question: gets its `id`, `text` and `why`, and returns the answer; None or an empty text leaves it open."""
+"""Answers a question, which has an `id`, a `text` and a `why`. None or an empty text leaves the question open."""
 
 _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "workflow": ((str, Path), "a shipped name or a file"),
@@ -79,7 +79,7 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "tenant": (str, "a name"),
     "priority": (int, "a whole number"),
 }
-"""The types that keywords take beside None; limits and `search` are checked when the run is prepared."""
+"""The types that keywords accept beside None. Limits and `search` are checked when the run is prepared."""
 
 
 class FunctionKeywords(TypedDict, total=False):
@@ -88,7 +88,7 @@ class FunctionKeywords(TypedDict, total=False):
     guards: Mapping[str, AnyGuard] | None
     """Guards by the name that the workflow uses, in addition to the installed ones."""
     generators: Mapping[str, Generate] | None
-    """Generators, by name likewise."""
+    """Generators by the name that the workflow uses, in addition to the installed ones."""
     ask: Ask | None
     """Answers the run's questions; None leaves them open, so that the run ends with the status `waiting`."""
 
@@ -104,7 +104,7 @@ class StartKeywords(DriveKeywords, total=False):
     """The keywords of every function that starts a run and drives it."""
 
     tenant: str
-    """The tenant that pays for the run."""
+    """The tenant that the run is accounted to."""
     priority: int
     """The priority of the run, from -100 to 100."""
 
@@ -127,11 +127,11 @@ class Driving:
     """The keywords of every function that drives a run here, checked."""
 
     model: str | None = None
-    """The model in the form of `--model`; None for the one that is configured."""
+    """The model in the form of `--model`; None for the configured one."""
     guards: Mapping[str, AnyGuard] = field(default_factory=dict)
     generators: Mapping[str, Generate] = field(default_factory=dict)
     home: Path | str | Memory | None = None
-    """A folder, or `MEMORY`; None for `$REPLAN_HOME`, else the platform's data folder."""
+    """The folder of the home, or `MEMORY`; None for `$REPLAN_HOME`, else the platform's data folder."""
     ask: Ask | None = None
     """Answers the run's questions; None leaves them open, so that the run ends with the status `waiting`."""
     placement: Placement = ORDINARY
@@ -139,7 +139,7 @@ class Driving:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment, with the home of the keyword."""
+        """The environment, changed so that it names the home of the keyword."""
         return environment_of(None if isinstance(self.home, Memory) else self.home)
 
     def prepare(self, prepare: Callable[..., PreparedT], task: Any, options: Any, **more: Any) -> PreparedT:

@@ -132,8 +132,8 @@ def start(
 async def asolve(problem: str = "", **options: Any) -> Result:
     """Plan a problem and return the result, in trio or in asyncio; the keywords are those of `start`.
 
-    Whether there is a plan is a value (`result.succeeded`), not an error. Cancelling it parks the run, which can be
-    resumed where it has a home. Raises `UsageProblem` for bad input.
+    A missing plan is no error: `result.succeeded` tells whether there is one. Cancelling the call parks the run, which
+    can be resumed if it has a home. Raises `UsageProblem` for bad input.
     """
     async with start(problem, **options) as run:
         return await run.result()
@@ -153,11 +153,12 @@ def drive(
     """Resume a run of a home, and yield it while it is driven.
 
     `run` is its id, or at least six characters of it. Pass the plug-ins again, since they are not stored. The limits
-    and the model replace those of the run, as `limits` says: a run that has ended for want of a budget goes on with a
-    larger one. With `strict`, plans that leave a demand of the text in no step are rejected from now on. Only records
-    that are written from now on are yielded. A run whose end is final is yielded too; its result is available at once.
+    and the model replace those of the run, as in `limits`: a run that has ended because its budget was spent goes on
+    with a larger one. With `strict`, plans that leave a demand of the text in no step are rejected from now on. Only
+    records that are written from now on are yielded. A run whose end is final is yielded too; its result is available
+    at once.
 
-    Entering the block raises `RunNotFound`, and `UsageProblem` for a keyword. `result()` raises `Held` where another
+    Entering the block raises `RunNotFound`, and `UsageProblem` for a keyword. `result()` raises `Held` if another
     process drives the run, `JournalDamaged`, and `UsageProblem` for a run that lacks a plug-in or is a step of another.
     """
     how, limits = read_keywords(home, options)
@@ -182,9 +183,9 @@ resume = blocking_form(aresume)
 async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeywords]) -> RunResult:
     """Undo the calls of an execution, the last one first, and return its result. The execution may have ended.
 
-    Its outcome is `undone` once nothing is left; where an undo fails, or nobody knows what a call did, `ask` is asked.
-    The keywords are those of `drive`. Raises `UsageProblem` for a run of another kind, with nothing to undo, or that is
-    undone already, and the errors of `aresume`.
+    Its outcome is `undone` if nothing is left to undo. `ask` is asked if an undo fails, or if nobody knows what a call
+    did. The keywords are those of `drive`. Raises `UsageProblem` for a run of another kind, with nothing to undo, or
+    that is undone already, and the errors of `aresume`.
     """
 
     async def post(engine: Engine) -> None:
@@ -212,13 +213,13 @@ async def afork(
 ) -> str:
     """Record a new run that begins with the first records of a run of a home, and return its id; `resume` drives it.
 
-    `at` is the number of the last record that the two share, or an attempt, whose verdict they share; `before:NODE`
-    is the place before an attempt was asked for. Empty is the last place before the end. `workflow`, `policy` and
-    `model` hold from there on; the limits are the fork's own, and default to those of the run. The run is only read.
-    `given` are values that hold from there on in an acquisition, as texts by the path of the field.
-    `workspace` is the folder that is made for the tools of a fork of an execution; None is one beside the run's own.
-    Raises `RunNotFound`. Raises `UsageProblem`, whose place is the keyword, for a place outside of the run, a change
-    that is not valid, and a run that cannot be forked.
+    `at` is the number of the last record that the two share, or an attempt, whose verdict they share. `before:NODE` is
+    the place before an attempt was asked for. Empty is the last place before the end. `workflow`, `policy` and `model`
+    hold from there on; the limits are the fork's own, and default to those of the run. The run is only read. In an
+    acquisition, `given` are values that hold from there on, as texts by the path of the field. `workspace` is the
+    folder to make for the tools of a fork of an execution; None is one beside the run's own. Raises `RunNotFound`.
+    Raises `UsageProblem`, whose place is the keyword, for a place outside of the run, a change that is not valid, and a
+    run that cannot be forked.
     """
     check_types(model=model)
     names = [None if item is None else os.fspath(item) for item in (workflow, policy)]
@@ -262,7 +263,7 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
 
 
 def read_attachments(files: Sequence[Path | str], folder: Path | str | None, problem: str) -> tuple[Attachment, ...]:
-    """Return the texts of attached files, and of a repository's. Raises the `UsageProblem` errors of `attach`."""
+    """Return the texts of attached files, and those of a repository. Raises the `UsageProblem` errors of `attach`."""
     if isinstance(files, str | Path):
         raise UsageProblem("should be a list of files, not one", place="attach", hint=f"attach=[{str(files)!r}]")
     if not files and folder is None:
@@ -277,10 +278,10 @@ def read_attachments(files: Sequence[Path | str], folder: Path | str | None, pro
 def read_goal_keywords(
     problem: str, goal: str | Sequence[str], holds: str | Sequence[str], others: Mapping[str, object]
 ) -> TokenGoal | None:
-    """Return the goal of the keywords, or None where a problem is given.
+    """Return the goal that the keywords state, or None if they state a problem.
 
-    `others` are keywords that a plan for a goal does not take. Raises `UsageProblem` for such a one, for a goal beside
-    a problem, and for `holds` without a goal.
+    `others` are keywords that cannot be used with a goal. Raises `UsageProblem` if one of them is given, if a problem
+    is given too, and for `holds` without a goal.
     """
     if not goal:
         if holds:
@@ -303,7 +304,7 @@ def _prepare_problem(
     tools: str | None,
     goal: TokenGoal | None,
 ) -> RunRequest:
-    """Prepare a run for a problem or a goal, and for the tools of a file. Raises `UsageProblem`."""
+    """Prepare a run for a problem or a goal, with the tools of a file if one is named. Raises `UsageProblem`."""
     if goal is None and tools is None:
         return prepare_planning(problem, options, attachments, how)
     found, _ = tools_to_plan_with(tools, how.environment)
@@ -319,7 +320,7 @@ def _prepare_pddl(
     attachments: Callable[[], tuple[Attachment, ...]],
     how: Driving,
 ) -> RunRequest:
-    """Prepare a run for a planning task in PDDL: the texts of its domain and its problem. Raises `UsageProblem`."""
+    """Prepare a run for a planning task in PDDL, given as the texts of domain and problem. Raises `UsageProblem`."""
     given: object = pddl  # whatever a caller passes
     if not isinstance(given, Sequence) or len(given) != 2 or not all(isinstance(text, str) for text in given):
         raise UsageProblem("should be the texts of a domain and a problem", place="pddl", hint="pddl=(DOMAIN, PROBLEM)")
@@ -346,7 +347,7 @@ def prepare_planning(
     *,
     pddl: PddlTexts | None = None,
 ) -> RunRequest:
-    """Prepare a run. Raises `UsageProblem`, whose place is the keyword."""
+    """Prepare a planning run. Raises `UsageProblem`, whose place is the keyword."""
 
     def read_and_prepare(*task: Any, **resources: Any) -> Prepared:
         return prepare(*task, attachments=attachments(), pddl=pddl, **resources)
@@ -369,13 +370,14 @@ async def aacquire(
 ) -> AcquisitionResult:
     """Fill the schema of a profile and return the result, in trio or in asyncio.
 
-    `profile` is a shipped name or a file; `docs` is a folder of documents, without which the search service of the
-    home's config is asked, if there is one; `given` are values that you know, as texts by the path of the field. The
-    limits, `tenant` and `priority` are those of `start`; `ask` answers questions, and without it a run that needs an
-    answer ends with the status `waiting`. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`.
+    `profile` is a shipped name or a file. `docs` is a folder of documents; without it, the search service of the home's
+    config is asked, if there is one. `given` are values that you know, as texts by the path of the field. The limits,
+    `tenant` and `priority` are those of `start`. `ask` answers questions; without it, a run that needs an answer ends
+    with the status `waiting`. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`.
 
-    Whether all values were found is a value (`result.succeeded`), not an error. Cancelling it parks the run, which can
-    be resumed where it has a home. Raises `UsageProblem`, whose place is the keyword, before anything is written.
+    Missing values are no error: `result.succeeded` tells whether all were found. Cancelling the call parks the run,
+    which can be resumed if it has a home. Raises `UsageProblem`, whose place is the keyword, before anything is
+    written.
     """
     how, limits = read_keywords(home, options)
     wish = AcquisitionInput(os.fspath(profile), goal, given=given or {}, limits=limits)

@@ -46,7 +46,7 @@ class RunSummary:
     """A run as the list of runs shows it."""
 
     run_id: str
-    """Its id, by which every function names it."""
+    """Its id, which all functions accept."""
     kind: str
     """The name of its kind, such as `planning`."""
     title: str
@@ -56,12 +56,12 @@ class RunSummary:
     outcome: str
     """How it ended; empty until it has finished."""
     question: str | None
-    """The id of the first question that it waits for, as `answer` takes it."""
+    """The id of the first question that the run waits for, in the form that `answer` accepts; None for none."""
     created: datetime
     updated: datetime
     """When it last changed (UTC)."""
     waiting_since: datetime | None
-    """The time since which it waits for a person (UTC)."""
+    """When it began to wait for a person (UTC); None if it does not wait."""
     next_wake: datetime | None
     """The time at which a host resumes it (UTC)."""
     records: int
@@ -96,7 +96,7 @@ async def aruns(
 
 
 async def ashow(run: str, *, home: Home = None) -> RunResult:
-    """Return the result of a run so far, a `Result` for a planning run; a message is counted once it is posted.
+    """Return the result of a run so far, a `Result` for a planning run. It includes posted messages.
 
     Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
     """
@@ -110,8 +110,8 @@ async def ashow(run: str, *, home: Home = None) -> RunResult:
 async def acancel(run: str, *, home: Home = None) -> RunResult:
     """Cancel a run for good, and return its result.
 
-    Where another process drives the run and has not taken the message within five seconds, the result still says
-    `running`; that process cancels it later. What it has found is kept; parking is the way to go on later. Raises
+    What it has found is kept. To go on later, park it instead. If another process drives the run and does not read the
+    message within five seconds, the result still says `running`; that process cancels the run later. Raises
     `RunNotFound`, and `UsageProblem` for a run that has finished or is a step of another.
     """
 
@@ -127,8 +127,9 @@ async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False
     """Delete a run that has ended for good, with its records, messages and the runs of its steps.
 
     With `force`, any run that nobody drives is deleted. The folder that was made for a fork is removed too, unless it
-    has changed since or `keep_workspace` is set. What it has spent stays booked on its day. Raises `RunNotFound`,
-    `Held` for a run that is driven, and `UsageProblem` for a run that has not ended or is a step of another.
+    has changed since or `keep_workspace` is set. What the run has spent still counts in the total of its day. Raises
+    `RunNotFound`, `Held` for a run that is driven, and `UsageProblem` for a run that has not ended or is a step of
+    another.
     """
 
     async def work(engine: Engine) -> None:
@@ -165,12 +166,12 @@ def _summary(row: RunRow, status: str) -> RunSummary:
 async def aadmit(
     kind: str, task: Any, *, model: str | None = None, home: Home = None, tenant: str = "", priority: int = 0
 ) -> str:
-    """Record the start of a run of a kind, and return its id; the run is durable then, and a host drives it.
+    """Record the start of a run of a kind, and return its id. The run is durable then, and a host drives it.
 
-    `kind` is the name of an installed kind (`replan.kinds`); `task` is what its `prepare` takes, such as a text for a
-    small agent; `model` is in the form of `--model`; `home` is a folder, None for `$REPLAN_HOME`; `tenant` and
-    `priority` are those of `start`. Where no host serves the home, `replan resume` drives the run. Raises
-    `UsageProblem`, before anything is written.
+    `kind` is the name of an installed kind (`replan.kinds`). `task` is what its `prepare` accepts, such as a text for a
+    small agent. `model` is in the form of `--model`; `home` is a folder, None for `$REPLAN_HOME`; `tenant` and
+    `priority` are those of `start`. If no host serves the home, `replan resume` drives the run. Raises `UsageProblem`,
+    before anything is written.
     """
     placement = placement_of(tenant, priority)
 
@@ -201,9 +202,9 @@ Kind = Literal["note", "requirement"]
 async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
     """Post a message to a run: later prompts show a note; a requirement changes what is asked for, and acts at once.
 
-    In an acquisition, a note `FIELD=VALUE` corrects a value, also after a success: the run goes on with it when it is
-    resumed. `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a text that is empty
-    or too long, a correction that cannot be taken, and a run that has finished.
+    In an acquisition, a note `FIELD=VALUE` corrects a value, also after a success; the run uses it when it is resumed.
+    `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a text that is empty or too
+    long, a correction that cannot be applied, and a run that has finished.
     """
     await run_at_home(home, lambda engine: engine.tell(run, text, kind))
 
@@ -236,11 +237,11 @@ async def alimits(
 ) -> RunResult:
     """Change the limits of a run, of its calls and replies, or its model, and return its result.
 
-    What is None stays as it is. Limits count from the start of the run, `deadline` from now. With
-    `strict`, plans that leave a demand of the text in no step are rejected from now on. The run may be driven, wait, be
-    parked, or have ended for want of a budget; it is not driven here: `resume` goes on with it, or its host does.
-    Raises `RunNotFound`. Raises `UsageProblem` for a change that is not valid, for no change, and for a run whose end
-    is final; its place is the keyword.
+    None changes nothing. Limits count from the start of the run, `deadline` from now. With `strict`, plans that leave a
+    demand of the text in no step are rejected from now on. The run may be driven, wait, be parked, or have ended
+    because its budget was spent. It is not driven here: `resume` or its host continues it. Raises `RunNotFound`. Raises
+    `UsageProblem` for a change that is not valid, for no change, and for a run whose end is final; its place is the
+    keyword.
     """
     changes = Changes(limits, model, strict)
 

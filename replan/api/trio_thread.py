@@ -1,4 +1,4 @@
-"""The trio thread: the one thread of this process in which runs of asyncio programs are driven, and calls into it.
+"""The trio thread: the one thread of this process that drives the runs of asyncio programs, and calls into it.
 
 The thread starts with the first call and stays until the process ends; then it has two seconds to stop its work. The
 runs that it was driving can be resumed. A forked child starts a thread of its own.
@@ -27,19 +27,19 @@ EXIT_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class TrioThread:
-    """A thread that runs trio, and the nursery that takes work from other threads."""
+    """A thread that runs trio, and the nursery for work from other threads."""
 
     portal: AbstractContextManager[BlockingPortal]
-    """The thread with its portal; leaving it joins the thread."""
+    """The thread with its portal. Leaving the context joins the thread."""
     token: trio.lowlevel.TrioToken
-    """Lets other threads call functions in this one."""
+    """Lets other threads call functions in the trio thread."""
     nursery: trio.Nursery
     """Runs the work that other threads have handed over, until `stop` cancels it."""
     ended: threading.Event
     """Set when the nursery has closed."""
 
     def soon(self, function: Callable[..., object], *arguments: object) -> bool:
-        """Call a function in the thread, without waiting. Return whether the thread still takes calls."""
+        """Call a function in the thread, without waiting. Return whether the thread still accepts calls."""
         try:
             self.token.run_sync_soon(function, *arguments)
         except trio.RunFinishedError:
@@ -61,7 +61,7 @@ class _Slot:
         self.thread: TrioThread | None = None
 
     def get(self) -> TrioThread:
-        """Return the thread, started if need be; that blocks for some milliseconds."""
+        """Return the thread. If it has to be started first, this blocks for some milliseconds."""
         with self.lock:
             started = self.thread
             if started is None:
@@ -69,7 +69,7 @@ class _Slot:
         return started
 
     def close(self) -> None:
-        """Stop the thread, if there is one; the next call starts another."""
+        """Stop the thread, if there is one. The next call starts another one."""
         with self.lock:
             thread, self.thread = self.thread, None
         if thread is not None:
@@ -82,13 +82,13 @@ class _Slot:
 
 _SLOT = _Slot()
 close = _SLOT.close
-"""Stop the process's trio thread; work that is under way is cancelled, and its runs can be resumed."""
+"""Stop the process's trio thread. Work in progress is cancelled, and its runs can be resumed."""
 atexit.register(close)
 os.register_at_fork(after_in_child=_SLOT.forget)
 
 
 async def trio_thread() -> TrioThread:
-    """Return the process's trio thread, from an asyncio program."""
+    """Return the process's trio thread. Call this from an asyncio program."""
     started = _SLOT.thread
     return await asyncio.to_thread(_SLOT.get) if started is None else started
 
@@ -113,7 +113,7 @@ class ThreadCall(Generic[T]):
     """Work in the trio thread, for the asyncio task that started it."""
 
     def __init__(self, thread: TrioThread, work: Callable[[], Awaitable[T]]) -> None:
-        """Start the work; it may only be waited for in the event loop that runs now."""
+        """Start the work. Only the event loop that runs now may wait for it."""
         self._thread, self._work = thread, work
         self._scope = trio.CancelScope()
         self._loop = asyncio.get_running_loop()
@@ -123,17 +123,18 @@ class ThreadCall(Generic[T]):
 
     @property
     def ended(self) -> asyncio.Future[T]:
-        """The future with the outcome of the work; read it, but do not cancel it."""
+        """The future with the outcome of the work. Read it, but do not cancel it."""
         return self._ended
 
     def cancel(self) -> None:
-        """Cancel the work; it has still to be waited for."""
+        """Cancel the work. The caller still has to wait for it."""
         self._thread.soon(self._scope.cancel)
 
     async def result(self) -> T:
         """Wait for the work to end, and return its value, or raise its error.
 
-        A cancel of the caller is forwarded. It is raised here when the work has ended, so that nothing is left behind.
+        If the caller is cancelled, the work is cancelled too. The cancellation is raised here when the work has ended,
+        so that nothing is left behind.
         """
         try:
             await asyncio.wait((self._ended,))
@@ -146,7 +147,7 @@ class ThreadCall(Generic[T]):
     async def end(self) -> None:
         """Wait for the work to end, also in a cancel scope of anyio that was cancelled; its value is in `ended`.
 
-        A cancel of the caller by asyncio is forwarded, and raised when the work has ended.
+        If asyncio cancels the caller, the work is cancelled, and the cancellation is raised when the work has ended.
         """
         cancelled = False
         with anyio.CancelScope(shield=True):
@@ -183,5 +184,5 @@ class ThreadCall(Generic[T]):
 
 
 async def run_in_trio_thread(work: Callable[[], Awaitable[T]]) -> T:
-    """Do work in the trio thread, from an asyncio program; a cancel of the caller cancels it."""
+    """Do work in the trio thread, from an asyncio program. If the caller is cancelled, the work is cancelled too."""
     return await ThreadCall(await trio_thread(), work).result()

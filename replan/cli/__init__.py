@@ -1,4 +1,4 @@
-"""The command line, `replan`. What it prints and how it exits is a contract: docs/reference/cli.md."""
+"""The command line, `replan`. Its output and its exit codes are a contract: docs/reference/cli.md."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command and exit; `arguments` are those of the process by default."""
+    """Run one command and exit. By default, `arguments` are those of the process."""
     previous = signal.getsignal(signal.SIGINT)
     if previous is signal.default_int_handler and threading.current_thread() is threading.main_thread():
         # An exception in the middle of an import may be lost, or be shown as a traceback. Nothing is to be saved yet.
@@ -30,9 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def leave_on_lost_interrupts() -> None:
-    """Exit with code 130 where Python would print a `KeyboardInterrupt` and go on.
+    """Make Python exit with code 130 in places where it would print a `KeyboardInterrupt` and go on.
 
-    Python cannot raise an exception out of a finalizer or the callback of a weak reference, which run at any line.
+    Python cannot raise an exception out of a finalizer or the callback of a weak reference. Either may run at any line.
     """
     previous = sys.unraisablehook
 

@@ -63,7 +63,7 @@ WORDS = (
 
 
 def explain_misuse(error: click.UsageError) -> str:
-    """Return the argument or option that is wrong, and the cause, in one line."""
+    """Return the cause of a usage error in one line, after the argument or option that is wrong."""
     place = _place(error)
     text = error.message if place else error.format_message()
     if isinstance(error, click.MissingParameter):
@@ -106,18 +106,18 @@ class App(CommandGroup):
     """The program: the commands of the table that are in no group, and those of installed distributions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands that can be used, those of installed distributions last."""
+        """Return the names of all commands that can be used. Those of installed distributions come last."""
         others = [name for name, found in COMMAND_PLUGINS.installed.items() if not COMMAND_PLUGINS.problem(found)]
         return [*super().list_commands(ctx), *others]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command. Raises `UsageProblem` for one of an installed distribution that cannot be used."""
+        """Return a command. Raises `UsageProblem` if it belongs to an installed distribution and cannot be used."""
         return super().get_command(ctx, cmd_name) or COMMAND_PLUGINS.get(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named first. Raises `UsageError`, which suggests what was meant."""
+        """Return the command that the arguments name first. Raises `UsageError`, which suggests what was meant."""
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
@@ -128,7 +128,7 @@ class App(CommandGroup):
             raise click.exceptions.NoSuchCommand(args[0], possibilities=names, ctx=ctx) from None
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Parse the command line; `--help` and `--version` print and exit here."""
+        """Parse the command line. `--help` and `--version` print and exit here."""
         with _own_broken_pipes():
             return super().make_context(*args, **extra)
 
@@ -138,7 +138,7 @@ class App(CommandGroup):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the commands of every day."""
+        """Write the daily commands."""
         write_sections(formatter, [row for row in rows_below().values() if row.section in DAILY])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -171,7 +171,7 @@ class App(CommandGroup):
 
 
 def _leave_at_once(code: int) -> NoReturn:
-    """End this process without freeing its objects one by one, which takes a sixteenth of a short command's time."""
+    """End this process without freeing its objects one by one. Freeing takes a sixteenth of a short command's time."""
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code)
@@ -243,7 +243,7 @@ def _leave_stdout() -> None:
 
 
 def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
-    """Print what is wrong with the command line, in one line that names the help."""
+    """Print what is wrong with the command line, in one line that names the help. Return the exit code."""
     path = error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else f" {invocation.command}".rstrip()
     command = program() + path
     if isinstance(error, click.exceptions.NoArgsIsHelpError):

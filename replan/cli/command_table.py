@@ -20,7 +20,7 @@ class CommandRow(NamedTuple):
     name: str
     """The words after `replan`, such as `runs` or `home delete`."""
     section: str
-    """The heading above it in the help; empty for a command of a group, which only the group's help lists."""
+    """The heading above it in the help. It is empty for a command of a group, which only the group's help lists."""
     help: str
     function: str
     """`MODULE:FUNCTION` of the click command. The module is imported when the command is used."""
@@ -73,11 +73,11 @@ _ROWS = (
     ("help", "Develop", "Show the help; `more` for all commands.", "explain:help_command"),
 )
 COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for name, section, text, function in _ROWS}
-"""Every command by its name. A group such as `workflow` has its own commands in its module."""
+"""Every command by its name. A group such as `workflow` has commands of its own, in its module."""
 
 
 def rows_below(noun: str = "") -> dict[str, CommandRow]:
-    """Return the rows of a group's commands by their last word; without a noun, the commands that are in no group."""
+    """Return the rows of a group's commands by their last word. Without a noun, the commands are those in no group."""
     return {name.rpartition(" ")[2]: row for name, row in COMMANDS.items() if name.rpartition(" ")[0] == noun}
 
 
@@ -91,7 +91,7 @@ COMMAND_PLUGINS = PluginGroup(
 
 
 def plugged_in_rows() -> dict[str, CommandRow]:
-    """Load the commands of installed distributions, and return their rows; a broken one's help says what is wrong."""
+    """Load the commands of installed distributions, and return their rows. The help of a broken one says its error."""
     rows = {}
     for name, found in COMMAND_PLUGINS.installed.items():
         text = COMMAND_PLUGINS.problem(found) or COMMAND_PLUGINS.load(found).get_short_help_str(100)
@@ -100,7 +100,7 @@ def plugged_in_rows() -> dict[str, CommandRow]:
 
 
 class CommandGroup(click.Group):
-    """A group with the commands of the table that begin with one noun. Each is imported when it is used."""
+    """A group with the commands of the table that begin with one noun. A command is imported when it is used."""
 
     noun = ""
     """The words before the names of its commands; empty for the program itself."""
@@ -110,7 +110,7 @@ class CommandGroup(click.Group):
         return list(rows_below(self.noun))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the module of a command and return the command; None where the table has no such name."""
+        """Import the module of a command and return the command; None if the table has no such name."""
         row = rows_below(self.noun).get(cmd_name)
         if row is None:
             return None
@@ -151,7 +151,7 @@ def write_sections(formatter: click.HelpFormatter, rows: Iterable[CommandRow]) -
 
 
 _TEXT_SUFFIXES = (".md", ".txt", ".rst", ".markdown")
-"""The endings of file names that are taken for problems, also where the file is missing."""
+"""The endings of file names that are treated as problems, even if the file is missing."""
 _COMMAND_OPTIONS = frozenset({"--json", "--jsonl", "--no-input", "-m", "--model", "-w", "--workflow", "--last"})
 """Options of commands that users often write before the command's name."""
 OTHER_WORDS = {
@@ -182,7 +182,7 @@ ELSEWHERE = {
     ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
     ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
 }
-"""What to do instead of an option that users expect of a command, by the command and the option."""
+"""What to do instead of using an option that the command does not have, by the command and the option."""
 
 
 def hint_for_problem(arguments: list[str], program: str) -> str:

@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 RUNS_MAX = 100
-"""Runs that are offered, the newest."""
+"""The most runs that are offered, the newest."""
 READ_MAX = 20
 """The most runs that are read for their questions while no run is named."""
 SEARCHES = (
@@ -26,15 +26,15 @@ SEARCHES = (
 
 
 def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the ids of runs that begin so, the newest first, each with its title."""
+    """Return the ids of runs that begin with `incomplete`, the newest first, each with its title."""
     return [CompletionItem(run, help=title) for run, title in _runs() if run.startswith(incomplete)]
 
 
 def complete_question(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the open questions that begin so, each with its text.
+    """Return the open questions whose ids begin with `incomplete`, each with its text.
 
-    Before the run is named, these are all questions of the `READ_MAX` newest runs that wait, and the first of each
-    older one: reading a run takes a few milliseconds.
+    If no run is typed yet, return all questions of the `READ_MAX` newest runs that wait, and the first question of each
+    older one. Reading a run takes a few milliseconds.
     """
     run, slash, _name = incomplete.partition("/")
     first = [] if slash else [question for question in _first_questions() if question[0].startswith(run)]
@@ -44,17 +44,17 @@ def complete_question(_: click.Context, __: click.Parameter, incomplete: str) ->
 
 
 def complete_workflow(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the shipped workflows that begin so, or files."""
+    """Return the shipped workflows that begin with `incomplete`, or files."""
     return _complete_shipped("workflows", incomplete)
 
 
 def complete_policy(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the shipped policies that begin so, or files."""
+    """Return the shipped policies that begin with `incomplete`, or files."""
     return _complete_shipped("policies", incomplete)
 
 
 def complete_search(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the searches that begin so."""
+    """Return the searches that begin with `incomplete`."""
     return _beginning(SEARCHES, incomplete)
 
 
@@ -83,9 +83,9 @@ def _first_questions() -> Iterator[tuple[str, str]]:
 
 
 def _rows(statement: str) -> Iterator[tuple[str, str]]:
-    """Yield name and help of at most `RUNS_MAX` rows.
+    """Yield the name and the help of at most `RUNS_MAX` rows that an SQL statement selects.
 
-    A completion reports no errors: there is nobody who would read them.
+    A completion reports no errors, because nobody would read them.
     """
     import apsw
 
@@ -102,7 +102,7 @@ def _rows(statement: str) -> Iterator[tuple[str, str]]:
 
 
 def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the ids and texts of all open questions of runs; a run that cannot be read has none."""
+    """Return the ids and texts of all open questions of runs; none for a run that cannot be read."""
     from replan.cli.reading import read_at_once, resolve_named
     from replan.runs.reader import RunReader
     from replan.setup.home_folder import locate_home

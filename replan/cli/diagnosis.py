@@ -50,13 +50,13 @@ from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
 PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, READER_PLUGINS)
-"""The groups of plug-ins beside guards, generators and kinds."""
+"""The groups of plug-ins other than guards, generators and kinds."""
 REACH_SECONDS = 5.0
-"""How long `--online` waits for the model's server."""
+"""How long `--online` waits for the model's server, in seconds."""
 
 
 def describe_model(environment: Mapping[str, str], model: str | None) -> str:
-    """Return the model of new runs, and what names it. Raises `UsageProblem` for one that cannot be opened."""
+    """Return the model of new runs, and the setting that names it. Raises `UsageProblem` if it cannot be opened."""
     config = locate_home(environment).config
     try:
         choice = choose_model(model, environment, read_user_config(config))
@@ -71,7 +71,7 @@ def describe_model(environment: Mapping[str, str], model: str | None) -> str:
 
 
 def describe_key(environment: Mapping[str, str], model: str | None) -> str:
-    """Return whether the environment has the key of the model's provider, and how long it is."""
+    """Return whether the environment has the key of the model's provider, and the length of the key."""
     variable = PROVIDERS[_needed_model(environment, model).provider].key
     key = environment.get(variable, "")
     if not key:
@@ -80,9 +80,9 @@ def describe_key(environment: Mapping[str, str], model: str | None) -> str:
 
 
 def describe_server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
-    """Return the address of the model's server, and with `online` what it answers.
+    """Return the address of the model's server; with `online` also what the server answers.
 
-    Raises `UsageProblem` for a wrong address, and `OSError` as `_probe` does.
+    Raises `UsageProblem` for a wrong address, and `OSError` for the reasons of `_probe`.
     """
     chosen = _needed_model(environment, model)
     provider = PROVIDERS[chosen.provider]
@@ -106,7 +106,7 @@ def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
 
 
 def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
-    """Ask the server for its list of models, which costs nothing, and return what it says about the chosen one.
+    """Ask the server for its list of models, which costs nothing. Return what the list says about the chosen model.
 
     Raises `OSError` if the server cannot be reached, refuses the key, or has a list without the model.
     """
@@ -138,14 +138,14 @@ def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
 
 
 async def _window(chosen: Named, environment: Mapping[str, str]) -> str:
-    """Return the context window of a model in words; empty where it is not known."""
+    """Return the context window of a model in words; empty if it is not known."""
     async with open_named(chosen, environment, SystemClock()) as opened:
         window = await opened.context_window()
     return "" if window is None else f"a context window of {window.tokens:,} tokens ({window.source})"
 
 
 def _model_names(content: bytes) -> frozenset[str]:
-    """Return the names in a server's list of models; empty where the list has another form."""
+    """Return the names in a server's list of models; empty if the list has another form."""
     try:
         models = orjson.loads(content)["data"]
         return frozenset(model["id"] for model in models if isinstance(model["id"], str))
@@ -161,7 +161,7 @@ _NEEDS = {
     "webhooks": {"config"},
     "model": {"config"},
 }
-"""The checks that must succeed before another one is made."""
+"""The checks that must succeed before a check is made, by the name of the check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class DoctorCheck:
 
 
 def examine(*, online: bool, model: str | None, as_json: bool) -> int:
-    """Check everything and print the results. Return 0 when all is right, else 1."""
+    """Check everything and print the results. Return 0 if all is right, else 1."""
     checks = list(_checks(os.environ, model, online=online))
     ok = all(check.ok for check in checks)
     if as_json:
@@ -285,7 +285,7 @@ def _config(environment: Mapping[str, str]) -> str:
 
 
 def _open(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal[Any] | None]:
-    """Return a context that gives the journal: the database's, or the home's; None where the home has none."""
+    """Return a context that opens the journal in use: the database's, or the home's; None if the home has none."""
     url, path = database_url(environment), locate_home(environment).journal
     if url is None and not path.exists():
         return nullcontext()
@@ -340,7 +340,7 @@ async def _hosts(environment: Mapping[str, str]) -> str:
 
 
 def _webhooks(environment: Mapping[str, str]) -> str:
-    """Return the names of the webhooks and the senders; their settings may hold a token. Raises `UsageProblem`."""
+    """Return the names of the webhooks and senders, without settings that may hold tokens. Raises `UsageProblem`."""
     config = read_user_config(locate_home(environment).config)
     for name, entry in config.senders.items():
         by_plugin(name, entry)

@@ -1,4 +1,4 @@
-"""Driving a run in the foreground: signals, questions on the terminal, progress, and the result at the end."""
+"""Drives a run in the foreground: signals, questions on the terminal, progress, and the result at the end."""
 
 import signal
 from collections.abc import Awaitable, Callable, Sequence
@@ -31,7 +31,7 @@ class Signals:
     """The received signals, and the stop that they request."""
 
     stop: Stop = field(default_factory=Stop)
-    """The stop that the run is driven with."""
+    """The request to stop that the run is driven with."""
     code: Exit | None = None
     """130 after Ctrl-C, 143 after SIGTERM; None before the first signal."""
     interrupted: trio.Event = field(default_factory=trio.Event)
@@ -42,7 +42,7 @@ class Signals:
     async def watch(self, note: Callable[[str], None], driven_elsewhere: Callable[[], bool]) -> None:
         """Park at the first signal, and wait for nothing more at the second.
 
-        `driven_elsewhere` tells whether another process drives the run, so that there is nothing to park.
+        `driven_elsewhere` tells whether another process drives the run. Then there is nothing to park.
         """
         count = 0
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
@@ -68,7 +68,7 @@ def _grace_text(grace: float | None) -> str:
 
 
 ANSWER_SHOWN_MAX = 200
-"""Characters that are shown of an answer that was given elsewhere."""
+"""The most characters that are shown of an answer that was given elsewhere."""
 
 
 async def converse(
@@ -116,7 +116,7 @@ async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: P
 
 
 async def _ask(question: OpenQuestion, signals: Signals) -> str | None:
-    """Return the answer, or None at the end of input or at a signal."""
+    """Return the user's answer; None at the end of input or at a signal."""
     answer: str | None = None
 
     async def ask(scope: trio.CancelScope) -> None:
@@ -143,7 +143,7 @@ TICK_SECONDS = 1.0
 async def drive_to_rest(
     engine: Engine, run: str, start: Start, invocation: Invocation, *, kind: AnyKind, title: str
 ) -> tuple[RunResult, Signals]:
-    """Drive a run to its end, a question or a stop; return its result, and the signals that came meanwhile."""
+    """Drive a run until it ends, asks or is stopped. Return its result, and the signals that came meanwhile."""
     signals = Signals(Stop(grace=invocation.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
     silent = invocation.json or invocation.quiet or invocation.verbose > 0 or invocation.log_json
@@ -171,7 +171,7 @@ async def drive_to_rest(
 async def show_result(
     engine: Engine, kind: AnyKind, result: RunResult, signals: Signals, invocation: Invocation
 ) -> int:
-    """Print the result of a run that nobody drives here any more; return the exit code."""
+    """Print the result of a run that this process does not drive any more. Return the exit code."""
     invocation.run = result.run_id
     print_result(kind, result, as_json=invocation.json, full=invocation.full)
     row = await engine.journal.row(result.run_id)

@@ -59,7 +59,7 @@ MEANING = {
     Exit.UNREAD: "the reader of the output closed it before its end",
     Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
 }
-"""One line for each, as `replan explain exit` shows them."""
+"""The meaning of each code in one line, as `replan explain exit` shows it."""
 
 _OUTCOMES = {
     "success": Exit.OK,
@@ -73,7 +73,7 @@ _OUTCOMES = {
 
 
 _HELD = {"home_budget": Exit.BUDGET, "provider": Exit.PROVIDER, "plugin": Exit.INTERNAL, "reply": Exit.PROVIDER}
-"""The exit codes of parked runs that nobody asked to park, by the cause."""
+"""The exit codes of parked runs that no person has parked, by the cause."""
 
 
 def exit_of_error(error: BaseException) -> Exit:
@@ -94,7 +94,7 @@ def exit_of_error(error: BaseException) -> Exit:
 
 
 def exit_of_result(result: "RunResult") -> Exit:
-    """Return the exit code of a run that nobody drives now; a parked one was interrupted, or is held from outside."""
+    """Return the exit code of a run that nobody drives now. A parked run was interrupted, or something holds it."""
     if result.status == "waiting":
         return Exit.WAITING
     if result.status == "parked" and result.cause:

@@ -1,4 +1,4 @@
-"""Notices on stderr about a run: how to go on with it, and that it waits for its provider."""
+"""Prints notices on stderr about a run: how to go on with it, and that it waits for its provider."""
 
 import shlex
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ from replan.setup.installation import program
 
 
 def say_how_to_answer(result: RunResult) -> None:
-    """Say how the questions that a run waits for are answered: the first, and where the others are listed."""
+    """Print how to answer the questions of a run: the command for the first, and where the others are listed."""
     if result.status == "waiting" and result.open_questions:
         say_answer_command(result.open_questions[0])
         say_more_questions(result.run_id, len(result.open_questions) - 1)
 
 
 def say_answer_command(question: str) -> None:
-    """Say which command answers a question."""
+    """Print the command that answers a question."""
     notice(f"answer with: {program()} answer {shlex.quote(question)} TEXT")
 
 
 def say_more_questions(run: str, count: int) -> None:
-    """Say how many other questions of a run are open, and where they are listed."""
+    """Print how many other questions of a run are open, and where they are listed."""
     if count > 0:
         notice(
             f"{format_count(count, 'more question')} {'is' if count == 1 else 'are'} open: {program()} questions {run}"
@@ -39,7 +39,7 @@ def say_how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = Fal
 
 
 def say_how_to_follow(run: str) -> None:
-    """Say how to follow a run that a host drives, and how its questions are listed and answered."""
+    """Print how to follow a run that a host drives, and how its questions are listed and answered."""
     notice(f"the host drives it: {program()} log {run} --follow")
     notice(f"its questions: {program()} questions {run}; answer one with: {program()} answer {run}/ID TEXT")
 
@@ -51,7 +51,7 @@ class OutageNotes:
         self._waiting = False
 
     def about(self, event: Any, run: RunState[Any] | None) -> str:
-        """Return the note about an event, empty for none; `run` is the common state after it."""
+        """Return the note about an event, empty for none. `run` is the common state after the event."""
         match event:
             case WaitRequested(node=str(), why=why) if event.for_provider and not self._waiting:
                 self._waiting = True

@@ -1,4 +1,4 @@
-"""The first lines of most commands: open the home with its log."""
+"""Opens the home with its log, as most commands do first."""
 
 import os
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ from runtime.journal.validation import check_placement
 
 
 def registry_of(invocation: Invocation) -> Registry:
-    """Return the registry of a command. Raises `UsageProblem` for a file that cannot be used."""
+    """Return the registry of a command's plug-ins. Raises `UsageProblem` for a file that cannot be used."""
     config = locate_home().config
     configured = [config.parent / name for name in read_user_config(config).plugins]
     return registry(files=(*configured, *invocation.plugins))

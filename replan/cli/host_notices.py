@@ -1,4 +1,4 @@
-"""The notices of a host on stdout, as lines or as JSON, and the signals that stop it."""
+"""Prints the notices of a host on stdout, as lines or as JSON, and handles the signals that stop it."""
 
 import json
 import os
@@ -45,8 +45,8 @@ TEXT_MAX = 300
 def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
     """Return a function that prints a notice on a stream; None is stdout.
 
-    It never waits for the stream's reader, who would hold up the whole process: while a pipe is full, notices are left
-    out, and the next one that is printed comes after a line with their number.
+    It never waits for the stream's reader, because that would stop the whole process. While a pipe is full, notices are
+    left out. The next printed notice follows a line that says how many.
     """
     stdout, redactor = stream or cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
     left_out = 0
@@ -79,7 +79,7 @@ def _gap_line(count: int, *, as_json: bool) -> str:
 async def watch_signals(
     stop: Stop, report: Report, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Park all runs at the first signal, and wait for nothing at the next."""
+    """Park all runs at the first signal, and wait for nothing more at the next."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         task_status.started()
         async for number in received:
@@ -122,7 +122,7 @@ def _detail(notice: Notice) -> tuple[str, str]:
 
 
 def _run_of(notice: Notice) -> str:
-    """Return the run that a notice is about; empty where it is about the host."""
+    """Return the id of the run that a notice is about; empty if the notice is about the host."""
     return "" if isinstance(notice, Ready | Stopping | Stopped) else notice.run
 
 

@@ -12,9 +12,9 @@ from replan.cli.terminal.console import notice
 from runtime.core.errors import UsageProblem
 
 ANSWER_BYTES_MAX = 400_000
-"""The bytes of the longest answer that a run takes (`actors.values.answers.ANSWER_MAX` characters of four bytes)."""
+"""The most bytes of an answer that a run accepts (`actors.values.answers.ANSWER_MAX` characters of four bytes)."""
 MESSAGE_BYTES_MAX = 40_000
-"""The bytes of the longest note or requirement that a run takes (`actors.run.inbox.MESSAGE_MAX` characters)."""
+"""The most bytes of a note or requirement that a run accepts (`actors.run.inbox.MESSAGE_MAX` characters)."""
 
 
 def read_problem(argument: str) -> str:
@@ -41,7 +41,7 @@ def file_named(argument: str, place: str) -> Path:
 
 
 def source_of(argument: str) -> str:
-    """Return the name of the input that an argument names."""
+    """Return the name of the input that an argument names, for messages."""
     return "standard input" if argument == "-" else argument
 
 
@@ -51,7 +51,7 @@ def read_stdin(limit: int, smaller: str = "leave out logs and listings") -> str:
 
 
 def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) -> str:
-    """Return the text of a file of at most `limit` bytes, which errors name by `place`.
+    """Return the text of a file of at most `limit` bytes. Errors name it by `place`.
 
     Raises:
         UsageProblem: it cannot be read, with `hint`; it is larger, with `smaller` as the hint; or it is no text.
@@ -65,7 +65,7 @@ def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) ->
 
 
 def as_text(data: bytes, place: str) -> str:
-    """Decode bytes as UTF-8. Raises `UsageProblem` for anything else, and for binary data."""
+    """Decode bytes as UTF-8. Raises `UsageProblem` for bytes that are not UTF-8, and for binary data."""
     if b"\0" in data:
         raise UsageProblem("this is binary, not text", place=place, hint="give plain text in UTF-8")
     try:
@@ -82,7 +82,7 @@ def _read_capped(file: BinaryIO, limit: int, place: str, smaller: str = "leave o
 
 
 def _unreadable(argument: str, error: OSError | ValueError) -> UsageProblem:
-    """Return the error about a file that cannot be read. For a sentence, the hint says how to pass a text."""
+    """Return the error about an unreadable file. If the argument is a sentence, the hint says how to pass a text."""
     number = error.errno if isinstance(error, OSError) else errno.ENOENT
     place = argument if len(argument) <= 60 else f"{argument[:59]}…"
     if number in (errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EINVAL):

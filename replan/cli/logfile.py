@@ -39,14 +39,14 @@ def show_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[None
 
 
 class _Printer(logging.Handler):
-    """Prints the exception that is being handled where a line is logged."""
+    """Prints the traceback of the current exception when a line is logged."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__(logging.ERROR)
         self._redactor, self._printed = redactor, set[str]()
 
     def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 -- the signature of logging
-        """Print the traceback, without secrets; one that was printed before, as after a restart, is left out."""
+        """Print the traceback, without secrets. One that was printed before, such as before a restart, is left out."""
         error = sys.exc_info()[1]
         if error is None:
             return
@@ -111,7 +111,7 @@ class LogFile(io.TextIOBase):
         super().close()
 
     def _turn(self) -> None:
-        """Open the file at the path, after renaming one that is too large."""
+        """Open the file at the path. If it is too large, rename it first and open a new one."""
         while True:
             handle = _open(self._path)
             if self._handle >= 0:
@@ -134,7 +134,7 @@ class LogFile(io.TextIOBase):
 
 
 def write_traceback(error: BaseException) -> str:
-    """Write an unexpected error into the log, and return where it is; empty when there is no home to write to."""
+    """Write an unexpected error into the log, and return the log's path; empty if there is no home to write to."""
     try:
         path = log_path()
         if not path.parent.is_dir():

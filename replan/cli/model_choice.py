@@ -1,4 +1,4 @@
-"""The choice of a model where none is named: a person is asked, or commands that name a model are printed."""
+"""Chooses a model if none is named: asks the person, or prints commands that name a model."""
 
 import os
 import shlex
@@ -22,11 +22,11 @@ _TEMPLATE_NAMES = tuple(name.partition(":")[2] for name in TEMPLATES)
 def model_to_use(
     invocation: Invocation, model: str | None, words: Sequence[str], *, templates: bool = True
 ) -> str | None:
-    """Return the model in the form of `--model`; None where the environment or the config file names one.
+    """Return the model in the form of `--model`; None if the environment or the config file names one.
 
-    On a terminal, a person chooses among the models that are found here. Elsewhere, notices show the command line
-    with each of them. `words` are the words of that command line after `replan`. `templates` says whether a template
-    can stand in for a model. Raises `NoModel` where no model is chosen.
+    On a terminal, a person chooses among the models that are found here. Elsewhere, notices show the command line with
+    each of them. `words` are the words of that command line after `replan`. `templates` says whether a template can
+    replace a model. Raises `NoModel` if no model is chosen.
     """
     if model is not None:
         return model
@@ -52,7 +52,7 @@ def model_to_use(
 
 
 def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:
-    """Ask on the terminal for one of the found models, then for a template; return None where all are declined."""
+    """Ask on the terminal for one of the found models, then for a template; return None if all are declined."""
     for item in found:
         if item.named:
             answer = _answer(f"{item.text}: use it?", ("yes", "no", "always"))
@@ -74,7 +74,7 @@ def _answer(question: str, choices: Sequence[str]) -> str:
 
 
 def _write_to_config(model: str) -> None:
-    """Add the model to the config file of the home. Raises `UsageProblem` where the file cannot be changed."""
+    """Add the model to the config file of the home. Raises `UsageProblem` if the file cannot be changed."""
     config = prepare_home().config
     line = f"model: {orjson.dumps(model).decode()}\n"
     before = config.read_text(encoding="utf-8") if config.exists() else ""

@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class Invocation:
-    """The settings of one call of the program, whatever the command."""
+    """The options of one call of the program, whatever the command."""
 
     verbose: int = 0
     """How often `-v` was given."""
@@ -21,15 +21,15 @@ class Invocation:
     debug: bool = False
     """Whether tracebacks are shown."""
     command: str = ""
-    """The command, as far as it could be found without parsing the line; empty for none."""
+    """The command, as far as it is known before the line is parsed; empty for none."""
     json: bool = False
     """Whether a program reads stdout, so that errors are also printed there as JSON."""
     run: str = ""
-    """The run whose result the command is about to print; empty for none. Named in the error if stdout fails."""
+    """The run whose result the command is about to print, empty for none. The error names it if stdout fails."""
     full: bool = False
-    """Whether `--full` was given: a result shows what each step of its plan needs, makes and does when it fails."""
+    """Whether `--full` was given. If so, a result shows what each step of its plan needs, makes and does on failure."""
     quiet: bool = False
-    """Whether `--quiet` was given: the progress of a run is not shown."""
+    """Whether `--quiet` was given. If so, the progress of a run is not shown."""
     done_at_once: bool = False
     """Whether the command has only read the home without an event loop, so that the process may end at once."""
     plugins: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Invocation:
     no_input: bool = False
     """Whether the user is never asked."""
     grace: float | None = None
-    """The seconds that parking waits for replies in flight; None is as long as their own time limits allow."""
+    """How long parking waits for replies in flight, in seconds; None waits as long as their own time limits allow."""
     tenant: str = ""
     """The tenant of a new run, as `--tenant` names it; empty for none."""
     priority: int = 0
@@ -56,7 +56,7 @@ def store_value(name: str) -> Callable[[click.Context, click.Parameter, Any], No
 
 
 def common(function: F) -> F:
-    """Add the options that every command has, before and after its name."""
+    """Add the options of every command. They may stand before or after the name of the command."""
     for option in (
         click.option(
             "--debug", is_flag=True, expose_value=False, callback=store_value("debug"), help="Show tracebacks."
@@ -82,10 +82,10 @@ def common(function: F) -> F:
 
 
 class LongCommand(click.Command):
-    """A command with many options: `--help` shows those of every day, and `--help-all` all of them."""
+    """A command with many options: `--help` shows the common ones, `--help-all` all of them."""
 
     def __init__(self, *args: Any, brief: str, **extra: Any) -> None:
-        """Take the names of the parameters that `--help` shows, with spaces between them."""
+        """Store the names of the parameters that `--help` shows, with spaces between them."""
         super().__init__(*args, **extra)
         self._brief = {*brief.split(), "help_all"}
         self._shows_all = False
@@ -107,7 +107,7 @@ class LongCommand(click.Command):
             ctx.exit()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options that the help shows."""
+        """Write the options that the chosen help shows."""
         shown = [
             param
             for param in self.get_params(ctx)
@@ -142,7 +142,7 @@ def assurance_option(function: F) -> F:
 
 
 def report_format_option(function: F) -> F:
-    """Add `--format`, the form of a report on plans."""
+    """Add `--format`, the form in which reports on plans are printed."""
     return click.option(
         "--format",
         "form",
@@ -211,5 +211,5 @@ class Duration(click.ParamType[float]):
 
 
 def examples(*lines: str) -> str:
-    """Return an epilog of examples that click leaves as it is."""
+    """Return an epilog of examples that click does not wrap."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

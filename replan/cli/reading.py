@@ -1,7 +1,7 @@
-"""Opens the home for commands that only read, without an event loop where possible.
+"""Reads the home directly for a command that only reads, if that is possible.
 
-Then neither the event loop nor the journal's threads are loaded, and the command starts twice as fast. With `-v`, or
-where the journal is missing or must be upgraded or repaired, the home is opened like for every other command.
+Then neither the event loop nor the journal's threads are loaded, and the command starts twice as fast. With `-v`, or if
+the journal is missing or must be upgraded or repaired, the home is opened like for every other command.
 """
 
 import os
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READ_MAX = 20
-"""Finished runs that `resume --last` reads, to see whether a message has reopened them."""
+"""The most finished runs that `resume --last` reads, to see whether a message has reopened them."""
 
 FIRST_ROWS = 100
-"""Status rows that are read first where the newest run is asked for."""
+"""How many status rows are read first when the newest run is wanted."""
 
 Work = Callable[["RunReader"], Coroutine[Any, Any, T]]
 """A function of a command that reads the runs of the home."""
@@ -90,24 +90,24 @@ async def _read(invocation: Invocation, work: Work[T]) -> T:
 
 
 async def resolve_named(reader: "RunReader", name: str) -> str:
-    """Return the run that an id, or an unambiguous prefix of one, names. Raises the errors of `run_ids.resolve_run`."""
+    """Return the id of the run that an id or a prefix names. Raises the errors of `run_ids.resolve_run`."""
     return await run_ids.resolve_run(reader.journal, name)
 
 
 async def resolve_or_newest(reader: "RunReader", name: str | None) -> str:
-    """Return the run that an argument names, or the newest run for None."""
+    """Return the id of the run that an argument names, or of the newest run for None."""
     return await newest_run(reader) if name is None else await resolve_named(reader, name)
 
 
 async def newest_run(reader: "RunReader") -> str:
-    """Return the newest run that has a record."""
+    """Return the id of the newest run that has a record."""
     return await _newest(reader, _any_run) or _none(f"no runs yet (`{program()} run PROBLEM` starts one)")
 
 
 async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
-    """Return the newest run that goes on when it is resumed, with raised limits or without; else the newest of all.
+    """Return the newest run that `resume` can continue, with raised limits or without; if none, the newest run.
 
-    Of the runs that have finished and that a message may reopen, the `READ_MAX` newest are read.
+    A message may reopen a finished run. Of these runs, the `READ_MAX` newest are read.
     """
     from actors.run.ending import FINAL, Outcome
 
@@ -128,9 +128,10 @@ async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
 
 
 async def _newest(reader: "RunReader", matches: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
-    """Return the newest run with a record that a person has started and that is wanted; None for none.
+    """Return the newest run that `matches`, has a record and is no step of another run; None if there is none.
 
-    The newest rows are read first, and more only while it is not among them: all rows of a large journal take seconds.
+    The newest rows are read first, and more only if no row matches, because reading all rows of a large journal takes
+    seconds.
     """
     seen, limit = 0, FIRST_ROWS
     while True:
@@ -152,7 +153,7 @@ def _none(cause: str) -> NoReturn:
 
 
 async def _is_reopened(reader: "RunReader", run: str) -> bool:
-    """Return whether a message in the inbox of a finished run lets it go on; False for a run that cannot be read."""
+    """Tell whether a message in the inbox of a finished run lets it go on; False for a run that cannot be read."""
     from replan.runs.status import goes_on
 
     try:

@@ -1,4 +1,4 @@
-"""The options of the commands that start or drive a run, each declared once; those of limits come from their table."""
+"""The options of the commands that start or drive a run, each declared once. Those of limits come from their table."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _OPTION_OF_KEYWORD = {
         *LIMITS,
     )
 } | {"given": "--set"}
-"""The option for each keyword of Python, which errors of preparing a run name as their place."""
+"""The option for each Python keyword that errors of preparing a run may have as their place."""
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def name_options(**others: str) -> Iterator[None]:
 
 
 def is_given(name: str) -> bool:
-    """Return whether the user has given an option of the command that runs."""
+    """Tell whether the user has given an option of the command that runs."""
     return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
@@ -160,7 +160,7 @@ def placement_options(function: F) -> F:
 
 
 def limit_options(function: F) -> F:
-    """Add an option for each limit to a command; `actors.run.limits.split_limits` takes their values out."""
+    """Add an option for each limit to a command. `actors.run.limits.split_limits` separates their values."""
     for name, spec in reversed(list(LIMITS.items())):
         function = click.option(flag(name), help=spec.help, **_form(spec))(function)
     return function
@@ -183,7 +183,7 @@ def _form(spec: LimitSpec) -> dict[str, Any]:
 
 
 def run_argument(metavar: str = "RUN|--last", *, last: str = "The newest run.") -> Callable[[F], F]:
-    """Return a decorator that adds the argument and `--last`, whose help is `last`."""
+    """Return a decorator that adds the argument of a run and `--last`, whose help is `last`."""
 
     def add(function: F) -> F:
         run = click.argument("run_id", metavar=metavar, shell_complete=complete_run, required=False)
@@ -200,14 +200,14 @@ def require_one_run(command: str, run: str | None, *, last: bool) -> None:
 
 
 def check_one_named(what: str, name: str | None, example: str | None, hint: str) -> None:
-    """Raise `UsageProblem` unless either a file of the user or a shipped example is named."""
+    """Raise `UsageProblem` unless exactly one is named: a file of the user, or a shipped example."""
     if (name is None) == (example is None):
         cause = f"no {what} is named" if name is None else f"both a {what} and --example are given"
         raise UsageProblem(cause, place=what.upper(), hint=hint)
 
 
 def set_option(function: F) -> F:
-    """Add `--set`, as the keyword `given`."""
+    """Add `--set`, whose values are the keyword `given`."""
     shown = "A value that you know; may be given again."
     return click.option("--set", "given", multiple=True, metavar="PATH=VALUE", help=shown)(function)
 

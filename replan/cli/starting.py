@@ -1,4 +1,4 @@
-"""Starting a new run: in the foreground of this process, or in a host that serves the home."""
+"""Starts a new run: in the foreground of this process, or in a host that serves the home."""
 
 import os
 import sys
@@ -40,10 +40,10 @@ def start_run(
     make: bool = True,
     ended: Callable[[RunResult], None] = ignore,
 ) -> int:
-    """Start a run and return the exit code: drive it here, or follow the host that serves the home.
+    """Start a run and return the exit code. A host that serves the home drives the run; else it is driven here.
 
-    With `detach` a host must serve the home, and this returns at once. `make` creates a missing home.
-    `ended` is called with the result of a run that was not detached, after it is printed.
+    With `detach` a host must serve the home, and this returns at once. `make` creates a missing home. `ended` is called
+    with the result of a run that was not detached, after it is printed.
     """
     if detach:
         return trio.run(_detach, invocation, request, make)
@@ -52,9 +52,9 @@ def start_run(
 
 
 def take_example(name: str, values: dict[str, Any], *, dry_run: bool) -> ShippedExample:
-    """Return a shipped example, and put its tools and workspace into the options; a dry run copies nothing.
+    """Return a shipped example, and set its tools and workspace in the options. A dry run copies nothing.
 
-    Raises `UsageProblem` where its project cannot be copied.
+    Raises `UsageProblem` if its project cannot be copied.
     """
     example = example_named(name)
     own, folders = str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)
@@ -71,9 +71,9 @@ def take_example(name: str, values: dict[str, Any], *, dry_run: bool) -> Shipped
 
 
 async def start_in(engine: Engine, invocation: Invocation, request: PreparedRun) -> tuple[int, RunResult]:
-    """Drive a new run in the foreground, or follow the host that serves the home; return the exit code and the result.
+    """Drive a new run in the foreground, or follow the host that serves the home. Return the exit code and the result.
 
-    Raises `UsageProblem` where another execution works in the workspace of the new one.
+    Raises `UsageProblem` if another execution works in the workspace of the new one.
     """
     run, kind = new_run_id(), engine.kinds.named(request.kind)
     if (folder := _workspace(request)) is not None:
@@ -97,7 +97,7 @@ async def _start(invocation: Invocation, request: PreparedRun, make: bool, ended
 
 
 async def _detach(invocation: Invocation, request: PreparedRun, make: bool) -> int:
-    """Have a run admitted for a host, and print its id. Raises `UsageProblem` where no host is there."""
+    """Record the start of a run for a host, and print its id. Raises `UsageProblem` if no host serves the home."""
     run = new_run_id()
     async with open_engine(invocation) as engine:
         await require_host(engine, request.kind)  # Before a missing home is created.
@@ -114,7 +114,7 @@ async def _detach(invocation: Invocation, request: PreparedRun, make: bool) -> i
 
 
 async def _admit(engine: Engine, request: Any, run: str) -> None:
-    """Record the start of a run for a host. Raises `UsageProblem` where another execution works in its workspace."""
+    """Record the start of a run for a host. Raises `UsageProblem` if another execution works in its workspace."""
     if _workspace(request) is None:
         await engine.admit(request, run=run)
     else:
@@ -122,12 +122,12 @@ async def _admit(engine: Engine, request: Any, run: str) -> None:
 
 
 def _workspace(request: Any) -> Path | None:
-    """Return the folder that a prepared execution works in; None for another kind."""
+    """Return the folder that a prepared execution works in; None for a run of another kind."""
     return Path(request.config.workspace) if request.kind == "execution" else None
 
 
 async def require_host(engine: Engine, name: str) -> None:
-    """Raise `UsageProblem` where no host is running that drives runs of a kind."""
+    """Raise `UsageProblem` if no running host drives runs of the kind `name`."""
     kind = engine.kinds.named(name)
     if not await engine.has_host(kind.name, kind.format):
         hint = f"start one with `{program()} host`, or leave --detach out"

@@ -1,1 +1,1 @@
-"""`replan mcp`: the runs of a home for programs that speak the Model Context Protocol, over stdio or HTTP."""
+"""`replan mcp`: serves the runs of a home to programs that speak the Model Context Protocol, over stdio or HTTP."""

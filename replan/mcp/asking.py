@@ -1,7 +1,7 @@
-"""Waiting for a run, with its questions asked in between: the client's user gets a form where the client can show one.
+"""Waits for a run, and asks its questions meanwhile: the client's user gets a form if the client can show one.
 
-Older clients are asked while the call waits. In the version of 2026-07-28 the call returns the forms and what it was
-about, sealed; the client sends both back with the answers, to this process or to the one after it.
+Older clients are asked while the call waits. In the version of 2026-07-28 the call returns the forms with its own
+state, which is sealed. The client sends both back with the answers, to this process or to the one after it.
 """
 
 import json
@@ -27,18 +27,18 @@ from runtime.core.errors import JournalError, UsageProblem
 from runtime.logs.terminal_text import clean
 
 FIELD = "answer"
-"""The name of the one field."""
+"""The name of the only field of a form."""
 TEXT_MAX = 4_000
-"""Characters of a question that a form shows; the tool `questions` has all of it."""
+"""The most characters of a question that a form shows; the tool `questions` returns all of it."""
 
 
 def is_shown(question: Mapping[str, Any]) -> bool:
-    """Tell whether a question may be asked in a form: programs may answer it, and its answer is one plain value."""
+    """Tell whether a form may ask a question: programs may answer it, and its answer is one plain value."""
     return not question.get("people_only") and answer_form(question["answer_schema"]) != "json"
 
 
 def message_of(question: Mapping[str, Any], trouble: str = "") -> str:
-    """Return the text above the field of a form."""
+    """Return the text of a form above its field. `trouble` says why the answer before was refused; empty for none."""
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
     about = f"Asked by the run {question['run_id']}. To decline means that there will be no answer."
@@ -65,13 +65,13 @@ def schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def form_of(question: Mapping[str, Any], trouble: str = "") -> ElicitRequest:
-    """Return the request that shows a form to the client's user."""
+    """Return the request that makes the client show a form to its user."""
     params = ElicitRequestFormParams(message=message_of(question, trouble), requested_schema=schema_of(question))
     return ElicitRequest(params=params)
 
 
 def answer_of(filled: ElicitResult) -> str | None:
-    """Return the answer of a form that was sent, as text; None for one that was declined. Raises `UsageProblem`."""
+    """Return the answer in a form that came back, as text; None if it was declined. Raises `UsageProblem`."""
     if filled.action == "decline":
         return None
     value = (filled.content or {}).get(FIELD)
@@ -87,13 +87,13 @@ def answer_of(filled: ElicitResult) -> str | None:
 
 
 FORMS_MAX = 5
-"""Questions that are asked in one round."""
+"""The most questions that are asked in one round."""
 FORM_SECONDS = 600.0
-"""How long an older client's user has for one form, while the call stays open."""
+"""How long an older client's user may fill in one form while the call stays open, in seconds."""
 TRIES_MAX = 3
-"""How often one form is shown, where its answers do not fit."""
+"""How often one form is shown if its answers do not fit."""
 STEP_SECONDS = 10.0
-"""How often a client is told that its call still waits for its user."""
+"""How often a client is told that its call still waits for its user, in seconds."""
 
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
@@ -124,7 +124,7 @@ async def _wait_for_rest(call: ToolCall, run: str, end: float) -> ShownRun:
 
 
 def name_of(question: Mapping[str, Any]) -> str:
-    """Return the name of a question within its run; no other question of the run ever has it."""
+    """Return the name of a question. It is unique among all questions of its run."""
     return str(question["id"]).rpartition("/")[2]
 
 
@@ -135,10 +135,10 @@ def _round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> In
 
 
 async def _take_forms(call: ToolCall, run: str) -> dict[str, str]:
-    """Post the answers that came back, of the questions that were asked.
+    """Post the answers that came back to the questions that were asked.
 
-    Return the questions that are not answered by them, each with what does not fit; an empty text where the user has
-    closed the form.
+    Return the questions that they do not answer, each with the cause. The cause is empty if the user has closed the
+    form.
     """
     if call.state is None:
         return {}
@@ -161,7 +161,7 @@ async def _take_forms(call: ToolCall, run: str) -> dict[str, str]:
 
 
 async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
-    """Ask an older client's user; return False where there is no answer, so that the question stays open."""
+    """Ask an older client's user. Return whether the question is closed now; False leaves it open without an answer."""
     trouble = ""
     for _ in range(TRIES_MAX):
         filled = await _show_form(call, question, trouble)

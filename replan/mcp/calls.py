@@ -1,4 +1,4 @@
-"""One call of a tool: who makes it, for which server, what the client sent along, and the results."""
+"""One call of a tool: its caller and server, what the client sent along, and its results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from runtime.core.errors import UsageProblem
 TASKS = "io.modelcontextprotocol/tasks"
 """The name of the extension for tasks, with which a call that starts a run returns a task."""
 ANSWER_BYTES_MAX = 1024 * 1024
-"""Bytes of one answer as JSON; it is sent twice, as text and as a structure."""
+"""The most bytes of one answer as JSON. It is sent twice, as text and as a structure."""
 LOCAL = Principal("mcp", "control")
 """The caller over stdio: the user's own program, which has started the server."""
 
@@ -39,11 +39,11 @@ class ToolCall:
     desk: Desk
     who: Principal
     context: ServerRequestContext[Any, Any]
-    """The request, and the way back to the client."""
+    """The request, and the connection back to the client."""
     responses: InputResponses | None = None
     """The client's answers to the forms of the previous call."""
     state: str | None = None
-    """The sealed state that the server sent with these forms."""
+    """The sealed state that the server sent with the forms of the previous call."""
 
     @property
     def modern(self) -> bool:
@@ -52,7 +52,7 @@ class ToolCall:
 
     @property
     def can_ask(self) -> bool:
-        """Whether the client shows its user forms, and may answer for them."""
+        """Whether the client can show forms to its user, and may send the answers."""
         known = self.context.session.client_capabilities
         offered = None if known is None else known.elicitation
         # An empty capability means forms, as in the first version of the protocol that had it.
@@ -60,7 +60,7 @@ class ToolCall:
 
     @property
     def has_tasks(self) -> bool:
-        """Whether the client takes a task as the answer of a call; only its newer versions say so."""
+        """Whether the client accepts a task as the answer of a call. Only newer versions of the protocol can say so."""
         known = self.context.session.client_capabilities
         return self.modern and known is not None and TASKS in (known.extensions or {})
 
@@ -71,7 +71,7 @@ class ToolCall:
         return {name: response for name, response in responses.items() if isinstance(response, ElicitResult)}
 
     def request(self, **given: Any) -> ProgramRequest:
-        """Return the request as every face has it; `given` are more of its fields."""
+        """Return the request in the form of all interfaces; `given` are further fields of it."""
         return ProgramRequest(service=self.desk, who=self.who, terms=MCP, **given)
 
     async def progress(self, count: float, text: str) -> None:
@@ -90,7 +90,7 @@ def caller_of(context: ServerRequestContext[Any, Any]) -> Principal:
 
 
 def to_bounded_json(value: Any) -> bytes:
-    """Return a value as JSON. Raises `UsageProblem` for one that is too large to be sent."""
+    """Return a value as JSON. Raises `UsageProblem` if it is too large to be sent."""
     data = encode_json(value)
     if len(data) > ANSWER_BYTES_MAX:
         hint = f"`{program()} show RUN --json` prints all of it"
@@ -99,7 +99,7 @@ def to_bounded_json(value: Any) -> bytes:
 
 
 def call_result(value: Mapping[str, Any], *, is_error: bool = False) -> CallToolResult:
-    """Return a result. Raises `UsageProblem` for one that is too large."""
+    """Return a value as the result of a call. Raises `UsageProblem` if it is too large."""
     data = to_bounded_json(value)
     text = TextContent(text=data.decode())
     return CallToolResult(content=[text], structured_content=orjson.loads(data), is_error=is_error)

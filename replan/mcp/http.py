@@ -25,18 +25,18 @@ from replan.web.requests import as_http
 from replan.web.server import loopback_names
 
 PATH = "/mcp"
-"""The path of the address."""
+"""The path of the only address."""
 SESSIONS_MAX = 100
-"""Open sessions of clients that speak an older version; newer ones have none."""
+"""The most open sessions of clients that speak an older version. Newer clients have no sessions."""
 CLIENT_SESSIONS_MAX = 20
-"""Open sessions of one token. One more ends the session of that token that has been idle the longest."""
+"""The most open sessions of one token. One more ends the session of that token that has been idle the longest."""
 IDLE_SECONDS = 1800.0
-"""How long such a session lives without a request."""
+"""How long a session lasts without a request, in seconds."""
 
 
 @asynccontextmanager
 async def http_app(desk: Desk, server: Server[Any], port: int) -> AsyncIterator[ASGIApp]:
-    """Yield the app that serves a server on a port of the loopback address, for the length of a block."""
+    """Yield the app that serves an MCP server on a port of the loopback address, for the length of a block."""
     manager = _Sessions(
         desk, server, max_request_body_size=START_BODY_MAX, session_idle_timeout=IDLE_SECONDS, max_sessions=SESSIONS_MAX
     )
@@ -63,7 +63,7 @@ class _Sessions(StreamableHTTPSessionManager):
         await super()._handle_stateful_request(scope, receive, send)
 
     async def _make_room(self, requestor: AuthorizationContext) -> None:
-        """End the session of a client that has been idle the longest, where it may open no more."""
+        """End the longest idle session of a client, if the client has as many as it may open."""
         sessions = self._sessions_of(requestor)
         if len(sessions) < CLIENT_SESSIONS_MAX:
             return

@@ -1,4 +1,4 @@
-"""The MCP server: its handlers over the table of tools and the resources, and the results of calls."""
+"""The MCP server: its handlers of tools and resources, and the results of calls."""
 
 import re
 import secrets
@@ -52,13 +52,13 @@ from runtime.core.errors import ReplanError, UsageProblem
 from runtime.logs import log
 
 ROWS_MAX = 50
-"""Runs that are listed, the newest first."""
+"""The most runs that are listed, the newest first."""
 RUNS = "replan://runs"
 """The address of the list of runs."""
 QUERY_LENGTH_MAX = 1000
-"""Characters of the conditions of a list."""
+"""The most characters of the conditions of a list."""
 PAGE_DIGITS_MAX = 6
-"""Digits of the number of a page."""
+"""The most digits of the number of a page."""
 JSON = "application/json"
 
 _OF_RUN = re.compile(r"replan://runs/([^/?#]{1,64})/(result|plan|tree)")
@@ -207,7 +207,7 @@ def offered_tools(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOp
 
 
 def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
-    """Return a tool as clients list it. The annotations are hints; the scope is what counts."""
+    """Return a tool in the form in which clients list it. The annotations are only hints; the scope decides."""
     gives = operation.gives
     assert not isinstance(gives, tuple), "a tool returns an object"
     schema = gives.model_json_schema(mode="serialization")
@@ -239,7 +239,7 @@ Context = ServerRequestContext[Any, Any]
 
 
 class RunServer(Server[Any]):
-    """The SDK's server, without notifications about changed lists and resources; it sends those about tasks."""
+    """The SDK's server. It sends notifications about tasks, but none about changed lists and resources."""
 
     def get_capabilities(self, *arguments: Any, **options: Any) -> ServerCapabilities:
         """Return what the server offers."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import anyio
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
-"""The longest message, in bytes: longer than any that the tools take."""
+"""The longest message, in bytes. No tool accepts so long arguments."""
 
 
 async def serve_stdio(server: Server[Any]) -> None:
@@ -73,7 +73,7 @@ async def _wires() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.SendS
 
 
 async def read_messages(lines: AsyncIterable[str], writer: "TextWriter") -> AsyncIterator[str]:
-    """Yield the lines that are messages of JSON-RPC; answer each other line with an error, unless it is empty."""
+    """Yield the lines that are messages of JSON-RPC. Answer each other line with an error, unless it is empty."""
     async for line in lines:
         if is_message(line):
             yield line
@@ -91,7 +91,7 @@ def is_message(line: str) -> bool:
 
 
 def error_for(line: str) -> dict[str, Any]:
-    """Return the error of JSON-RPC that answers a line which is no message."""
+    """Return the JSON-RPC error that answers a line which is no message."""
     code, message = INVALID_REQUEST, "this is no message of JSON-RPC 2.0"
     try:
         from_json(line)
@@ -109,7 +109,7 @@ def error_for(line: str) -> dict[str, Any]:
 
 
 class TextWriter:
-    """A stream that takes text, as the transport writes it."""
+    """A stream that accepts text, as the transport of the SDK writes it."""
 
     def __init__(self, stream: trio.abc.SendStream) -> None:
         self._stream, self._lock = stream, trio.Lock()
@@ -127,9 +127,9 @@ class TextWriter:
 
 
 NAME = "mcp.key"
-"""The name of the file in the home; it is private, and made when it is needed first."""
+"""The name of the file with the key, in the home. The file is private, and is made when it is first needed."""
 BYTES = 32
-"""Random bytes of the key."""
+"""The number of random bytes of the key."""
 SECONDS = 30 * 24 * 3600.0
 """The seconds for which sealed state is valid: people take days to answer."""
 
@@ -155,7 +155,7 @@ def _key(path: Path) -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Write a new key. Raises `FileExistsError` where there is one; a file with half a key is never at the path."""
+    """Write a new key. Raises `FileExistsError` if there is one. The path never has a file with half a key."""
     if path.exists():
         raise FileExistsError
     draft = path.with_name(f".{NAME}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -192,7 +192,7 @@ async def serve_mcp(
     report: Report,
     opened: Callable[[str], None],
 ) -> None:
-    """Serve the runs of a home until a stop is requested, over stdio also until the client closes its end.
+    """Serve the runs of a home until a stop is requested; over stdio, also until the client closes its end.
 
     `opened` is called with the address once the server listens on one. Raises `UsageProblem` for a port that cannot be
     used, and the errors of `host`.

@@ -41,14 +41,14 @@ from runtime.core.pydantic_messages import describe
 from runtime.logs import log
 
 TASKS_MAX = 50
-"""Tasks that one subscription follows."""
+"""The most tasks that one subscription follows."""
 
 TaskChanged = Notification[dict[str, Any], Literal["notifications/tasks"]]
 """The notification with the state of a task."""
 
 
 def named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
-    """Return the ids of the tasks that a client wants to follow. Raises `MCPError` for what is no list of ids."""
+    """Return the ids of the tasks that a client wants to follow. Raises `MCPError` unless they are a list of ids."""
     sent = (params.notifications.model_extra or {}).get("taskIds", [])
     if not isinstance(sent, list) or not all(isinstance(item, str) for item in sent) or len(sent) > TASKS_MAX:
         raise MCPError(INVALID_PARAMS, f"taskIds: a list of at most {TASKS_MAX} ids is needed")
@@ -58,7 +58,7 @@ def named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
 async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
     """Send the states of tasks until all have ended, the token is revoked, or the server stops.
 
-    Ids of no task are not acknowledged. Raises `RequestRefused` where the client waits in too many calls already.
+    Ids that name no task are not acknowledged. Raises `RequestRefused` if too many calls of the client wait already.
     """
     meta = {SUBSCRIPTION_ID_META_KEY: call.context.request_id}
     with call.desk.waits.take(call.who.client):
@@ -141,7 +141,7 @@ class TaskInput(TaskParams):
     """The parameters of `tasks/update`."""
 
     input_responses: dict[str, Any]
-    """The forms that came back, by the names of their questions; only those of open questions are looked at."""
+    """The forms that came back, by the names of their questions. Only those of open questions are read."""
 
 
 def add_task_methods(server: Server[Any], desk: Desk) -> None:
@@ -169,7 +169,7 @@ def add_task_methods(server: Server[Any], desk: Desk) -> None:
 async def carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awaitable[T]], *, task: str = "") -> T:
     """Return the result of a request about tasks. Raises `MCPError` for a bad request; a bug is logged.
 
-    `task` is the id in the request, which a header over HTTP repeats; empty where there is none.
+    `task` is the id in the request, which a header over HTTP repeats; empty for none.
     """
     call = ToolCall(desk, caller_of(context), context)
     if not call.modern:
@@ -202,10 +202,10 @@ def _check_header(context: Context, task: str) -> None:
 
 
 async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
-    """Post the answers of the forms that came back. One whose question is not open is ignored: the first answer counts.
+    """Post the answers of the forms that came back. A form whose question is not open is ignored.
 
-    A form that was closed leaves its question open. An answer that does not fit is refused, after the others were
-    posted, and its question stays open under the same name.
+    A form that was closed leaves its question open. If an answer does not fit, the others are posted, and then it is
+    refused; its question stays open under the same name.
     """
     desk = call.desk
     desk.check_scope(call.who, "answer")
@@ -241,7 +241,7 @@ def _form(sent: Any) -> ElicitResult:
 
 
 async def _cancel(call: ToolCall, run: str) -> dict[str, Any]:
-    """Cancel the run of a task; one that has ended stays as it is."""
+    """Cancel the run of a task. A run that has ended stays as it is."""
     call.desk.check_scope(call.who, "control")
     call.desk.count_write(call.who)
     if not _has_ended(await read_task(call, run)):

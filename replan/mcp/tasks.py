@@ -22,19 +22,18 @@ from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.core.names import RUN_ID
 
 POLL_MS = 1_000
-"""Milliseconds between two polls of a run that is under way, as clients are told."""
+"""The pause between two polls of a run under way, in milliseconds, that clients are told."""
 REST_POLL_MS = 5_000
-"""The same for a run that waits for a person."""
+"""The pause between two polls of a run that waits for a person, in milliseconds."""
 TERMINAL = frozenset({"completed", "failed", "cancelled"})
-"""The statuses after which a client stops to poll."""
+"""The statuses after which a client stops polling."""
 
 
 async def read_task(call: ToolCall, run: str) -> dict[str, Any]:
     """Return a task with its forms, its result or its error.
 
-    Raises the errors of `read_shown`, and for a run of another tenant.
-
-    Forms are there only where the client shows them and may answer; else `statusMessage` says how to answer.
+    It has forms only if the client can show them and may answer; else `statusMessage` says how to answer. Raises the
+    errors of `read_shown`, and `RunNotFound` for a run of another tenant.
     """
     shown = await read_task_run(call, run)
     match shown.status:
@@ -55,7 +54,7 @@ async def created_task(call: ToolCall, run: str) -> dict[str, Any]:
 
 
 async def read_task_run(call: ToolCall, run: str) -> ShownRun:
-    """Return the run of a task. Raises `RunNotFound` also where it belongs to another tenant than the server's."""
+    """Return the run of a task. Raises `RunNotFound`, also for a run of another tenant than the server's."""
     if RUN_ID.fullmatch(run) is None:
         raise RunNotFound(run)
     row = await call.desk.engine.journal.row(run)

@@ -1,1 +1,1 @@
-"""The life of runs: preparing, driving, following and answering them."""
+"""The life of runs: prepares, drives, follows and answers them."""

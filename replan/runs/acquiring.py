@@ -1,4 +1,4 @@
-"""Preparing an acquisition with the settings of this process, for the command line and for Python alike."""
+"""Prepares an acquisition with the settings of this process, for the command line and for Python alike."""
 
 import os
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class PreparedToAcquire:
         return (*self.request.notices, *self.remarks)
 
     def check_model(self) -> None:
-        """Check that the model can be opened. Raises `UsageProblem`."""
+        """Check that the model can be opened. Raises `UsageProblem` if not."""
         check_model(self.choice.spec, self.environment)
 
 
@@ -58,8 +58,8 @@ def prepare_to_acquire(
 
     `docs` is a folder of documents; without one, the search service of the user's config is asked, if there is one.
     Reading the documents may take minutes, so a server leaves it to the first search (`reads`); then there are no
-    notices about them.
-    Raises `UsageProblem`, whose place is `docs`, `model` or the name of a field of `AcquisitionInput`.
+    notices about them. Raises `UsageProblem`, whose place is `docs`, `model` or the name of a field of
+    `AcquisitionInput`.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)
@@ -89,7 +89,7 @@ def documents_folder(docs: str) -> Path:
 
 
 def _places(docs: str | None, config: UserConfig, *, reads: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return what the search tool is opened with, and notices about it."""
+    """Return the settings that the search tool is opened with, and notices about them."""
     if docs is None:
         if config.search is not None:
             return config.search.model_dump(mode="json", exclude_defaults=True), ()

@@ -19,13 +19,13 @@ from runtime.core.errors import UsageProblem
 from runtime.logs.redact import MARK, Redactor, secrets_in
 
 LISTED_MAX = 1_000
-"""Paths of a listing; those of the upper folders are kept."""
+"""The most paths of a listing. If there are more, those of the upper folders are kept."""
 NAMED_MAX = 20
-"""Files of a repository that are attached because the text names them."""
+"""The most files of a repository that are attached because the text names them."""
 SECRET_BYTES_MAX = 4096
 """The bytes read beyond the limit, to recognise secrets that begin before it."""
 GIT_SECONDS = 20.0
-"""How long git may look for files."""
+"""How long git may look for files, in seconds."""
 
 _PATH = re.compile(r"[\w.@+-]*(?:[\\/][\w.@+-]+)+|[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]\w{0,9}")
 """A pattern for file names in a text: a word with a slash, or a name with a suffix."""
@@ -33,7 +33,7 @@ _PRIVATE = re.compile(
     r"(?i)^(?:\.env(?:\..*)?|\.netrc|\.npmrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|credentials"
     r"|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ovpn)|.*secrets?\.(?:ya?ml|json|toml|env))$"
 )
-"""Names of files that hold secrets: they are never read."""
+"""Names of files that hold secrets. Such files are never read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Attached:
     """The attachments, and notices about them for the user."""
 
     attachments: tuple[Attachment, ...] = ()
-    """The files, in the order in which they were named, and the listing."""
+    """The files, in the order in which they were named, and the listing of the repository."""
     notices: tuple[str, ...] = ()
     """Lines for the user."""
 
 
 def attach(files: Sequence[str], repository: str | None, problem: str) -> Attached:
-    """Read files, and of a repository the list of its files and those that the problem names.
+    """Read the named files. Of a repository, read the list of its files, and the files that the problem names.
 
     Raises `UsageProblem` for a file that is missing, no text, or private by its name, and for a path that is no folder.
     It is also raised for more than `ATTACHMENTS_BYTES_MAX` in total.
@@ -78,7 +78,7 @@ def attach(files: Sequence[str], repository: str | None, problem: str) -> Attach
 
 
 def check_sizes(attachments: Sequence[Attachment], place: str) -> int:
-    """Return the bytes of all attachments. Raises `UsageProblem` for more than a run takes."""
+    """Return the bytes of all attachments together. Raises `UsageProblem` for more than a run accepts."""
     size = sum(len(attachment.shown.encode()) for attachment in attachments)
     if size > ATTACHMENTS_BYTES_MAX:
         hint = f"at most {ATTACHMENTS_BYTES_MAX:,} bytes together: every prompt has them"
@@ -87,7 +87,7 @@ def check_sizes(attachments: Sequence[Attachment], place: str) -> int:
 
 
 def read_upload(name: str, data: bytes, redactor: Redactor) -> Attachment:
-    """Return a file from its bytes, cut and without secrets. Raises `UsageProblem` as for a file of this name."""
+    """Return the attachment made from a file's bytes, cut and without secrets. Raises `UsageProblem`."""
     _check_name(name, name)
     return _attachment(name, data[: ATTACHMENT_BYTES_MAX + SECRET_BYTES_MAX], len(data), redactor)
 
@@ -106,7 +106,7 @@ def _attachment(name: str, data: bytes, size: int, redactor: Redactor) -> Attach
 
 
 def _file(path: Path, name: str, redactor: Redactor) -> Attachment:
-    """Return one file, cut and without secrets. Raises `UsageProblem`."""
+    """Return the attachment made from one file, cut and without secrets. Raises `UsageProblem`."""
     _check_name(path.name, name)
     try:
         # A pipe or a device would block or never end; it is opened first, so that it cannot be exchanged for another.
@@ -148,14 +148,14 @@ def _list_files(repository: str) -> list[str]:
 
 
 def _run(command: Sequence[str], folder: Path) -> bytes:
-    """Return what git prints, without the variables that would name another repository."""
+    """Return the output of git. The variables that would name another repository are removed from its environment."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, timeout=GIT_SECONDS)  # noqa: S603 -- git itself, with paths of the user
     return done.stdout
 
 
 def _listing(repository: str, paths: Sequence[str]) -> Attachment:
-    """Return the list of a repository's files: the upper folders first where there are too many."""
+    """Return the list of a repository's files. If there are too many, those of the upper folders are kept."""
     kept = sorted(sorted(paths, key=lambda path: (path.count("/"), path))[:LISTED_MAX])
     while len("\n".join(kept).encode()) > ATTACHMENT_BYTES_MAX:
         kept = kept[: len(kept) * 3 // 4]

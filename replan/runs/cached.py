@@ -18,33 +18,33 @@ if TYPE_CHECKING:
     from replan.setup.kinds import Kinds
 
 RECORDS_MAX = 20_000
-"""The records in memory of all kept runs, about 5 KiB each. The run that was read least recently is dropped."""
+"""The most records in memory for all kept runs together, about 5 KiB each. The run read least recently is dropped."""
 VIEWS_MAX = 8
-"""Results of runs that are kept, of those that were looked at last."""
+"""The most results of runs that are kept, those used last."""
 AT_ONCE_MAX = 500
-"""Records that are folded at once, in some 50 ms; more are folded in a thread, so that others need not wait."""
+"""The most records that are folded at once, in some 50 ms. More are folded in a thread, beside other tasks."""
 MARK = 200
-"""The records between two kept states, so that a page of records need not fold the whole run."""
+"""How many records are between two kept states, so that a page of records need not fold the whole run."""
 
 _FOLDS = trio.CapacityLimiter(1)
-"""Runs that are folded in a thread at a time: each takes one processor."""
+"""Lets one run at a time be folded in a thread, since each takes one processor."""
 
 
 @dataclass(slots=True)
 class _Kept:
-    """A run as it was read last."""
+    """A run when it was last read, with some of its states."""
 
     created: float
     loaded: Loaded
     marks: list[Any] = field(default_factory=list)
 
     def near(self, position: int) -> tuple[int, Any]:
-        """Return a number of records, at most `place`, and the state after them."""
+        """Return the number of records before a kept state, at most `position`, and that state."""
         mark = min(position // MARK, len(self.marks) - 1)
         return mark * MARK, self.marks[mark]
 
     def with_records(self, new: Sequence[Record[Any]]) -> "_Kept":
-        """Return the run after more records. Nothing is changed in place, so that any thread may do it."""
+        """Return the run after more records. Nothing is changed in place, so that any thread may call this."""
         state, marks, loaded = self.loaded.state, list(self.marks), self.loaded
         for record in new:
             state = loaded.kind.machine.evolve(state, record.event)
@@ -54,7 +54,7 @@ class _Kept:
 
 
 class CachedReader(RunReader):
-    """Reads the runs of a journal, and keeps those that were read lately."""
+    """Reads the runs of a journal, and keeps those that were read recently."""
 
     def __init__(self, journal: Readable[Any], kinds: "Kinds", *, records_max: int = RECORDS_MAX) -> None:
         self.journal, self.kinds, self._records_max = journal, kinds, records_max
@@ -63,7 +63,7 @@ class CachedReader(RunReader):
         self._views: OrderedDict[str, tuple[Any, str, RunResult]] = OrderedDict()
 
     async def read(self, run: str) -> Loaded:
-        """Return a run; the records that were read before are not read again."""
+        """Return a run. Only records that were not read before are read."""
         return (await self._read(run)).loaded
 
     def takes_long(self, row: RunRow) -> bool:
@@ -73,7 +73,7 @@ class CachedReader(RunReader):
         return row.last_seq - known > AT_ONCE_MAX
 
     async def read_marked(self, run: str) -> tuple[Loaded, Near[Any]]:
-        """Return a run, and a function that gives a state near to any of its records."""
+        """Return a run, and a function that returns a kept state near any of its records."""
         kept = await self._read(run)
         return kept.loaded, kept.near
 
@@ -88,7 +88,7 @@ class CachedReader(RunReader):
         return kept.loaded, pairs
 
     def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> "RunResult":
-        """Return the result of a run in a state; the same object until it changes."""
+        """Return the result of a run in a state. The same object is returned until the state changes."""
         if with_inbox is not None and with_inbox is not state:
             return super().view(run, kind, state, status, with_inbox)
         kept_view = self._views.get(run)
@@ -117,7 +117,7 @@ class CachedReader(RunReader):
         return kept
 
     def _keep(self, run: str, kept: _Kept) -> None:
-        """Keep a run, where no other reader has meanwhile kept more of it, and drop others to make room."""
+        """Keep a run, unless another reader has kept more of it meanwhile. Drop other runs to make room."""
         before = self._kept.get(run)
         if before is None or before.created != kept.created or before.loaded.seq <= kept.loaded.seq:
             self._count += len(kept.loaded.records) - (0 if before is None else len(before.loaded.records))

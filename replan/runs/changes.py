@@ -35,11 +35,11 @@ class Changes:
     model: str | None = None
     """The new model in the form of `--model`; None for no change."""
     strict: bool = False
-    """Whether, from now on, a plan is rejected that leaves a demand of the text in no step."""
+    """Whether a plan that leaves a demand of the text in no step is rejected from now on."""
 
     @property
     def raises_limits(self) -> bool:
-        """Whether the changes have a limit of the whole run."""
+        """Whether the changes include a limit of the whole run."""
         return any(LIMITS[name].of_run for name in check_limits(self.limits))
 
     def __bool__(self) -> bool:
@@ -50,9 +50,9 @@ class Changes:
 async def post_changes(
     engine: Engine, run: str, changes: Changes, environment: Mapping[str, str] = os.environ, *, key: str = ""
 ) -> Posted:
-    """Post changes to a run. Raises `UsageProblem`, placed at the name of a limit, for values that are not valid.
+    """Post changes to a run. Raises `UsageProblem`, whose place is the name of a limit, for values that are not valid.
 
-    `key` is as for `Engine.tell`. A repetition is a duplicate, although its deadline counts from a later time.
+    `key` is that of `Engine.tell`. A repetition is a duplicate, although its deadline counts from a later time.
     """
     with name_limits():
         body = message_of(changes, await engine.result(run), engine.journal.now(), environment)
@@ -65,7 +65,7 @@ async def post_changes(
 
 @contextmanager
 def name_limits() -> Iterator[None]:
-    """Change the place of a `UsageProblem` of a block from the key in the inbox to the name of the limit."""
+    """Replace the key in the inbox by the name of the limit, in the place of each `UsageProblem` of a block."""
     try:
         yield
     except UsageProblem as problem:
@@ -74,7 +74,7 @@ def name_limits() -> Iterator[None]:
 
 
 def message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return the inbox message for changes. Raises `UsageProblem`, placed at the name of a limit.
+    """Return the inbox message for changes. Raises `UsageProblem`, whose place is the name of a limit.
 
     `result` is the result of the run so far; `now` is in UTC seconds since 1970.
     """
@@ -104,15 +104,15 @@ def message_of(changes: Changes, result: RunResult, now: float, environment: Map
 
 
 CANCEL_SECONDS = 5.0
-"""How long a cancel waits for the process that drives the run to take the message."""
+"""How long a cancel waits for the process that drives the run to read the message, in seconds."""
 
 
 async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
     """Post the message that cancels a run, wait up to `CANCEL_SECONDS` for its end, and return whether it has ended.
 
-    A run that nobody drives ends here. Otherwise the process that drives it takes the message, perhaps later. Raises
-    `UsageProblem` for a run that has finished already, or that comes to another end first. Its hint says what shows the
-    run: `shown_by`, by default the command. Raises the errors of `Engine.cancel`.
+    A run that nobody drives ends here. Otherwise the process that drives it reads the message, perhaps later. Raises
+    `UsageProblem` for a run that has finished already, or that comes to another end first. Its hint names what shows
+    the run: `shown_by`, by default the command. Raises the errors of `Engine.cancel`.
     """
     hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
     row = await engine.journal.row(run)
@@ -138,7 +138,7 @@ WHY_MAX = 500
 
 
 async def record_crash(engine: Engine, run: str, error: Exception) -> None:
-    """Record that an unexpected error of its driver has ended a run. Nobody may drive the run by now."""
+    """Record that an unexpected error of its driver has ended a run. Call this only when no driver holds the run."""
     reason = _redact(engine, f"driver: {type(error).__name__}: {error}".splitlines()[0])
     await _record(engine, run, Crashed("", engine.clock.now(), reason))
 

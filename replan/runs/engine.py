@@ -1,4 +1,4 @@
-"""The engine: starts, resumes and cancels the runs of one journal, whatever their kinds; child runs too."""
+"""The engine: starts, resumes and cancels the runs of one journal, whatever their kinds. Drives child runs too."""
 
 import json
 import os
@@ -51,14 +51,14 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class Engine(RunPoster):
-    """Starts, resumes and cancels the runs of one journal, with all that driving them needs."""
+    """Starts, resumes and cancels the runs of one journal, and holds everything that driving them needs."""
 
     journal: Journal[Any]
     """The journal, opened with `kinds.codecs`."""
     registry: Registry = field(default_factory=Registry)
     """The guards and generators that runs may name."""
     clock: Clock = field(default_factory=SystemClock)
-    """The clock of this process, by which runs begin and calls are timed; leases and days go by the journal's own."""
+    """The clock of this process, for the begin of runs and their calls. Leases and days use the journal's clock."""
     root: Path = field(default_factory=data_root)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -66,7 +66,7 @@ class Engine(RunPoster):
     kinds: Kinds = field(default_factory=Kinds)
     """The kinds of runs that this process can drive."""
     threads: bool = True
-    """Whether slow guards run in threads; not in simulations."""
+    """Whether slow guards run in threads; False in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
@@ -80,9 +80,9 @@ class Engine(RunPoster):
     reminders: tuple[ReminderRule, ...] = ()
     """The rules of reminders about unanswered questions of new runs."""
     probes: Probes = field(default_factory=Probes)
-    """Asks providers that are waited for whether they are up."""
+    """Asks providers that runs wait for whether they are up again."""
     lease_seconds: float | None = None
-    """The length of leases; None for the usual one."""
+    """The length of leases in seconds; None for the default."""
     placement: Placement = ORDINARY
     """The tenant and the priority of new runs."""
     by: str = ""
@@ -90,9 +90,9 @@ class Engine(RunPoster):
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)
-    """The replies in progress to the calls of the runs that this process drives."""
+    """The replies in progress of the runs that this process drives."""
     cache: CachedReader | None = None
-    """Keeps the runs that a server has read lately; None reads a run from the journal each time."""
+    """Keeps the runs that a server has read recently; None reads a run from the journal each time."""
 
     async def read(self, run: str) -> Loaded:
         """Return a run's kind, state and records. Raises the errors of `RunReader.read`."""
@@ -113,9 +113,9 @@ class Engine(RunPoster):
     async def begin(
         self, prepared: PreparedRun, options: DriveOptions = DETACHED, *, run: str | None = None
     ) -> RunResult:
-        """Start a new run and drive it to its end, a question, or a stop.
+        """Start a new run and drive it until it ends, asks or is stopped.
 
-        It is admitted in the transaction of its first records. Raises the errors of `admit`.
+        The run is admitted in the transaction of its first records. Raises the errors of `admit`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = self._first(prepared, name)
@@ -126,9 +126,10 @@ class Engine(RunPoster):
         return await self.resume(name, options) if result is None else result
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
-        """Go on with a run where its journal ends. A finished run's result is returned as it is.
+        """Resume a run after the last record in its journal. If it has finished for good, return its result.
 
-        The end of a run that may go on is undone (docs/explanation/endings.md), unless a host drives it.
+        If a person resumes a run whose end is not final, the end is undone (docs/explanation/endings.md). A host never
+        does that.
 
         Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`. Raises `UsageProblem` for a run that never began,
         is a step of another run, or needs a missing plug-in.
@@ -159,7 +160,7 @@ class Engine(RunPoster):
         return await self.resume(run, options) if result is None else result
 
     def _first(self, prepared: PreparedRun, run: str) -> Any:
-        """Return the first event of a new run, which says who starts it."""
+        """Return the first event of a new run, with its starter and its reminders."""
         first = prepared.first(run, self.clock.now())
         if self.reminders:
             first = first.model_copy(update={"reminders": self.reminders})
@@ -168,8 +169,8 @@ class Engine(RunPoster):
     async def finish_cancelled(self, run: str) -> RunResult:
         """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.
 
-        No model is called, and no tool; what is left of a killed driver's tools is ended. A run that has finished is
-        left as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.
+        No model is called, and no tool. Tool processes that a killed driver has left are ended. A run that has finished
+        stays as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.
         """
         await check_own(self, run, "cancel RUN")
         return await self.end_cancelled(run)
@@ -191,7 +192,7 @@ class Engine(RunPoster):
 
     @asynccontextmanager
     async def models_of(self, kind: AnyKind, state: Any, used: Mapping[str, int]) -> AsyncIterator[Any]:
-        """Open the model of a begun run, and those that its steps name, as one model; None for none."""
+        """Open the model of a begun run and those that its steps name, and yield them as one model; None for none."""
         async with AsyncExitStack() as stack:
             own = await stack.enter_async_context(self.model(kind.model(state), used))
             names = dict.fromkeys(kind.step_models(state).values())
@@ -200,7 +201,7 @@ class Engine(RunPoster):
 
     @asynccontextmanager
     async def model(self, name: str | None, used: Mapping[str, int]) -> AsyncIterator[Any]:
-        """Open the model of a run; None for none. `used` counts the replies that the run has had, by purpose."""
+        """Open a model by its name; None yields None. `used` counts the replies that the run has had, by purpose."""
         if name is None:
             yield None
             return
@@ -271,7 +272,7 @@ class Engine(RunPoster):
     ) -> Supervisor[Any, Any, Any]:
         """Return a supervisor of a run, ready to drive it.
 
-        With a snapshot it reads only the records after it; with an admission it admits the run.
+        With a snapshot, it reads only the records after the snapshot. With an admission, it admits the run.
         """
         return Supervisor(
             run,
@@ -303,9 +304,10 @@ FRESH_SECONDS = 900.0
 def resources_for(
     engine: Engine, model_name: str | None, model: Any, options: DriveOptions, *, others: Sequence[str] = ()
 ) -> Resources:
-    """Return the resources of a run: `model` is open, `model_name` its name in the form of `--model`; None for none.
+    """Return the resources of a run. `model` is open; `model_name` names it in the form of `--model`.
 
-    `others` are the names of the models that its steps name, which are open likewise.
+    Both are None for a run without a model. `others` are the names of the models that its steps name; these are open
+    too.
     """
     plain_model: Any = model.model if isinstance(model, WatchedModel) else model
     plain_model = plain_model.probed_model if isinstance(plain_model, RoutedModel) else plain_model
@@ -339,15 +341,16 @@ def resources_for(
 
 
 HELD_SECONDS = 0.5
-"""How long a run waits before it tries again to claim a child run that is held."""
+"""How long a run waits before it tries again to claim a child run that another driver holds, in seconds."""
 
 
 async def drive_child(
     engine: Engine, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
 ) -> Any | None:
-    """Drive a child run. This is the `actors.run.kind.DriveChild` of the engine.
+    """Drive a child run. This is the engine's `actors.run.kind.DriveChild`.
 
-    `parent_model` is the names of the parent's models and the open model; a child with models of these names uses it.
+    `parent_model` has the names of the parent's models, and the open model. A child whose models have the same names
+    uses it.
     """
     while True:
         try:
@@ -359,7 +362,7 @@ async def drive_child(
 async def _drive_child_once(
     engine: Engine, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
 ) -> Any | None:
-    """Read the child run and go on with it, or begin it where there is none. Raises `RunExists` for that."""
+    """Resume the child run, or begin it if there is none. Raises `RunExists` if another driver begins it first."""
     admission = None
     try:
         loaded = await engine.read(child.run)
@@ -389,7 +392,7 @@ async def _drive_child_once(
 
 
 def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
-    """Tell whether a finished child run is driven again: it has failed, or its deadline is set anew.
+    """Tell whether a finished child run is driven again: it has failed, or it has a new deadline.
 
     Child and parent end by the same deadline, in either order.
     """

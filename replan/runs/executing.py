@@ -47,21 +47,21 @@ class PlanToExecute:
     place: str
     """The name of the file or the id of the run, for messages."""
     level: str = "expansive"
-    """The level that it is proved at: of a planning run its own, else `expansive`."""
+    """The level at which the plan is proved: that of its planning run, else `expansive`."""
     assurance: str = "strong_cyclic"
     """The weakest assurance that is accepted."""
     r_max: int = 100
     """The largest `total_retry_budget` that is accepted."""
     problem: str = ""
-    """The text of the problem that it solves; empty for a plan of a file, and for one whose goal is only tokens."""
+    """The text of the problem that the plan solves; empty for a plan of a file, and if the goal is only tokens."""
     plan_of: str = ""
-    """The id of the planning run that has made it; empty for a plan of a file."""
+    """The id of the planning run that made the plan; empty for a plan of a file."""
     planning: RunConfig | None = None
-    """The configuration of that run; None for a plan of a file."""
+    """The configuration of the planning run; None for a plan of a file."""
 
 
 def is_file(name: str) -> bool:
-    """Tell whether an argument names a file with a plan rather than a run: it is there, or looks like a path."""
+    """Tell whether an argument names a file with a plan, not a run: the file exists, or the text looks like a path."""
     return "/" in name or name.endswith((".json", ".yaml", ".yml")) or Path(name).exists()
 
 
@@ -100,9 +100,9 @@ def read_plan_file(name: str) -> PlanToExecute:
 
 
 async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
-    """Return the proved plan of a planning run, by its id in full.
+    """Return the proved plan of a planning run. `run` is its full id.
 
-    Raises `UsageProblem` for a run that has none; other errors are those of `RunReader.read`.
+    Raises `UsageProblem` for a run without a proved plan; other errors are those of `RunReader.read`.
     """
     from actors.planning.result import Result  # noqa: PLC0415 -- a plan of a file needs no run
 
@@ -127,9 +127,9 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
 
 
 Approval = Literal["each", "risky", "none"]
-"""Which calls of tools a person approves first."""
+"""Which calls of tools a person must approve first."""
 LEVELS = get_args(GuardLevel)
-"""The levels that a plan may be proved at."""
+"""The levels at which a plan may be proved."""
 _BIND = "bind them there, since the steps of the template need them, or name another model"
 _NO_AUTHOR = "no model is named (-m, REPLAN_MODEL, or `model` in config.yaml)"
 
@@ -139,17 +139,17 @@ class ExecutionOptions:
     """The options of an execution, from the command line or from Python."""
 
     tools: str | None = None
-    """The path of the tools file; None for `tools.yaml` in the home, where there is one."""
+    """The path of the tools file; None for `tools.yaml` in the home, if there is one."""
     workspace: str = "."
     """The folder that the tools work in."""
     approval: Approval = "risky"
-    """Which calls of tools a person approves first."""
+    """Which calls of tools a person must approve first."""
     level: str | None = None
-    """The level that the plan is proved at; None for that of its planning run, or `expansive` for a plan of a file."""
+    """The level at which the plan is proved. None is that of its planning run, or `expansive` for a plan of a file."""
     r_max: int | None = None
-    """The largest `total_retry_budget` of a plan; None for that of its planning run, or 100."""
+    """The largest `total_retry_budget` that a plan may have. None is the value of its planning run, or 100."""
     workflow: str | None = None
-    """The workflow of the planning runs of replans; None for that of the plan's own run, or `search`."""
+    """The workflow of the planning runs that replan; None for that of the plan's own run, or `search`."""
     limits: RunLimits = field(default_factory=RunLimits)
     """The limits of the execution, replans included."""
 
@@ -177,7 +177,7 @@ class PreparedToExecute:
         return Path(self.request.config.workspace)
 
     def check_model(self) -> None:
-        """Check that the model can be opened, and those that plan anew. Raises `UsageProblem`."""
+        """Check that the model, and the models of replans, can be opened. Raises `UsageProblem` if not."""
         planning = self.request.config.planning
         check_model(self.choice.spec, self.environment, others=() if planning is None else planning.step_prices)
 
@@ -191,11 +191,11 @@ def prepare_to_execute(
     environment: Mapping[str, str],
     config: UserConfig | None = None,
 ) -> PreparedToExecute:
-    """Prepare the execution of a plan with the user's settings; nothing is written, and nothing runs.
+    """Prepare the execution of a plan with the user's settings. Nothing is written, and nothing runs.
 
-    `model` and `config` are as for `replan.runs.prepare.prepare`. Where nobody names a model, no new
-    plan can be made. Raises `UsageProblem`, whose place is the option or the file. Causes are a plan that is not proved
-    or names what no tool implements, an invalid tools file, and a workspace that cannot be used.
+    `model` and `config` are those of `replan.runs.prepare.prepare`. If no model is named, no new plan can be made.
+    Raises `UsageProblem`, whose place is the option or the file. Causes are a plan that is not proved or names what no
+    tool implements, an invalid tools file, and a workspace that cannot be used.
     """
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config
@@ -242,7 +242,7 @@ def prepare_to_execute(
 def tools_of(
     name: str | None, home: Home, workspace: Path, environment: Mapping[str, str]
 ) -> tuple[ToolSet, tuple[str, ...]]:
-    """Return the tools of a file, or of the home's where none is named, with remarks about it; none without a file.
+    """Return the tools of a file (None: of the home's file), with remarks about it; no tools without a file.
 
     Raises `UsageProblem` for an invalid file, or one in the workspace.
     """
@@ -258,8 +258,8 @@ def planning_for(
 ) -> RunConfig:
     """Return the configuration of the planning runs that make new plans, with the execution's model.
 
-    Without a workflow it is that of the plan's own run. Their plans may name the guards that the tools implement.
-    Raises `UsageProblem` for an invalid workflow, and for a least value where its policy weighs no moves.
+    Without a workflow, that of the plan's own run is used. New plans may name the guards that the tools implement.
+    Raises `UsageProblem` for an invalid workflow, and for `stop_below` with a policy that does not weigh moves.
     """
     if source.planning is not None and workflow is None:
         seconds = limits.get("timeout")
@@ -293,7 +293,7 @@ def planning_for(
 def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
     """Return a planning run whose plan may name what the tools implement, and nothing else.
 
-    Raises `UsageProblem` where a template needs names that no tool implements.
+    Raises `UsageProblem` if a template needs names that no tool implements.
     """
     facts = Given(**tools.names_given)
     lack = _author_lacks(request.pinned.model, facts)
@@ -305,10 +305,10 @@ def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
 def with_tools(
     prepared: Prepared, name: str | None, goal: TokenGoal | None, environment: Mapping[str, str]
 ) -> tuple[Prepared, tuple[str, ...]]:
-    """Return a prepared planning run for the tools of a file, with remarks about it.
+    """Return a prepared planning run, changed for the tools of a file, with remarks about the file.
 
-    With a goal it plans from the steps that they declare. Without one, and with a file, its plan may name what they
-    implement, and nothing else; without a file it is returned as it is. Raises `UsageProblem`.
+    With a goal, it plans from the steps that the tools declare. Without a goal, its plan may name only what the tools
+    implement. Without a file, the run is unchanged. Raises `UsageProblem`.
     """
     if goal is None and name is None:
         return prepared, ()
@@ -317,7 +317,7 @@ def with_tools(
 
 
 def request_with_tools(request: RunRequest, tools: ToolSet, goal: TokenGoal | None) -> RunRequest:
-    """Return a planning run for tools, and for the goal where there is one. Raises `UsageProblem`."""
+    """Return a planning run, changed for tools; and for the goal, if there is one. Raises `UsageProblem`."""
     if goal is None:
         return planning_for_tools(request, tools)
     request = planning_for_goal(request, tools, goal)
@@ -367,7 +367,7 @@ def _author_lacks(model: str, facts: Given) -> str:
 
 
 def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
-    """Return a planning configuration whose plans may name the guards of the tools beside the usual ones."""
+    """Return a planning configuration whose plans may also name the guards of the tools."""
     catalog = config.workflow.guard_catalog
     more = [name for name in tools.guards if name not in catalog]
     workflow = config.workflow.changed(guard_catalog=[*catalog, *more]) if more else config.workflow
@@ -400,9 +400,10 @@ EXECUTION = "execution"
 
 
 async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:
-    """Raise `UsageProblem` where another execution of the home works in a folder and has not finished.
+    """Raise `UsageProblem` if another unfinished execution of the home works in a folder.
 
-    It may be driven, wait for a person, or be parked: it goes on with the files as it has left them.
+    The other one may be driven, wait for a person, or be parked. When it goes on, it needs the files as it has left
+    them.
     """
     ensure_free(folder, home)
     async for run, used in unfinished_executions(reader):
@@ -413,7 +414,7 @@ async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, beside
 
 
 async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str, Path]]:
-    """Yield the executions of the home that have not finished, each with its workspace."""
+    """Yield the unfinished executions of the home, each with its workspace."""
     for row in await reader.journal.runs(ALL):
         if row.kind != EXECUTION or row.status == "finished":
             continue
@@ -426,9 +427,9 @@ async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str,
 
 
 async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:
-    """Record the start of an execution for a host, unless another execution works in its workspace.
+    """Record the start of an execution for a host, unless another one works in its workspace.
 
-    Where two are admitted at once, each finds the other, and both are cancelled: neither has done anything yet. Raises
+    If two are admitted at once, each finds the other, and both are cancelled before they have done anything. Raises
     `UsageProblem` then, and the errors of `ensure_unused`.
     """
     folder = Path(request.config.workspace)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 async def family_of(reader: "RunReader", run: str, ids: Container[str], above: Container[str]) -> dict[str, str | None]:
-    """Return a run and the runs of its steps, however far down, each with the run that it is a step of.
+    """Return a run and the runs of its steps at any depth, each with its parent run; None for the run itself.
 
-    `ids` are the ids of all runs, `above` those of them that may have steps which are runs; only these are read. The
-    steps of a run that cannot be read are not found.
+    `ids` are the ids of all runs. `above` are the ids of runs that may have such steps; only these are read. The steps
+    of a run that cannot be read are not found.
     """
     family, waiting = dict[str, str | None]({run: None}), [run]
     while waiting:
@@ -51,10 +51,10 @@ async def _children(reader: "RunReader", run: str) -> Sequence[str]:
 
 
 async def top_of(engine: "RunReader", run: str) -> str:
-    """Return the run that a run is a step of, however far up, or the run itself where a person has started it.
+    """Return the top run, of which a run is a step at any depth. It is the run itself if a person has started it.
 
-    The records of the runs above decide, and not the id, which a program may choose freely. Raises `JournalDamaged` for
-    them.
+    The records of the parent runs decide, not the id, since a program may choose any id. Raises `JournalDamaged` if the
+    records of a parent are damaged.
     """
     top = run
     while is_child(top):
@@ -69,7 +69,7 @@ async def top_of(engine: "RunReader", run: str) -> str:
 
 
 async def check_own(engine: "RunReader", run: str, way: str) -> None:
-    """Check that a run is no step of another run. Only that other run goes on with its step.
+    """Check that a run is no step of another run, because only the other run can continue its step.
 
     `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and the
     errors of `top_of`.
@@ -81,7 +81,7 @@ async def check_own(engine: "RunReader", run: str, way: str) -> None:
 
 
 LINKED_MAX = 20
-"""The most runs that are named."""
+"""The most runs made from another run that are listed."""
 
 
 class LinkedRun(NamedTuple):
@@ -97,7 +97,7 @@ class LinkedRun(NamedTuple):
 async def runs_made_from(reader: "RunReader", run: str) -> list[LinkedRun]:
     """Return the runs that were made from a run, the newest first, `LINKED_MAX` at most.
 
-    Only rows whose title names the run are read; a run that cannot be read is left out.
+    Only runs whose title names the run are read. A run that cannot be read is left out.
     """
     linked: list[LinkedRun] = []
     for row in await reader.journal.runs(RunFilter(title_start=f"plan {run}: ", limit=ALL.limit)):
@@ -128,7 +128,7 @@ class ShownRun:
     with_inbox: Any
     """The state after the unread messages of the inbox."""
     top: str
-    """The run that it is a step of, however far up, or itself."""
+    """The run that it is a step of, at any depth; or the run itself."""
     hosted: bool
     """Whether a host that drives runs of this kind serves the home."""
     linked: tuple[LinkedRun, ...] = ()
@@ -141,24 +141,24 @@ class ShownRun:
 
     @property
     def result_json(self) -> dict[str, Any]:
-        """The result as programs read it, with whether the run goes on by itself."""
+        """The result as programs read it, and whether the run goes on by itself."""
         return {**self.result.to_json(), "driven": self.driven}
 
     @property
     def moved_to(self) -> str | None:
-        """The journal that the run was moved to; None where it is here."""
+        """The journal that the run was moved to; None if it was not moved."""
         return place_moved_to(self.row.owner)
 
     @property
     def driven(self) -> bool:
-        """Whether the run goes on by itself: a process drives it, or a host takes it up."""
+        """Whether the run goes on by itself, because a process drives it or a host will."""
         if self.moved_to is not None:
             return False
         return self.hosted or (self.row.owner is not None and not is_dead(self.row.owner))
 
 
 async def read_shown(reader: "RunReader", run: str) -> ShownRun:
-    """Return one run to be shown. Raises the errors of `RunReader.read`."""
+    """Return one run with all that is shown of it. Raises the errors of `RunReader.read`."""
     loaded, row = await reader.read_with_row(run)
     with_inbox, top = await reader.with_inbox(run, loaded), await top_of(reader, run)
     hosted = await reader.has_host(row.kind, row.format)

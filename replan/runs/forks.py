@@ -1,7 +1,7 @@
-"""Forking a run: a new run begins with copies of its first records, and goes on from there under rules of its own.
+"""Forks a run: a new run begins with copies of its first records, and goes on from there under rules of its own.
 
-The other run is only read, whether it is driven, waits, is parked or has ended. What a fork takes over, and what it
-begins anew, is decided in `actors.run.fork_rules`.
+The other run is only read, whether it is driven, waits, is parked or has ended. `actors.run.fork_rules` decides which
+state a fork keeps, and which it begins again.
 """
 
 import json
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 BEFORE = "before:"
-"""The prefix of a place before an attempt, so that the fork repeats the attempt."""
+"""The prefix of an attempt's id in `ForkRequest.at` to fork just before the attempt, so that the fork repeats it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,19 @@ class ForkRequest:
     """The place of a fork, and its changes."""
 
     at: str = ""
-    """The number of the last record that is shared, or an attempt, whose verdict is shared; with `BEFORE` in front of
-    it, what came before the attempt. Empty for the last record before the run's end."""
+    """The number of the last record that is shared, or an attempt, whose verdict is shared. With `BEFORE` in front of
+    it, the attempt is not shared. Empty for the last record before the run's end.
+    """
     workflow: str | None = None
-    """The workflow from there on; None where it stays."""
+    """The workflow from there on; None for no change."""
     policy: str | None = None
-    """The policy from there on; None where it stays, or is that of the workflow."""
+    """The policy from there on; None for no change, or for the policy of the new workflow."""
     changes: Changes = field(default_factory=Changes)
-    """The limits and the model, of the fork only."""
+    """The limits and the model of the fork."""
     given: Mapping[str, str] = field(default_factory=dict)
     """Values that hold from there on in an acquisition, in place of those found, as texts by the path of the field."""
     workspace: Path | None = None
-    """The folder that is made for the tools of a fork of an execution; None for one beside the other run's."""
+    """The folder to make for the tools of a fork of an execution; None for one beside the other run's workspace."""
 
 
 async def fork_run(
@@ -80,8 +81,8 @@ async def fork_run(
     """Record a fork of a run, for a driver to go on with, and return its id; `name` is the id, empty for a new one.
 
     Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem`, whose place is the keyword.
-    Causes in the run: it never began, or is a step of another run. Causes in the place: it is outside of the run, or
-    nothing shows how the workspace was there. Causes in the change: it is not valid, names another workflow, or needs a
+    Causes in the run: it never began, or is a step of another run. Causes in the place: it is outside of the run, or no
+    snapshot of the workspace was made there. Causes in the change: it is not valid, names another workflow, or needs a
     workspace that cannot be made.
     """
     await check_own(engine, run, "fork RUN")
@@ -136,12 +137,12 @@ class _MadeFolder:
     """The other run's workspace."""
     snapshot: str
     folder: Path
-    """Its absolute path."""
+    """The absolute path of the folder."""
     home: Path
 
     @asynccontextmanager
     async def make(self, run: str) -> AsyncIterator[None]:
-        """Make it for a fork, by the fork's id; it is removed where the block raises. Raises `UsageProblem`."""
+        """Make the folder for the fork with the id `run`. It is removed if the block raises. Raises `UsageProblem`."""
         place = (self.source, self.snapshot, self.folder, self.home)
         await trio.to_thread.run_sync(make_workspace, *place, run)
         try:
@@ -155,7 +156,7 @@ class _MadeFolder:
 def _folder_to_make(
     workspace: ForkWorkspace | None, place: int, wanted: ForkRequest, name: str, home: Path
 ) -> _MadeFolder | None:
-    """Return the folder that is to be made; None for a run without a workspace. Raises `UsageProblem`."""
+    """Return the folder that has to be made; None for a run without a workspace. Raises `UsageProblem`."""
     if workspace is None:
         if wanted.workspace is not None:
             raise UsageProblem("runs of this kind have no workspace", place="workspace", hint="leave it out")
@@ -194,7 +195,10 @@ def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: 
 
 
 def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
-    """Return the place after the last reply, verdict or output of an attempt, or before its first request."""
+    """Return the number of the last shared record for an attempt: its last reply, verdict or output.
+
+    With `BEFORE` in front of the attempt, it is the record before the attempt's first one.
+    """
     node = at.removeprefix(BEFORE)
     # An execution's records are about the phases of an attempt.
     named = re.compile(rf"{re.escape(node)}(\.[a-z_]+)?")
@@ -210,7 +214,7 @@ def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
 
 
 def _node(event: Any) -> str:
-    """Return the attempt that an event is about; empty for none."""
+    """Return the id of the attempt that an event is about; empty for none."""
     if isinstance(event, ToolFinished):
         return call_of(event.request_id).removeprefix("tool:")
     return getattr(event, "node", None) or ""
@@ -223,7 +227,7 @@ def _common(loaded: Loaded) -> RunState[Any]:
 
 
 def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, before: Limits) -> Forked:
-    """Return the event after the shared records. A deadline is as far away as it was when the run began."""
+    """Return the event after the shared records. Its deadline is as far away as the run's was when the run began."""
     events = [record.event for record in loaded.records]
     first: Started = events[0]
     limits: dict[str, Any] = dict(before)
@@ -245,7 +249,7 @@ def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig 
 def _fork_config(
     engine: Engine, loaded: Loaded, state: Any, wanted: ForkRequest, environment: Mapping[str, str]
 ) -> ForkConfig | None:
-    """Return the fork's own configuration; None where neither another workflow nor another policy is wanted."""
+    """Return the fork's own configuration; None if neither the workflow nor the policy is changed."""
     if wanted.workflow is None and wanted.policy is None:
         return None
     config = read_user_config(locate_home(environment).config)
@@ -262,7 +266,7 @@ def _fork_config(
 
 
 def _value_event(kind: AnyKind, state: Any, path: str, text: str, now: float) -> Any:
-    """Return the event of a value that holds from the place of the fork on. Raises `UsageProblem`."""
+    """Return the event that sets a value of an acquisition in the fork. Raises `UsageProblem`."""
     if not kind.takes_values:
         raise UsageProblem("runs of this kind take no values", place="given", hint="leave them out")
     body = kind.correction(state, f"{path}={text}")
@@ -276,7 +280,7 @@ def _value_event(kind: AnyKind, state: Any, path: str, text: str, now: float) ->
 
 
 def _change_event(changes: Changes, state: Any, result: RunResult, now: float, environment: Mapping[str, str]) -> Any:
-    """Return the event of changed limits, or of another model, as the fork takes it at its beginning."""
+    """Return the event that sets the fork's limits or its model at its beginning."""
     run = state.run
     with name_limits():
         return change_of(run.ledger, message_of(changes, result, now, environment), now, never_strict=run.never_strict)
@@ -284,11 +288,11 @@ def _change_event(changes: Changes, state: Any, result: RunResult, now: float, e
 
 @dataclass(frozen=True, slots=True)
 class MadeFolder:
-    """A folder that was made for a fork."""
+    """The folder that was made for the tools of a fork."""
 
     run: str
     folder: Path
-    """Its absolute path."""
+    """The absolute path of the folder."""
     snapshot: str
     """The id of the last snapshot in the fork's records."""
 

@@ -1,4 +1,4 @@
-"""Opening a home: the folder of a user's runs and settings, with its journal or a database's, as an engine."""
+"""Opens a home as an engine: the folder of a user's runs and settings, with its journal or that of a database."""
 
 import os
 import shutil
@@ -46,8 +46,8 @@ async def open_home(
 
     `REPLAN_JOURNAL` names a database that holds the journal instead of the home's file.
 
-    Without `make`, a home that has no journal is left as it is: the engine knows no runs. `registry` and `kinds` take
-    the place of what is installed, `config` that of the home's config file, which is then not read.
+    Without `make`, a home that has no journal is left unchanged: the engine knows no runs. `registry` and `kinds`
+    replace what is installed. `config` replaces the home's config file, which is then not read.
 
     With `inspect`, a home that cannot be written is read from a copy of its journal; the caller writes nothing.
 
@@ -86,18 +86,18 @@ async def open_home(
 
 
 def is_writable(home: Home) -> bool:
-    """Tell whether the home can be written; one that is missing can be made."""
+    """Tell whether the home can be written. A missing home counts as writable, because it can be made."""
     return not is_there(home.folder, USE_ANOTHER_HOME) or os.access(home.folder, os.W_OK | os.X_OK)
 
 
 def journal_to_read(home: Home) -> AbstractContextManager[Path]:
-    """Return a context that gives the journal of a home, or a copy of it where the home cannot be written."""
+    """Return a context that yields the path of a home's journal, or of a copy if the home cannot be written."""
     return nullcontext(home.journal) if is_writable(home) else _copy_journal(home.journal)
 
 
 @contextmanager
 def _copy_journal(journal: Path) -> Iterator[Path]:
-    """Yield a copy of a journal with its write-ahead log: SQLite cannot read a log in a folder that it cannot write."""
+    """Yield a copy of a journal and its write-ahead log, because SQLite cannot read a log in a read-only folder."""
     with TemporaryDirectory(prefix="replan-") as folder:
         copy = Path(folder) / journal.name
         try:
@@ -110,7 +110,7 @@ def _copy_journal(journal: Path) -> Iterator[Path]:
 
 
 def _prepare_home(environment: Mapping[str, str], *, make: bool, write: bool) -> tuple[Home, bool]:
-    """Return the home, checked as far as it exists, and whether it has a journal or is to get one."""
+    """Return the home, checked as far as it exists, and whether it has a journal or will get one."""
     home = locate_home(environment)
     if make or is_there(home.folder, USE_ANOTHER_HOME):
         prepare_home(environment, write=write)

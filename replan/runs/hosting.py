@@ -1,4 +1,4 @@
-"""Hosting runs: the runtime's host, with models that runs share, webhooks, and a wake-up socket."""
+"""Hosts runs: the runtime's host, with models that runs share, webhooks, and a wake-up socket."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
@@ -30,8 +30,8 @@ async def host(
 ) -> None:
     """Serve the home until a stop is requested: drive all runs that no other process drives, and park them at the end.
 
-    Runs of a kind that is not known here are not touched. `report` gets each notice. With a `dispatcher`, only runs
-    that this places here are taken up. Raises `JournalDamaged`, `JournalNewer`.
+    Runs of an unknown kind are not touched. `report` gets each notice. With a `dispatcher`, only the runs that it
+    places here are driven. Raises `JournalDamaged`, `JournalNewer`.
     """
     formats, problems = engine.kinds.formats()
     for problem in problems:
@@ -71,7 +71,7 @@ async def host(
 class _Drive:
     """Drives one run.
 
-    How the files of a run have changed since it began is reported once, and not each time it is driven.
+    If the files of a run have changed since it began, that is reported once, and not each time the run is driven.
     """
 
     def __init__(self, engine: Engine, report: Report) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CLOSED_BY_PEOPLE = (Status.ANSWERED, Status.DECLINED)
 """The statuses of questions whose first answer is in the inbox."""
 CANCEL = "cancel"
-"""The key of the message that cancels a run: there is one, however often it is posted."""
+"""The key of the message that cancels a run. A run has only one such message, however often it is posted."""
 
 Common = RunState[Any] | None
 """The common part of a run's state; None before it began."""
@@ -41,14 +41,14 @@ Common = RunState[Any] | None
 
 @dataclass(frozen=True, slots=True)
 class AnswerReceipt:
-    """The receipt for an answer, or for a decline, of a question."""
+    """The receipt for an answer to a question, or for declining it."""
 
     result: Literal["accepted", "duplicate", "conflict"]
-    """`duplicate`: the same was posted before; `conflict`: another one was, and that one counts."""
+    """`duplicate`: the same was posted before. `conflict`: something else was posted before, and counts."""
     stands: str | None
-    """The answer that counts; None where the question was declined."""
+    """The answer that counts; None if the question was declined."""
     otherwise: str = ""
-    """What happens without an answer, as the question says; empty where an answer counts."""
+    """What happens without an answer, as the question says; empty if an answer counts."""
 
     def to_json(self, question: str) -> dict[str, Any]:
         """Return the receipt as plain data; `question` is RUN/ID."""
@@ -59,10 +59,10 @@ class AnswerReceipt:
 async def post_answer(
     journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = "", person: str = ""
 ) -> AnswerReceipt:
-    """Post an answer that came by the way `via`; `person` is the name of who used a link or account, else empty.
+    """Post an answer to the question `name`. It came by the way `via`.
 
-    Raises `UsageProblem` for an answer that cannot be accepted, and `ForPeopleOnly` for that of a program where a
-    person has to answer.
+    `person` is the name of who used a link or an account, else empty. Raises `UsageProblem` for an answer that cannot
+    be accepted, and `ForPeopleOnly` if a program answers a question that only a person may answer.
     """
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
@@ -117,7 +117,7 @@ async def post_message(
 
 
 async def post_correction(journal: Journal[Any], run: str, body: Mapping[str, Any], *, key: str = "") -> Posted:
-    """Post a correction, which its kind has checked (`Kind.correction`); with a `key`, once."""
+    """Post a correction that its kind has checked (`Kind.correction`). With a `key`, it is posted only once."""
     return await _post(journal, run, f"tell:{key or secrets.token_hex(8)}", body)
 
 
@@ -141,12 +141,12 @@ async def post_cancel(journal: Journal[Any], run: str) -> Posted:
 
 
 async def post_undo(journal: Journal[Any], run: str) -> Posted:
-    """Post the message that makes an execution undo all that it did."""
+    """Post the message that makes an execution undo everything it did."""
     return await _post(journal, run, f"undo:{secrets.token_hex(8)}", {"kind": "undo"})
 
 
 def split_question_id(question: str) -> tuple[str, str]:
-    """Return the run and the name in a question's id. Raises `UsageProblem` for a text that is no such id."""
+    """Return the run and the question's name in a question's id. Raises `UsageProblem` for any other text."""
     run, slash, name = question.rpartition("/")
     if not (run and slash and name):
         cause, hint = f"{question!r} is not a question's id", f"`{program()} questions` lists them as RUN/ID"
@@ -172,7 +172,7 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
 async def _post_once(
     journal: Journal[Any], run: str, body: Mapping[str, Any], common: Common, way: Mapping[str, str]
 ) -> AnswerReceipt:
-    """Post an answer or a decline. The same one is a duplicate, also where it came in another way."""
+    """Post an answer or a decline. The same one is a duplicate, even if it came in another way."""
     name = body["question"]
     known = {key: value for key, value in way.items() if value}
     posted = await _post(journal, run, f"answer:{name}", {**body, **known})
@@ -185,7 +185,7 @@ async def _post_once(
 
 
 def _unfinished_state(run: str, common: Common) -> RunState[Any]:
-    """Return the common state of a run that takes messages: one that may go on. Raises `UsageProblem` for others."""
+    """Return the common state of a run that may go on, and so accepts messages. Raises `UsageProblem` otherwise."""
     if common is None:
         raise not_started(run)
     if common.finished is not None and common.finished.final:
@@ -202,12 +202,12 @@ def _place_at_question(problem: UsageProblem, question: str) -> UsageProblem:
 
 
 SHOWN_MAX = 200
-"""Characters that are shown of an answer that was given before."""
+"""The most characters that are shown of an answer that was given before."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionPage:
-    """Open questions of several runs."""
+    """A page of the open questions of several runs."""
 
     questions: tuple[dict[str, Any], ...]
     """The questions as plain data."""
@@ -216,7 +216,7 @@ class QuestionPage:
     titles: Mapping[str, str]
     """The titles of the runs whose rows have questions."""
     more: bool
-    """Whether there are more questions than were asked for."""
+    """Whether there are further questions after these."""
 
 
 async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:
@@ -230,9 +230,10 @@ async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:
 
 
 async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | None = None) -> QuestionPage:
-    """Return the open questions of all runs that have not finished, at most `limit`, without the first `begin`.
+    """Return the open questions of all unfinished runs, at most `limit`, without the first `begin`.
 
-    They come in the order of `in_order`. A run whose questions cannot be read does not hide those of the others.
+    They are in the order of `in_order`. If the questions of a run cannot be read, those of other runs are returned
+    nevertheless.
     """
     questions: list[dict[str, Any]] = []
     problems: list[tuple[str, ReplanError]] = []
@@ -265,7 +266,7 @@ async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]
 
 
 def check_receipt(receipt: "AnswerReceipt", question: str) -> None:
-    """Raise `UsageProblem` where another answer stands."""
+    """Raise `UsageProblem` if another answer counts."""
     if receipt.result == "conflict":
         first = "it was declined" if receipt.stands is None else repr(receipt.stands[:SHOWN_MAX])
         cause = f"another answer was given before: {first}"
@@ -276,7 +277,7 @@ P = TypeVar("P")
 
 
 class RunPoster(RunReader):
-    """Reads the runs of a journal and posts messages to them; it wakes the hosts, and drives nothing itself."""
+    """Reads the runs of a journal, and posts messages to them. It wakes the hosts, but drives nothing itself."""
 
     journal: Journal[Any]
     wakeup: "WakeUp"
@@ -284,11 +285,11 @@ class RunPoster(RunReader):
     async def answer(self, question: str, text: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
 
-        `via` is the way that it came, and `person` the name of who used a link or an account for it, else empty.
+        `via` is the way it came; `person` is the name of who used a link or an account for it, else empty.
 
-        The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
-        `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit. Raises
-        `ForPeopleOnly` for a question that a program may not answer.
+        The same answer again is a `duplicate`; another one is a `conflict`, which says which answer counts. Raises
+        `RunNotFound`, `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not
+        fit. Raises `ForPeopleOnly` for a question that a program may not answer.
         """
         return await self._post(question, partial(post_answer, text=text, via=via, person=person))
 
@@ -307,8 +308,9 @@ class RunPoster(RunReader):
     async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
         """Post a note, which later prompts show, or a requirement, which changes what is asked for.
 
-        A note that is a correction, as its kind of run says, is posted as one: in an acquisition `FIELD=VALUE`, also
-        after a success. A message with a `key` is posted once: again it is a `duplicate`, another text a `conflict`.
+        Some kinds of runs read a note as a correction, and it is posted as one: in an acquisition `FIELD=VALUE`, also
+        after a success. A message with a `key` is posted only once: the same again is a `duplicate`, another text a
+        `conflict`.
 
         Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text and for a run that has
         finished or is a step of another.
@@ -325,7 +327,7 @@ class RunPoster(RunReader):
     async def change(self, run: str, changes: Mapping[str, Any], *, key: str = "") -> Posted:
         """Post a change of the limits, the model, or the limits of calls and replies (`actors.run.settings`).
 
-        `key` is as for `tell`.
+        `key` is that of `tell`.
 
         Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem`, whose place is the key, for a change that is not
         valid, a run whose end is final, and a step of another run.
@@ -335,7 +337,7 @@ class RunPoster(RunReader):
         return await self._and_wake(post_change(self.journal, common, run, changes, key=key))
 
     async def cancel(self, run: str) -> Posted:
-        """Post the message that cancels a run. A run that nobody drives is cancelled when it is driven next.
+        """Post the message that cancels a run. If nobody drives the run, it is cancelled when it is driven next.
 
         Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another, or that never began.
         """
@@ -345,7 +347,7 @@ class RunPoster(RunReader):
         return await self.post_cancel(run)
 
     async def undo(self, run: str) -> Posted:
-        """Post the message that makes an execution undo what it did, also after its end, when it is driven next.
+        """Post the message that makes an execution undo what it did, when it is driven next. It may have ended.
 
         Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` for a run of another kind, a step of another run, and
         a run that never began, has nothing to undo, or is undone.
@@ -360,12 +362,12 @@ class RunPoster(RunReader):
         return await self._and_wake(post_undo(self.journal, run))
 
     async def post_cancel(self, run: str) -> Posted:
-        """Post the message that cancels a run, also one that is a step of another."""
+        """Post the message that cancels a run, which may be a step of another run."""
         await self.journal.row(run)
         return await self._and_wake(post_cancel(self.journal, run))
 
     async def _and_wake(self, posting: Awaitable[P]) -> P:
-        """Wait for a message to be posted, and wake the hosts: a run that waits for it goes on at once."""
+        """Wait for a message to be posted, then wake the hosts, so that a run that waits for it goes on at once."""
         posted = await posting
         self.wakeup.wake()
         return posted

@@ -1,4 +1,4 @@
-"""A run as read from its journal, and the state of a run after the message that starts it."""
+"""A run that was read from its journal. Also computes the state of a run after the message that starts it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from runtime.journal.port import InboxItem
 
 AnyKind = Kind[Any, Any]
-"""A kind, whatever its states and events are."""
+"""A kind with any types of states and events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A run as its journal has it."""
+    """A run that was read from its journal."""
 
     kind: AnyKind
     """The run's kind, which reads its events and shows its state."""
@@ -37,7 +37,7 @@ class Loaded:
 
     @property
     def finished(self) -> bool:
-        """Whether the run has finished, its tools too."""
+        """Whether the run has finished, and so have its tools."""
         common = self.kind.run_state(self.state)
         return common is not None and common.over
 
@@ -56,16 +56,16 @@ class Loaded:
 
     @property
     def seq(self) -> int:
-        """The number of the last record, or 0."""
+        """The number of the last record; 0 for none."""
         return self.records[-1].seq if self.records else 0
 
     @property
     def inbox(self) -> int:
-        """The id of the last posted message that the records consumed, or 0."""
+        """The id of the last posted message that the records have consumed; 0 for none."""
         return max((record.inbox or 0 for record in self.records), default=0)
 
     def after(self, messages: "Sequence[InboxItem]") -> Any:
-        """Return the state with messages of the inbox accepted as facts, and no decision made."""
+        """Return the state with messages of the inbox accepted as facts. No decision is made."""
         machine, state = self.kind.machine, self.state
         if not messages or not self.started:
             return state

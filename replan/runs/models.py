@@ -1,4 +1,4 @@
-"""Checks and opens the models of runs, and sends each request to the model that it names."""
+"""Checks and opens the models of runs, and sends each request to the model that the request names."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -57,7 +57,7 @@ async def open_model(
 ) -> AsyncIterator[Model]:
     """Open the model that `text` names in the form of `--model`, and close it at the end of the block.
 
-    `used` has the number of replies that the run has had, by purpose: a script goes on after them. `kinds` are the
+    `used` has the number of replies that the run has had, by purpose: a script continues after them. `kinds` are the
     kinds of runs whose recorded answers can be replayed; None for those that are installed.
 
     Raises:
@@ -111,7 +111,7 @@ async def open_model(
 def open_named(
     spec: Named, environment: Mapping[str, str], clock: Clock
 ) -> AbstractAsyncContextManager["OpenAIModel | AnthropicModel"]:
-    """Open a model of a provider. Entering raises `UsageProblem` for a wrong key, address or proxy."""
+    """Return the context of a provider's model. Entering it raises `UsageProblem` for a wrong key, address or proxy."""
     provider, cache = PROVIDERS[spec.provider], prompt_cache_of(environment)
     key, url = environment.get(provider.key, ""), provider.url_in(environment)
     match provider.interface:
@@ -128,7 +128,7 @@ def open_named(
 
 
 def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
-    """Return the host name of the server that a model is on; None for a model in this process."""
+    """Return the host name of a model's server; None for a model in this process."""
     spec = parse_model_spec(text)
     if isinstance(spec, RecordingSpec) and spec.missing:
         return provider_of(spec.missing, environment)
@@ -141,7 +141,7 @@ def is_stateless(text: str) -> bool:
 
 
 class Shared:
-    """Models that all runs of a process share. Each is opened when it is first needed, and closed with `stack`."""
+    """Models that all runs of a process share. Each is opened when it is first needed. Closing `stack` closes them."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack, self._lock = stack, trio.Lock()
@@ -158,7 +158,7 @@ class Shared:
 def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iterable[str] = ()) -> None:
     """Check the model of a run before anything is written. Raises `UsageProblem` if it cannot be opened.
 
-    `others` are the names of the models that steps of the run name; they are checked too.
+    `others` are the names of the models that steps of the run name. They are checked too.
     """
     for name in others:
         other = parse_model_spec(name)
@@ -197,7 +197,7 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
 
 
 def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
-    """Return the error about a model for whose provider the environment has neither a key nor an address."""
+    """Return the error about a model for which the environment has neither its provider's key nor an address."""
     provider, near = PROVIDERS[spec.provider], suggest_built_in(spec.name)
     hint = f"set {provider.key}, or {provider.address} for a server of your own"
     if (
@@ -211,7 +211,7 @@ def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
 
 
 def check_server(spec: Named, environment: Mapping[str, str]) -> None:
-    """Check the settings of the model's server without its key, and that its client is there. Raises `UsageProblem`."""
+    """Check the settings of the model's server except its key, and that its client is there. Raises `UsageProblem`."""
     provider = PROVIDERS[spec.provider]
     prompt_cache_of(environment)
     if environment.get(provider.address):
@@ -223,7 +223,7 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
 
 
 def _recording_file(spec: RecordingSpec, environment: Mapping[str, str]) -> "RecordingFile":
-    """Return the file of a recording. Known secrets, and texts that look like secrets, are redacted before a write."""
+    """Return the file of a recording. It redacts known secrets, and texts that look like secrets, before it writes."""
     from runtime.models.recording import RecordingFile  # noqa: PLC0415 -- as above
 
     return RecordingFile(Path(spec.path), Redactor(secrets_in(environment)).text)
@@ -255,7 +255,7 @@ async def recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "li
     """Return the answers of a recorded run's model, in their order, with the hashes of the prompts.
 
     A try that got no answer, because its driver was killed, has the answer of the next try. A replay needs it: it is
-    not interrupted at the same place, and so makes the first try only.
+    not interrupted at the same place, and so makes only the first try.
     """
     from runtime.models.recording import RecordedAnswer  # noqa: PLC0415 -- as above
 
@@ -297,7 +297,7 @@ async def recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "li
 
 
 def _prompt(views: "Views[Any, Any]", records: Sequence[Record[Any]], request_id: str) -> tuple[str, str] | None:
-    """Return the system and the user message of a recorded call; None where they cannot be rendered unchanged."""
+    """Return the system and the user message of a recorded call; None if the same texts cannot be rendered."""
     if views.prompt is None:
         return None
     try:
@@ -309,7 +309,7 @@ def _prompt(views: "Views[Any, Any]", records: Sequence[Record[Any]], request_id
 
 
 def make_plugin_model(spec: PluginSpec, environment: Mapping[str, str]) -> "PluggedInModel":
-    """Return the model of an installed distribution. Raises `UsageProblem` where it cannot be made."""
+    """Return the model of an installed distribution. Raises `UsageProblem` if it cannot be made."""
     place = MODEL_PLUGINS.installed[spec.prefix].place
     make = MODEL_PLUGINS.get(spec.prefix)
     assert make is not None, "no prefix of a `PluginSpec` is built in"
@@ -326,18 +326,18 @@ def make_plugin_model(spec: PluginSpec, environment: Mapping[str, str]) -> "Plug
 
 
 class PluggedInModel:
-    """A model of an installed distribution, whose errors are reported as those of the plug-in."""
+    """A model of an installed distribution. Its errors are reported as errors of the plug-in."""
 
     def __init__(self, model: Model, prefix: str) -> None:
         self._model, self._plugin = model, f"model {prefix}"
 
     @property
     def name(self) -> str:
-        """The name that records show."""
+        """The name of the model in records."""
         return self._model.name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the reply or the fault. Raises `PlugInFailed` for anything else, and for what the plug-in raises."""
+        """Return the reply or the fault. Raises `PlugInFailed` if the plug-in raises, or returns anything else."""
         with attribute_errors(self._plugin):
             answer: object = await self._model.complete(request)
         if not isinstance(answer, Reply | Fault):
@@ -345,7 +345,7 @@ class PluggedInModel:
         return answer
 
     async def aclose(self) -> None:
-        """Close its connections."""
+        """Close the connections of the model."""
         with attribute_errors(self._plugin):
             await self._model.aclose()
 

@@ -39,7 +39,7 @@ from runtime.logs.redact import Redactor, secrets_in
 DEFAULT = "default"
 """The name of the home's own model."""
 UPLOADS_MAX = 20
-"""Files that one run is started with."""
+"""The most files that one run can be started with."""
 
 _FILE_NAME = re.compile(r"[\w@+-][\w@+. -]{0,119}")
 _THINGS = {
@@ -56,7 +56,7 @@ class ModelAndLimits:
 
     model: str = DEFAULT
     limits: RunLimits = field(default_factory=RunLimits)
-    """The limits; those that are missing are the server's, or else the usual ones."""
+    """The limits. A missing limit has the server's value, or else the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +95,11 @@ class ForkOrder(ModelAndLimits):
     """An order of a client to fork a run; the model `default` is the run's own."""
 
     at: str = ""
-    """The place, as in `ForkRequest`."""
+    """The place of the fork; see `ForkRequest.at`."""
     workflow: str | None = None
     """The name of another workflow; None for the run's own."""
     policy: str | None = None
-    """The name of another policy; None where it stays, or is that of the workflow."""
+    """The name of another policy; None for no change, or for the policy of the new workflow."""
     given: Mapping[str, str] = field(default_factory=dict)
     """Values that hold from there on in an acquisition, as texts by the path of the field."""
 
@@ -111,41 +111,41 @@ class Offer:
     config: UserConfig
     """The settings of the home."""
     folder: Path
-    """The folder that paths in the settings begin at."""
+    """The folder that relative paths in the settings start from."""
     root: Path
     """The folder of the shipped workflows."""
 
     @property
     def workflows(self) -> Mapping[str, str]:
-        """The workflows by the name that clients use."""
+        """The path of each workflow, by the name that clients use."""
         own = {name: str(self.folder / path) for name, path in self.config.clients.workflows.items()}
         return {**{name: name for name in shipped_workflows(self.root)}, **own}
 
     @property
     def policies(self) -> Mapping[str, str]:
-        """The policies of forks by the name that clients use."""
+        """The path of each policy for forks, by the name that clients use."""
         own = {name: str(self.folder / path) for name, path in self.config.clients.policies.items()}
         return {**{name: name for name in shipped_policies(self.root)}, **own}
 
     @property
     def models(self) -> Mapping[str, str | None]:
-        """The models by the name that clients use; None is the home's own."""
+        """The model behind each name that clients use; None for the home's own."""
         return {DEFAULT: None, **{name: name for name in TEMPLATES}, **self.config.clients.models}
 
     @property
     def profiles(self) -> Mapping[str, str]:
-        """The profiles of acquisitions by the name that clients use: shipped, of the settings, or kept on the page."""
+        """The path of each profile by the name that clients use: shipped, of the settings, or kept on the page."""
         return kept_profiles(self.folder) | self.fixed_profiles
 
     @property
     def fixed_profiles(self) -> dict[str, str]:
-        """The profiles whose names no kept one may take: the shipped ones, and those of the settings."""
+        """The profiles whose names a kept profile may not use: the shipped ones, and those of the settings."""
         own = {name: str(self.folder / path) for name, path in self.config.clients.profiles.items()}
         return {name: name for name in shipped_profiles(self.root)} | own
 
     @property
     def documents(self) -> Mapping[str, str]:
-        """The folders of documents by the name that clients use."""
+        """The folder of documents behind each name that clients use."""
         return {name: str(self.folder / path) for name, path in self.config.clients.documents.items()}
 
     def prepare_acquisition(
@@ -169,7 +169,7 @@ class Offer:
     def prepare_proposal(
         self, order: AcquisitionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
     ) -> PreparedRun:
-        """Return the run that proposes a profile for the goal of an order; the order's `profile` is not used.
+        """Return the run that proposes a profile for the goal of an order. The order's `profile` is ignored.
 
         It reads the documents, which may take minutes. Raises `UsageProblem`, whose place is the field.
         """
@@ -228,7 +228,7 @@ class Offer:
         return prepared
 
     def fork_of(self, order: ForkOrder, environment: Mapping[str, str] = os.environ) -> ForkRequest:
-        """Return the fork that a client has ordered, with the usual limits of clients where the order has none.
+        """Return the fork that a client has ordered. Limits that the order lacks are the defaults of clients.
 
         Raises `UsageProblem`, whose place is the field.
         """
@@ -243,11 +243,11 @@ class Offer:
         return choose_model(_choose(name, self.models, "model"), environment, self.config)
 
     def workflow_path(self, name: str) -> str:
-        """Return the shipped workflow, or the file, behind a name. Raises `UsageProblem`."""
+        """Return the path of the workflow behind a name. Raises `UsageProblem`."""
         return _choose(name, self.workflows, "workflow") or ""
 
     def check_changes(self, changes: Changes) -> None:
-        """Raise `UsageProblem`, whose place is the field, where a client wants a limit beyond the server's."""
+        """Raise `UsageProblem`, whose place is the field, if a client wants a limit beyond the server's."""
         self._check(changes.limits)
 
     def _options(self, order: Order) -> RunOptions:
@@ -255,7 +255,7 @@ class Offer:
         return RunOptions(workflow=workflow, strict=order.strict, limits=self.limits_of(order, None))
 
     def limits_of(self, order: ModelAndLimits, calls: int | None) -> RunLimits:
-        """Return the limits of an order below the ceilings; `calls` is the usual limit, None where another decides."""
+        """Return the limits of an order within the ceilings. `calls` is the default limit of calls; None sets none."""
         self._check(order.limits)
         ceilings = self.config.clients.ceilings
         usual = {name: most for name, most in ceilings.items() if LIMITS[name].ceiling and name != "max_calls"}
@@ -264,7 +264,7 @@ class Offer:
         return cast("RunLimits", usual | check_limits(order.limits))
 
     def _check(self, order_limits: RunLimits) -> None:
-        """Raise `UsageProblem`, whose place is the limit, for one that is not valid or beyond the server's."""
+        """Raise `UsageProblem`, whose place is the limit, for a limit that is not valid or beyond the server's."""
         limits: Mapping[str, Any] = check_limits(order_limits)
         for name, most in self.config.clients.ceilings.items():
             if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
@@ -284,7 +284,7 @@ def _limited(options: RunOptions, **limits: Any) -> RunOptions:
 
 
 def offer_fields(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
-    """Return the names and ceilings of clients as plain data, with tool sets only where they may execute."""
+    """Return the names and ceilings of clients as plain data. Tool sets are included only with `allow_execute`."""
     clients = offer.config.clients
     rates = {"runs_at_once": clients.runs_at_once, "runs_per_day": clients.runs_per_day}
     return {

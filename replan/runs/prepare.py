@@ -1,4 +1,4 @@
-"""Preparing a run with the settings of this process, for the command line and for Python alike."""
+"""Prepares a run with the settings of this process, for the command line and for Python alike."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,11 +35,11 @@ class Prepared:
         return tuple(self.request.notices)
 
     def check_model(self) -> None:
-        """Check that the model can be opened, and those that steps name. Raises `UsageProblem`."""
+        """Check that the model, and the models that steps name, can be opened. Raises `UsageProblem` if not."""
         check_model(self.choice.spec, self.environment, others=self.request.pinned.step_prices)
 
     def check_settings(self) -> None:
-        """Check the settings that a run needs, all but the model's key. Raises `UsageProblem`."""
+        """Check all settings that a run needs, except the model's key. Raises `UsageProblem`."""
         if isinstance(self.choice.spec, Named):
             check_server(self.choice.spec, self.environment)
         database_url(self.environment)
@@ -58,8 +58,8 @@ def prepare(
 ) -> Prepared:
     """Prepare a planning run with the user's settings.
 
-    `model` is in the form of `--model`; None takes the environment's or the config file's. `config` takes the place of
-    the home's config file. Raises the `UsageProblem` errors of `prepare_run`, and for a wrong config file.
+    `model` is in the form of `--model`; None is the model of the environment or the config file. `config` replaces the
+    home's config file. Raises the `UsageProblem` errors of `prepare_run`, and `UsageProblem` for a wrong config file.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)
@@ -122,7 +122,7 @@ def setup_for(
 
 
 def call_seconds_of(choice: ModelChoice, environment: Mapping[str, str]) -> float:
-    """Return the usual time limit of a call to the model's server, in seconds."""
+    """Return the default time limit of a call to the model's server, in seconds."""
     return call_seconds(_url_of(choice, environment) or "")
 
 
@@ -132,7 +132,7 @@ def _url_of(choice: ModelChoice, environment: Mapping[str, str]) -> str | None:
 
 
 def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:
-    """Return the price of a model; None where it is unknown."""
+    """Return the price of a model; None if it is unknown."""
     return _price(choice, config, environment, now, data_root())
 
 

@@ -1,4 +1,4 @@
-"""Profiles of acquisitions that a run proposes: how that run is prepared, and where accepted profiles are kept."""
+"""Profiles of acquisitions that a run proposes: prepares that run, and keeps accepted profiles."""
 
 import os
 import re
@@ -27,7 +27,7 @@ from runtime.journal.folder import prepare_folder
 WORKFLOW = "configs/proposals/profile.yaml"
 """The path of the proposal workflow, within the folder of shipped data."""
 CALLS = 6
-"""The usual limit of calls: `max_total_calls` of the workflow."""
+"""The default limit of calls: `max_total_calls` of the workflow."""
 PASSAGES_SHOWN = 12
 """The most passages of the documents that the model is shown."""
 
@@ -80,7 +80,7 @@ def proposes_profile(loaded: Loaded) -> bool:
 
 
 def proposed_profile(result: RunResult) -> Profile | None:
-    """Return the profile that a run has proposed and a person has approved; None where there is none."""
+    """Return the profile that a run has proposed and a person has approved; None if there is none."""
     from actors.planning.result import Result  # noqa: PLC0415 - only planning runs have it
 
     if not isinstance(result, Result) or not result.succeeded:
@@ -89,7 +89,7 @@ def proposed_profile(result: RunResult) -> Profile | None:
 
 
 def profile_text(result: RunResult) -> str:
-    """Return the accepted profile as YAML, with a comment that names the run."""
+    """Return the accepted profile of a run as YAML, with a comment that names the run."""
     from actors.planning.result import Result  # noqa: PLC0415 - only planning runs have it
     from actors.planning.result_lines import yaml_text  # noqa: PLC0415 - as above
 
@@ -111,11 +111,11 @@ def profile_path(output: str | None) -> Path:
 
 
 FOLDER = "profiles"
-"""The folder within the home."""
+"""The folder of kept profiles, within the home."""
 KEPT_MAX = 500
-"""The most profiles of one home."""
+"""The most kept profiles of one home."""
 TEXT_BYTES_MAX = 64 * 1024
-"""Bytes of one profile as YAML."""
+"""The most bytes of one profile as YAML."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _SOURCE = "profile"
 
@@ -127,7 +127,7 @@ def kept_profiles(home: Path) -> dict[str, str]:
 
 
 def parse_profile(text: str) -> Profile:
-    """Return the profile that a YAML text is. Raises `UsageProblem`, whose place is `profile:LINE key.path`."""
+    """Return the profile in a YAML text. Raises `UsageProblem`, whose place is `profile:LINE key.path`."""
     if len(text.encode("utf-8", "replace")) > TEXT_BYTES_MAX:
         cause = f"it has more than {TEXT_BYTES_MAX // 1024} KiB"
         raise UsageProblem(cause, place=_SOURCE, hint="leave out fields that no result needs")
@@ -137,7 +137,7 @@ def parse_profile(text: str) -> Profile:
 def keep_profile(home: Path, text: str, taken: frozenset[str], *, replace: bool = False) -> str:
     """Write a profile, as text with its comments, and return its name.
 
-    `taken` are the names of other profiles. A kept one of the same name is changed only with `replace`.
+    `taken` are the names of other profiles. A kept profile of the same name is replaced only with `replace`.
 
     Raises:
         UsageProblem: the text is no valid profile, its name is in use, or it cannot be written.
@@ -164,7 +164,7 @@ def keep_profile(home: Path, text: str, taken: frozenset[str], *, replace: bool 
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file as a whole: a reader finds the old one or the new one."""
+    """Write a file atomically: a reader finds either the old file or the new one."""
     descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:

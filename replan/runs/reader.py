@@ -1,6 +1,6 @@
-"""Reading the runs of a journal: their kinds, states, results and status rows. Nothing is driven, and nothing written.
+"""Reads the runs of a journal: their kinds, states, results and status rows. It drives nothing and writes nothing.
 
-A short command reads a row or one run, so what folding a run needs is imported when a run is folded.
+A short command reads a row or one run. So the modules that fold a run are imported only when a run is folded.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from replan.setup.kinds import Kinds
 
 READ_TRIES = 10
-"""How often a run is read until its records and its row agree: more than the fastest driver needs."""
+"""How often a run is read until its records and its row agree. Even the fastest driver needs fewer tries."""
 
 
 class RunReader:
@@ -33,7 +33,7 @@ class RunReader:
     kinds: "Kinds"
 
     async def kind_of(self, run: str) -> "AnyKind":
-        """Return a run's kind. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a broken one."""
+        """Return a run's kind. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a broken kind."""
         row = await self.journal.row(run)
         return self.kinds.get(run, row.kind, row.format)
 
@@ -49,7 +49,7 @@ class RunReader:
     async def read_with_row(self, run: str) -> "tuple[Loaded, RunRow]":
         """Return a run, and its status row after the same record. Raises the errors of `read`.
 
-        The journal is read again where a driver has appended in between, at most `READ_TRIES` times.
+        If a driver has appended in between, the journal is read again, at most `READ_TRIES` times.
         """
         loaded, row = await self.read(run), await self.journal.row(run)
         for _ in range(READ_TRIES - 1):
@@ -80,13 +80,13 @@ class RunReader:
         return kind.views.result(RunView(run, status, state, common, program(), lines))
 
     async def has_host(self, kind: str, format: int) -> bool:
-        """Tell whether a host serves this home now that drives runs of a kind in a format. Asking wakes nobody."""
+        """Tell whether a running host of this home drives runs of a kind in a format. Asking wakes nobody."""
         return any(is_drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
 
     async def with_inbox(self, run: str, loaded: "Loaded") -> Any:
-        """Return a run's state with the unread messages of its inbox accepted as facts, and no decision made.
+        """Return a run's state with the unread messages of its inbox accepted as facts. No decision is made.
 
-        So people see their own messages at once, also while no process drives the run.
+        So people see their own messages at once, even if no process drives the run.
         """
         return loaded.after(await self.journal.inbox(run, loaded.inbox))
 
@@ -105,9 +105,9 @@ class RunReader:
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
         """Return the status rows that match, each with its status for people, who see their own messages at once.
 
-        Those of runs that are steps are left out. Only runs that wait with unread messages are read. One whose
-        questions have all been answered does not wait any more; where another question is open, the row names that one.
-        A run that cannot be read, such as one of an unknown kind, has the status of its row.
+        Rows of runs that are steps are left out. Only runs that wait with unread messages are read. If all questions of
+        such a run have been answered, it does not wait any more; if another question is open, the row names that one. A
+        run that cannot be read, such as one of an unknown kind, has the status of its row.
         """
         rows, hosted = [], dict[tuple[str, int], bool]()
         for row in await self.journal.runs(replace(which, tops=True)):
@@ -128,7 +128,8 @@ class RunReader:
     async def row_page(self, which: RunFilter, query: "RowQuery") -> tuple[list[tuple[RunRow, str]], int]:
         """Return the rows of the page that the filter names, and how many there are on all pages.
 
-        What the journal cannot tell is read of all runs: which ones match the query, and the status for people.
+        If the journal cannot select the rows itself, all runs are read: to match the query, and to find the status for
+        people.
         """
         if which.status is None and query == RowQuery():
             return await self.rows(which), (await self.journal.totals(replace(which, tops=True))).runs
@@ -146,7 +147,7 @@ ORDERS: Mapping[str, Callable[[RunRow], float] | None] = {
     "calls": lambda row: row.calls,
     "cost": lambda row: row.micro_usd,
 }
-"""The orders of a list of runs, by the number that decreases. The journal itself lists the newest first."""
+"""The orders of a list of runs, each with the number by which rows descend; None for the journal's, newest first."""
 
 
 @dataclass(frozen=True)
@@ -154,14 +155,14 @@ class RowQuery:
     """The filter and the order of a list of runs."""
 
     text: str = ""
-    """Text in the id, title or kind; empty for any."""
+    """Text that the id, title or kind must contain; empty for any."""
     kind: str = ""
     micro_usd_min: int = 0
-    """The least cost in micro-dollars; runs of unknown cost have 0."""
+    """The least cost in micro-dollars. The cost of a run counts as 0 if it is unknown."""
     order: str = "newest"
 
     def matches(self, row: RunRow) -> bool:
-        """Tell whether a run is shown."""
+        """Tell whether a run matches the query."""
         if self.kind not in ("", row.kind) or row.micro_usd < self.micro_usd_min:
             return False
         text = self.text.strip().casefold()

@@ -1,4 +1,4 @@
-"""Retention: deletes runs with the runs of their steps, and chooses old runs to move to another journal."""
+"""Deletes runs with the runs of their steps, and chooses old runs to move to another journal."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -33,9 +33,9 @@ class DeletedRuns:
     """The result of a deletion."""
 
     runs: Deleted
-    """The numbers of deleted runs (with those of their steps) and of texts that no other run has."""
+    """How many runs were deleted, with those of their steps, and how many texts that no other run has."""
     folders: tuple[LeftFolder, ...] = ()
-    """The folders that were made for forks, whether they were removed or kept."""
+    """The folders that were made for forks, each removed or kept."""
 
 
 async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_workspace: bool = False) -> DeletedRuns:
@@ -59,7 +59,7 @@ async def prune(
 
     Returns their ids, and the folders of forks, which are treated as in `delete_run`. With `ended`, runs that have
     ended and could be reopened are deleted too. Runs of a newer release are kept. With `dry_run`, nothing is deleted.
-    Raises `Held`, and deletes nothing, where another process drives one of the runs by now.
+    Raises `Held`, and deletes nothing, if another process drives one of the runs by now.
     """
     rows = await engine.journal.runs(ALL)
     old = [row for row in rows if not is_child(row.run) and row.updated < before and is_over(row, ended=ended)]
@@ -70,14 +70,14 @@ async def prune(
 
 
 def is_over(row: RunRow, *, ended: bool) -> bool:
-    """Tell whether a run can never go on; with `ended`, whether it has ended, even if it could be reopened."""
+    """Tell whether a run has finished for good. With `ended`, finished runs count even if they could be reopened."""
     return row.status == "finished" and (ended or row.detail in FINAL)
 
 
 async def _delete(
     engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow], *, keep_workspace: bool
 ) -> DeletedRuns:
-    """Delete runs with the runs of their steps, and then the folders that were made for forks among them."""
+    """Delete runs with the runs of their steps, then the folders that were made for forks among them."""
     last_seqs = {row.run: row.last_seq for row in all_rows}
     above, runs = runs_above(last_seqs), {row.run: row.last_seq for row in rows}
     for row in rows:
@@ -89,7 +89,7 @@ async def _delete(
 
 
 def _remove_worktrees(home: Path, runs: Iterable[str]) -> None:
-    """Remove the worktrees of coding agents that killed drivers have left; one that cannot be removed does no harm."""
+    """Remove the worktrees of coding agents that killed drivers have left. A failure to remove one does no harm."""
     for run in runs:
         with suppress(OSError):
             remove_worktrees(home, run)
@@ -104,7 +104,7 @@ class RunChoice:
     before: float | None = None
     """Only runs that have not changed since this time (UTC seconds since 1970); None for any time."""
     ended: bool = False
-    """Whether runs are chosen too that have ended and could be reopened."""
+    """Whether finished runs are chosen too that could be reopened."""
 
 
 @dataclass

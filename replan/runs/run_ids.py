@@ -1,4 +1,4 @@
-"""The ids of runs: making a new one, and resolving a prefix."""
+"""Makes the ids of runs, and resolves a prefix of an id."""
 
 import secrets
 from dataclasses import replace
@@ -12,11 +12,11 @@ from runtime.journal.port import Readable, RunFilter, RunRow
 ALL = RunFilter(limit=1_000_000)
 """The filter for every run of the home, since an id may name the oldest one."""
 PREFIX_MIN = 6
-"""The shortest prefix that names a run, where no other id begins with it."""
+"""The shortest prefix, in characters, that can name a run."""
 
 
 SHOWN = 8
-"""The characters of an id that pages show."""
+"""The number of characters of an id that pages show."""
 
 
 def new_run_id() -> str:
@@ -33,7 +33,7 @@ def short_id(run: str) -> str:
 async def resolve_run(journal: Readable[Any], prefix: str) -> str:
     """Return the run that an id, or an unambiguous prefix of one, names. Raises the errors of `find_run`.
 
-    Only for a prefix, the rows of the runs whose ids begin with it are read.
+    Rows are read only for a prefix: those of the runs whose ids begin with it.
     """
     try:
         return (await journal.row(prefix)).run
@@ -44,9 +44,9 @@ async def resolve_run(journal: Readable[Any], prefix: str) -> str:
 
 
 def find_run(rows: list[RunRow], prefix: str) -> str:
-    """Return the run whose id begins with an unambiguous prefix of `PREFIX_MIN` characters or more, or is it in full.
+    """Return the run whose id is `prefix`, or the only one whose id begins with it.
 
-    Raises `RunNotFound`, and `UsageProblem` when several match.
+    A prefix has at least `PREFIX_MIN` characters. Raises `RunNotFound`, and `UsageProblem` if several runs match.
     """
     if prefix in [row.run for row in rows]:
         return prefix

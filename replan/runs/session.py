@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.05
 """The seconds between two checks for new commits."""
 LOOK_ANYWAY_SECONDS = 1.0
-"""The seconds between two reads of the row without a commit: its driver may have died."""
+"""How often to read the run's row without a commit, in seconds, since its driver may have died."""
 
 
 class Follower:
-    """Reads one run, and reports every record once, with the state after it."""
+    """Reads one run, and reports every record once, with the state after the record."""
 
     def __init__(self, engine: Engine, run: str, on_record: OnRecord) -> None:
         self._engine, self._run, self._on_record = engine, run, on_record
@@ -78,7 +78,7 @@ TAKEN_UP_SECONDS = 5.0
 
 
 class RunSession:
-    """Drives one run here, or follows the host that has it, and reports its records in order, each once.
+    """Drives one run here, or follows the host that drives it. Reports its records in order, each once.
 
     The reports of a new run begin with its first record; those of any other run begin with the next record written.
     """
@@ -90,14 +90,14 @@ class RunSession:
         on_record: OnRecord,
         note: Notice = ignore,
     ) -> None:
-        """Take the run and its callbacks: `on_record` and `note` get each record and each notice."""
+        """Store the run's id and its callbacks: `on_record` gets each record, `note` each notice."""
         self._engine, self._run = engine, run
         self._on_record, self._note = on_record, note
         self._follower = Follower(engine, run, self._report)
         self._reported: int | None = None
         self._leaves_undrivable = False
         self.following = False
-        """Whether a host has the run: then a stop ends only the following."""
+        """Whether a host drives the run. If so, a stop ends only the following."""
 
     async def begin(self, prepared: PreparedRun, stop: Stop) -> RunResult:
         """Drive a new run here."""
@@ -105,17 +105,17 @@ class RunSession:
         return await self._engine.begin(prepared, options, run=self._run)
 
     async def go_on(self, stop: Stop) -> RunResult:
-        """Follow the host that has the run, or drive the run here if there is no host."""
+        """Follow the host that drives the run, or drive the run here if there is no host."""
         if not await self._has_host():
             return await self.drive(stop)
         result = await self._follow(stop, leave_undrivable=False)
         return await self.drive(stop) if result is None else result
 
     async def drive(self, stop: Stop, *, compare: bool = False) -> RunResult:
-        """Drive the run here; where a host has it, follow that host for as long as it can drive the run.
+        """Drive the run here. If a host drives it, follow that host for as long as it can drive the run.
 
-        `compare` notes where the files that the run was started with have changed since. Raises `Held` where another
-        process that is no host drives the run.
+        With `compare`, a notice says if the files that the run was started with have changed since. Raises `Held` if
+        another process that is no host drives the run.
         """
         while True:
             try:
@@ -140,9 +140,9 @@ class RunSession:
         return result
 
     async def _follow(self, stop: Stop, *, leave_undrivable: bool) -> RunResult | None:
-        """Follow the run until a stop. Return None, after a notice, when no host has it any more.
+        """Follow the run until a stop. Return None, after a notice, if no host drives it any more.
 
-        With `leave_undrivable`, also return None when the hosts have recorded why they cannot drive it.
+        With `leave_undrivable`, also return None if the hosts have recorded why they cannot drive it.
         """
         self.following, self._leaves_undrivable, result = True, leave_undrivable, None
         try:
@@ -161,7 +161,7 @@ class RunSession:
         return result
 
     async def _has_host(self) -> bool:
-        """Tell whether a host serves the home that drives runs of this kind."""
+        """Tell whether a host of the home drives runs of this kind."""
         row = await self._engine.journal.row(self._run)
         return await self._engine.has_host(row.kind, row.format)
 
@@ -186,7 +186,7 @@ class RunSession:
             await self._follower.catch_up()
 
     def _report(self, record: Record[Any], state: Any) -> None:
-        """Report the next record. A record after a gap is reported when the gap has been read."""
+        """Report a record if it is the next one. A record after a gap is reported later, when the gap has been read."""
         if self._reported is None:
             self._reported = record.seq - 1
         if record.seq == self._reported + 1:

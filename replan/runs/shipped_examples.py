@@ -14,7 +14,7 @@ from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 WORKFLOW = "single"
-"""The workflow by which examples replan: one call of the scripted model."""
+"""The workflow with which examples replan: one call of the scripted model."""
 
 _AUTHOR = ("-c", "user.name=Replan", "-c", "user.email=replan@localhost", "-c", "commit.gpgsign=false")
 
@@ -24,7 +24,7 @@ class ShippedExample:
     """An example, ready to be executed once its project is copied."""
 
     folder: Path
-    """Its folder among the shipped files."""
+    """The folder of the example among the shipped files."""
 
     @property
     def plan(self) -> str:
@@ -52,9 +52,9 @@ class ShippedExample:
         return f"scripted:{self.folder / 'replies.yaml'}"
 
     def copy_project(self, target: Path) -> None:
-        """Copy its project into a new folder, as a git repository with one commit where git is installed.
+        """Copy its project into a new folder. If git is installed, the copy is a git repository with one commit.
 
-        Raises `UsageProblem` where the folder exists or cannot be made.
+        Raises `UsageProblem` if the folder exists or cannot be made.
         """
         if target.exists() or target.is_symlink():
             hint = "remove it, or name another folder with --workspace"

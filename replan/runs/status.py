@@ -21,11 +21,12 @@ STATUSES: tuple[str, ...] = get_args(Status)
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] | None" = None) -> str:
     """Return a run's status for people: `running`, `waiting`, `parked`, `finished` or `moved`.
 
-    A run whose row says `running`, but that nobody drives any more, was interrupted: it is `parked`, or still `running`
-    where a host drives runs of its kind (`hosted`), and so goes on with it. So is one whose row says `waiting`, where
-    people have answered all of its questions since: in `with_inbox`, its common state after the messages of its inbox,
-    none is open. A run that was moved to another journal goes on there, whatever its row here says. The row of a step
-    says `parked` while its parent drives it, so that no host takes it up.
+    The row of an interrupted run says `running`, although nobody drives the run any more. It is `parked`; but it is
+    still `running` if a host drives runs of its kind (`hosted`), because that host will go on with it. A row may say
+    `waiting` although people have answered all questions since. Such a run is shown like an interrupted one;
+    `with_inbox` is its common state after the messages of its inbox. A run that was moved to another journal is
+    `moved`, whatever its row says. The row of a step says `parked` while its parent drives it, so that no host drives
+    it.
     """
     if place_moved_to(row.owner) is not None:
         return "moved"
@@ -42,7 +43,7 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
 
 
 def status_at_rest(kind: "AnyKind", state: Any, ending: "Ending") -> str:
-    """Return the status for people of a run that its driver has just left."""
+    """Return the status for people of a run that its driver has just released."""
     from runtime.drive.options import Ending  # noqa: PLC0415 -- reading a run needs no event loop
 
     common = kind.run_state(state)
@@ -52,11 +53,11 @@ def status_at_rest(kind: "AnyKind", state: Any, ending: "Ending") -> str:
 
 
 def goes_on(common: "RunState[Any] | None") -> bool:
-    """Tell whether a finished run goes on when a person resumes it, from its state after the messages of its inbox."""
+    """Tell whether a finished run goes on when a person resumes it. `common` is its state after the inbox."""
     return common is not None and common.undoes_end(at_once=True)
 
 
 def row_after(row: RunRow, with_inbox: "RunState[Any]") -> RunRow:
-    """Return the row of a waiting run after the messages of its inbox: it names the first question that is left."""
+    """Return the row of a waiting run after the messages of its inbox. It names the first open question."""
     first = next(iter(with_inbox.open_questions), "")
     return row._replace(detail=first, waiting_since=with_inbox.asked_since)

@@ -27,13 +27,13 @@ from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 TOOLS_FILE = "tools.yaml"
-"""The name of the tools file in the home, which is used where none is named."""
+"""The name of the tools file in the home, which is used if no file is named."""
 TOKENS_MAX = 1_000
-"""The most tokens of a goal, and of what holds at the beginning."""
+"""The most tokens of a goal, and the most tokens that hold at the beginning."""
 TOKEN_CHARACTERS_MAX = 200
-"""Characters of one token."""
+"""The most characters of one token."""
 MODEL = "template:feature"
-"""The default model of such a run. It is in this process, and is never called."""
+"""The default model of such a run. It runs in this process, and is never called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +87,10 @@ def workflow_for_goal() -> str:
 
 
 def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> RunRequest:
-    """Return a planning run that searches for a plan of the steps that tools declare.
+    """Return a planning run that searches for a plan made from the steps that tools declare.
 
     Raises:
-        UsageProblem: no tool declares a step, the goal cannot be reached or has a token that no tool makes, or no step
-            of the workflow plans so.
+        UsageProblem: no tool declares a step, the goal cannot be reached or has a token that no tool makes, or no step of the workflow searches for a plan.
     """
     if not request.pinned.workflow.plans_from_tools:
         cause = f"no step of the workflow {request.pinned.workflow.name!r} has the generator `{TOOL_PLANS}`"
@@ -105,7 +104,7 @@ def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> R
 
 
 def with_tool_steps(config: RunConfig, tools: ToolSet, goal: Iterable[str] | None = None) -> RunConfig:
-    """Return a planning configuration with the steps that tools declare; `goal` None keeps the goal that it has."""
+    """Return a planning configuration with the steps that tools declare. With `goal` None, its goal does not change."""
     pairs = dict(config.workflow.action_pairs)
     for name, pair in config.workflow.action_pairs.items():
         if pair.generator == TOOL_PLANS:
@@ -120,7 +119,7 @@ EXTRA = "unified-planning"
 
 
 def check_planner(engine: str) -> None:
-    """Raise `UsageProblem` where the library is missing, or has no such engine."""
+    """Raise `UsageProblem` if the library is missing, or has no such engine."""
     if find_spec(LIBRARY) is None:
         raise UsageProblem("a planner needs the extra unified-planning", place="--model", hint=install_command(EXTRA))
     from unified_planning.shortcuts import get_environment  # noqa: PLC0415 - an extra
@@ -135,10 +134,10 @@ def check_planner(engine: str) -> None:
 
 
 class PlannerModel:
-    """Asks a planner in a process of its own, which ends with the request.
+    """A model that asks a planner in a process of its own. The process ends with the request.
 
-    It answers the role `actions` of a run that was given a problem in PDDL; anything else, and a problem that the
-    planner does not take or solve, is the fault `BAD_REQUEST`, which says why.
+    It answers the role `actions` of a run with a problem in PDDL. For any other request, and for a problem that the
+    planner does not support or solve, it returns the fault `BAD_REQUEST` with the reason.
     """
 
     def __init__(self, engine: str) -> None:
@@ -150,11 +149,11 @@ class PlannerModel:
         return f"planner:{self._engine}"
 
     async def aclose(self) -> None:
-        """Do nothing: each planner ends with its request."""
+        """Do nothing, because each planner's process ends with the request."""
         await trio.lowlevel.checkpoint()
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the actions as JSON text, with a usage of no tokens."""
+        """Return the actions as JSON text. The usage counts no tokens."""
         texts = (request.material.get("given") or {}).get("pddl")
         if request.material.get("role") != "actions" or texts is None:
             return _refusal("a planner only names the actions for a problem in PDDL (`replan lab pddl run`)")
@@ -180,7 +179,7 @@ def _refusal(message: str) -> Fault:
 
 
 def workflow_for_pddl() -> str:
-    """Return the path of the shipped workflow that finds actions."""
+    """Return the path of the shipped workflow that plans a task in PDDL."""
     return str(data_root() / "configs" / "pddl" / "workflow.yaml")
 
 

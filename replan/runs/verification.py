@@ -33,7 +33,7 @@ class Append(NamedTuple):
 
 
 class Booked(NamedTuple):
-    """The amounts that a run adds to the daily budget of each day, from its append number `first` on."""
+    """The amounts that a run adds to the total of each day. It counts from its append number `first`."""
 
     first: int
     account: Account
@@ -41,9 +41,9 @@ class Booked(NamedTuple):
 
 
 def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
-    """Return what a run has spent on each day; days are numbered from 1970.
+    """Return how much a run has spent on each day; days are numbered from 1970.
 
-    Where the run's kind is unknown, or its records do not lead to its account, it is only the day booked last.
+    If the run's kind is unknown, or its records do not lead to its account, it has only the day of the last amount.
     """
     head = copy.head
     if (
@@ -64,7 +64,7 @@ def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
 
 
 def replay(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) -> tuple[Any, list[Append]]:
-    """Return the state after the records, and the appends; `ends` are the numbers of the last records of these."""
+    """Return the state after the records, and the appends. `ends` has the number of each append's last record."""
     state, appends = kind.machine.initial(), list[Append]()
     for record in records:
         state = kind.machine.evolve(state, record.event)
@@ -118,11 +118,11 @@ class Verified:
     """How many posted messages were verified."""
     findings: list[JournalFinding] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    """What could not be compared, one line each."""
+    """What could not be compared, in one line each."""
 
 
 def verify(journal: Inspection, kinds: Kinds) -> Verified:
-    """Verify a whole journal. Raises `JournalDamaged`, `JournalUnreadable` where nothing of it can be read."""
+    """Verify a whole journal. Raises `JournalDamaged`, and `JournalUnreadable` if nothing of it can be read."""
     return _Verification(journal, kinds).verify()
 
 
@@ -222,7 +222,7 @@ class _Verification:
 
 
 def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterator[str]:
-    """Yield where a run's row and its time in the agenda differ from the summary after its last append."""
+    """Yield how a run's row and its time in the agenda differ from the summary after its last append."""
     summary = last.summary
     for name, in_row, expected in (
         ("status", row.summary.status, summary.status),
@@ -240,7 +240,7 @@ def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterat
 
 
 def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:
-    """Yield how the questions that a list shows differ from those by the records, in what both say of each."""
+    """Yield how the questions in a row differ from those by the records, in the fields that both have."""
     expected = decode_questions(computed)
     try:
         in_row = decode_questions(stored)

@@ -28,9 +28,9 @@ ATTACHMENT_FRAME_BYTES = 400
 
 
 def cost_of_run(request: RunRequest, problem_bytes: int | None = None) -> dict[str, Any]:
-    """Return what a run that may begin can cost, as `cost_of`; no more money than its limit allows.
+    """Return the possible cost of a run, in the form of `cost_of`. The money is at most the run's limit.
 
-    `problem_bytes` takes the place of the length of its text.
+    `problem_bytes` replaces the length of the problem's text.
     """
     size = len(request.problem.encode(errors="replace")) if problem_bytes is None else problem_bytes
     cost = cost_of(request.pinned, size, _attached_bytes(request))
@@ -40,7 +40,7 @@ def cost_of_run(request: RunRequest, problem_bytes: int | None = None) -> dict[s
 
 
 def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, attached: int = 0) -> dict[str, Any]:
-    """Return the fewest and the most calls of a run of the configuration, and the most money."""
+    """Return the fewest and the most calls of a run with the configuration, and the most money."""
     workflow = pinned.workflow
     worst = worst_calls(pinned)
     calls = min(worst, workflow.max_total_calls)
@@ -62,7 +62,7 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, att
 
 
 def cost_texts(cost: dict[str, Any]) -> dict[str, str]:
-    """Return what a run can cost in words: `best` and `worst` in calls, and `money`."""
+    """Return the possible cost of a run in words: `best` and `worst` in calls, and `money`."""
     worst = f"{format_count(cost['calls_worst'], 'call')} between two changes of the requirements"
     if cost["calls_worst"] > cost["calls_limit"]:
         worst = f"{format_count(cost['calls_limit'], 'call')}, the limit; without it {worst}"
@@ -75,14 +75,14 @@ def cost_texts(cost: dict[str, Any]) -> dict[str, str]:
 
 
 def _attached_bytes(request: RunRequest) -> int:
-    """Return the most bytes that the attachments take in a prompt, with what is written around each."""
+    """Return the most bytes of the attachments in a prompt, with the frame around each."""
     return sum(len(each.shown.encode(errors="replace")) + ATTACHMENT_FRAME_BYTES for each in request.attachments)
 
 
 def worst_calls(pinned: RunConfig) -> int:
-    """Return the worst case of one round in calls, before any limit: with several branches it is a bound.
+    """Return the most calls of one round, before any limit. With several branches it is only an upper bound.
 
-    A linear search makes no second visit, and only a search that decides by findings has rejections classified.
+    A linear search makes no second visit. Only a search that decides by findings has rejections classified.
     """
     classified = pinned.workflow.classifications_max if pinned.search is Search.DEPTH_FIRST else 0
     if pinned.strategy.compares or pinned.search is Search.LINEAR:
@@ -91,9 +91,9 @@ def worst_calls(pinned: RunConfig) -> int:
 
 
 def _largest_call_usd(pinned: RunConfig, problem_bytes: int, attached: int = 0) -> float:
-    """Return the most that one call can be charged, in the run or in a child run.
+    """Return the most that one call of the run or of a child run can cost, in dollars.
 
-    The problem that a step gives its child run may be as long as any problem.
+    The problem that a step gives its child run may have the greatest length of any problem.
     """
     own = (_call_usd(pinned, purpose, problem_bytes, attached) for purpose in _purposes(pinned))
     below = (_largest_call_usd(child, SPECIFICATION_BYTES_MAX) for child in pinned.children.values())
@@ -101,16 +101,16 @@ def _largest_call_usd(pinned: RunConfig, problem_bytes: int, attached: int = 0) 
 
 
 def _purposes(pinned: RunConfig) -> Iterable[str | None]:
-    """Yield the purposes of the run's own calls: its steps, and None for a classification."""
+    """Yield the purposes of the run's own calls: the names of its steps, and None for a classification."""
     yield from pinned.workflow.order()
     if pinned.workflow.classifications_max:
         yield None
 
 
 def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> float:
-    """Return the most that one call can be charged: every part of its prompt at its cap, the output too.
+    """Return the most that one call can cost, in dollars: every part of its prompt, and the output, at its cap.
 
-    The prompt of a classification has what any step may have, and the workflow's own limit of output.
+    The prompt of a classification may have the parts of any step; its output has the workflow's own limit.
     """
     workflow, price = pinned.workflow, pinned.price if step is None else pinned.steps[step].price
     if price is None or (step is not None and workflow.is_deterministic(step)):

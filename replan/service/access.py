@@ -18,7 +18,7 @@ from runtime.core.errors import UsageProblem
 SIGN_IN_SECONDS = 60.0
 """The seconds for which a one-time token is valid."""
 TOKENS_MAX = 100
-"""Tokens of programs."""
+"""The most tokens of programs."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
@@ -31,9 +31,9 @@ class Principal:
     client: str
     """The name under which runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp` over stdio."""
     scope: Scope
-    """The scope of the rights."""
+    """What the sender may do."""
     session: str = ""
-    """The secret id of the browser's session, or what stands for it behind a proxy; empty for a program."""
+    """The secret id of the browser's session, or what replaces it behind a proxy; empty for a program."""
     token: str = ""
     """The hash of the program's token; empty for a browser."""
 
@@ -43,7 +43,7 @@ class Principal:
 
     @property
     def csrf(self) -> str:
-        """The token that each form of the session carries. It follows from the id, which no other page can read."""
+        """The token that each form of the session carries. It is made from the secret id of the session."""
         return digest(f"csrf {self.session}")
 
 
@@ -65,7 +65,7 @@ def with_sign_in(state: WebState, server: str, now: float) -> tuple[WebState, st
 
 
 def use_token(state: WebState, server: str, token: str, now: float) -> tuple[WebState, bool]:
-    """Return the state without a used one-time token, and whether the token was valid."""
+    """Return the state after the use of a one-time token, and whether the token was valid."""
     living, key = _not_expired(state.sign_ins, now), _at(server, token)
     if key not in living:
         return state, False
@@ -118,11 +118,11 @@ def _not_expired(ends: Mapping[str, float], now: float) -> dict[str, float]:
 SESSION_SECONDS = 12 * 3600.0
 """The length of a session in seconds."""
 SESSIONS_MAX = 100
-"""Sessions at a time; the one that ends first is dropped for a new one."""
+"""The most sessions at a time. For a new one, the session that ends first is dropped."""
 
 
 class Sessions:
-    """The sessions, by the hashes of their ids, with the times at which they end in UTC seconds since 1970."""
+    """The sessions: when each ends, in UTC seconds since 1970, by the hash of its id."""
 
     def __init__(self) -> None:
         self._ends: dict[str, float] = {}
@@ -139,7 +139,7 @@ class Sessions:
         return session
 
     def end(self, session: str) -> None:
-        """End a session; all of them for an empty id."""
+        """End a session; an empty id ends all sessions."""
         if session:
             self._ends.pop(digest(session), None)
         else:

@@ -12,13 +12,13 @@ from replan.service.requests import HTTP, wrong_value
 from runtime.core.errors import UsageProblem
 
 OWN = "replan"
-"""The key of `forwardedProps` that is read; it holds keys of a started run, such as `workflow`."""
+"""The key of `forwardedProps` that is read. It holds keys of a run to start, such as `workflow`."""
 MESSAGES_MAX = 2_000
-"""Messages of one request."""
+"""The most messages of one request."""
 
 
 class AgUiBody(SentBody):
-    """What an AG-UI client sends. Keys that Replan does not use are ignored, as the protocol wants."""
+    """A part of an AG-UI client's request. Keys that Replan does not use are ignored, as the protocol demands."""
 
     model_config = ConfigDict(extra="ignore", strict=False, alias_generator=AliasGenerator(validation_alias=to_camel))
 
@@ -27,15 +27,15 @@ class AgUiMessage(AgUiBody):
     """A message of the conversation."""
 
     id: Annotated[str, Field(max_length=200)]
-    """Its id, which the client has made."""
+    """Its id, chosen by the client."""
     role: str
     """Who wrote it; only messages of the role `user` are read."""
     content: Any = None
-    """A text, or a list of parts, of which those of the type `text` are read."""
+    """A text, or a list of parts. Only parts of the type `text` are read."""
 
     @property
     def text(self) -> str:
-        """The text of the message. Raises `UsageProblem` where a part of it is no text, such as an image."""
+        """The text of the message. Raises `UsageProblem` if a part of it is no text, such as an image."""
         if isinstance(self.content, str):
             return self.content
         parts = self.content if isinstance(self.content, list) else []
@@ -50,15 +50,15 @@ class AgUiAnswer(AgUiBody):
     """The answer to an interrupt."""
 
     interrupt_id: Annotated[str, Field(max_length=200)]
-    """The id of the question that the interrupt was made of."""
+    """The id of the question from which the interrupt was made."""
     status: Literal["resolved", "cancelled"]
-    """Whether it is answered, or declined."""
+    """Whether the question is answered or declined."""
     payload: Any = None
     """The answer."""
 
     @property
     def answer(self) -> str | None:
-        """The answer as text, or None for a decline. Raises `UsageProblem` where there is none."""
+        """The answer as text, or None for a decline. Raises `UsageProblem` if there is no answer."""
         if self.status == "cancelled":
             return None
         match self.payload:
@@ -76,18 +76,19 @@ class AgUiInput(AgUiBody):
     """A request to show a run, which may first be started or sent a message."""
 
     thread_id: Annotated[str, Field(min_length=1, max_length=100)]
-    """The conversation: the id of a run that exists, or a name for the run that is started with it."""
+    """The conversation: the id of a run that exists, or a name for the run to start."""
     run_id: Annotated[str, Field(max_length=200)]
-    """The client's name for this stream."""
+    """The client's id for this stream."""
     messages: Annotated[tuple[AgUiMessage, ...], Field(max_length=MESSAGES_MAX)]
-    """The conversation so far. The first message of the user is the problem; a later one is sent to the run
-    if it is the last."""
+    """The conversation so far. The first message of the user is the problem. If a later one is the last message, it is
+    sent to the run.
+    """
     state: Any = None
-    """The last state that the client has got; its `after` says from which record to go on."""
+    """The last state that the client got. Its `after` is the number of the last record that the client knows."""
     resume: Annotated[tuple[AgUiAnswer, ...], Field(max_length=200)] = ()
     """Answers to interrupts."""
     forwarded_props: Any = None
-    """Under `replan`: what a run is started with, beside its problem, and the `kind` of a message."""
+    """Under the key `replan`: the settings of a run to start, beside its problem, and the `kind` of a message."""
 
     @property
     def after(self) -> int:
@@ -128,9 +129,9 @@ class AgUiInput(AgUiBody):
             raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
 
     def new_message(self, *, started: bool) -> AgUiMessage | None:
-        """Return the message to send to the run; None where the last message is none of the user's.
+        """Return the message to send to the run; None if the user did not write the last message.
 
-        `started`: the conversation began with the run, so that its first message is the problem.
+        With `started`, the conversation began with the run, so that its first message is the problem.
         """
         own = [message for message in self.messages if message.role == "user"]
         if not own or own[-1] is not self.messages[-1] or (started and len(own) == 1):

@@ -16,16 +16,16 @@ from replan.service.bodies import ChangedLimits, Got, Name, SentBody, StartFork
 from replan.setup.limit_fields import with_limits
 
 WAIT_SECONDS_MAX = 50.0
-"""The most seconds of one `wait`: less than the minute after which clients give a call up."""
+"""The most seconds of one `wait`. Clients give up a call after a minute."""
 GIVEN_MAX = 200
-"""Values that an acquisition is started with."""
+"""The most values that an acquisition is started with."""
 
 RunId = Annotated[str, Field(min_length=1, max_length=64, description="The id of a run.")]
 QuestionId = Annotated[str, Field(min_length=3, max_length=200, description="The id of a question, as RUN/QUESTION.")]
 
 
 class Arguments(SentBody):
-    """The arguments of a tool. Unlike the bodies of HTTP, a number may be a text: language models write them."""
+    """The arguments of a tool. Unlike in HTTP, a number may be a text, because language models write them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
@@ -94,7 +94,7 @@ class Execute(Ordered):
 
     @property
     def plan_of(self) -> str:
-        """The id of the planning run, as the body of HTTP calls it."""
+        """The id of the planning run, under the name that the body of HTTP has for it."""
         return self.id
 
 
@@ -120,7 +120,7 @@ class MaybeRun(Arguments):
 
 
 class AnswerArguments(Arguments):
-    """An answer to a question, or that there will be none."""
+    """An answer to a question, or a decline."""
 
     question: QuestionId
     """The id of the question, as RUN/QUESTION."""

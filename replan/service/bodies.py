@@ -79,7 +79,7 @@ class AttachedFile(SentBody):
 
 @with_limits()
 class ChangedLimits(SentBody):
-    """Limits of a run that exists; what is missing stays as it is. The deadline counts from now."""
+    """Changed limits of a run. A missing limit does not change. The deadline counts from now."""
 
     strict: bool = False
     """Whether plans that leave a demand of the problem in no step are rejected from now on."""
@@ -87,7 +87,7 @@ class ChangedLimits(SentBody):
 
 @with_limits()
 class StartFork(SentBody):
-    """A run to start from the middle of another one; limits that are missing are the usual ones of clients."""
+    """A run to start from the middle of another one. Missing limits are the defaults of clients."""
 
     at: Annotated[str, Field(max_length=200)] = ""
     """The number of the last shared record, an attempt, or `before:` and an attempt; empty for the last place before
@@ -113,7 +113,7 @@ class StartRun(SentBody):
     workflow: Name = "search"
     """The name of a workflow; `GET /api/offer` lists them."""
     model: Name = DEFAULT
-    """The name of a model, likewise."""
+    """The name of a model; `GET /api/offer` lists them."""
     strict: bool = False
     """Whether a plan is rejected that leaves a demand of the problem in no step."""
     attachments: Annotated[tuple[AttachedFile, ...], Field(max_length=UPLOADS_MAX, strict=False)] = ()
@@ -156,7 +156,7 @@ class StartExecution(SentBody):
 
 
 class AnswerBody(SentBody):
-    """An answer to a question, or that there will be none."""
+    """An answer to a question, or a decline."""
 
     answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
     """The answer, as the question's `answer_schema` wants it, as text."""
@@ -207,7 +207,7 @@ class RunPage(Got):
 
 
 def _with_keys(*lists: type) -> Callable[[type[Got]], type[Got]]:
-    """Give a body a field for each key in lists of keys; the first list is complete, the others are of single kinds."""
+    """Give a body a field for each key in lists. It has all keys of the first list; the others depend on the kind."""
     types: dict[str, list[Any]] = {}
     for keys in lists:
         for name, hint in get_type_hints(keys).items():
@@ -228,9 +228,9 @@ def _with_keys(*lists: type) -> Callable[[type[Got]], type[Got]]:
 
 @_with_keys(ResultJson, PlanningJson, ExecutionJson, AcquisitionJson)
 class ResultBody(Got):
-    """The result of a run, as `replan show --json` prints it, and whether a process drives it or a host would.
+    """The result of a run, as `replan show --json` prints it, and whether the run goes on by itself.
 
-    The keys of a planning run, an execution and an acquisition are listed together; a run has those of its kind.
+    The keys of a planning run, an execution and an acquisition are listed together. A run has those of its kind.
     """
 
     driven: bool
@@ -252,7 +252,7 @@ class Questions(Got):
 
 
 class Receipt(Got):
-    """The receipt for an answer or a message: `duplicate` where the same was posted before."""
+    """The receipt for an answer or a message. It is `duplicate` if the same was posted before."""
 
     result: Literal["accepted", "duplicate"]
 
@@ -271,7 +271,7 @@ class TreeBody(Got):
 
 
 class RecordPage(Got):
-    """Records of a run, at most 200, from the one after `after`."""
+    """At most 200 records of a run, beginning after the record `after`."""
 
     run_id: str
     records: list[dict[str, Any]]
@@ -296,7 +296,7 @@ class Budget(Got):
 
 
 class AttemptBody(Got):
-    """The prompt that an attempt was asked with, and the replies."""
+    """The prompt of an attempt, and the replies."""
 
     run_id: str
     node: str

@@ -31,7 +31,7 @@ class Standard:
     r_max: int
     """The largest `total_retry_budget` that a plan may have."""
     guard_catalog: tuple[str, ...] = ()
-    """Guard names that steps may use beside the default ones."""
+    """Guard names that steps may use in addition to the default ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class PlanToCheck:
     file: str
     """The path of its file as the user named it, or `-` for standard input."""
     text: str
-    """The plan as it stands in the file, JSON or not."""
+    """The text of the plan, which need not be JSON."""
     line: int | None = None
-    """The number of its line in a `.jsonl` file, from 1; None for a file with one plan."""
+    """The number of the plan's line in a `.jsonl` file, from 1; None for a file with one plan."""
 
 
 def judge_plan(case: PlanToCheck, standard: Standard) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
-    """Return the verdict on one plan, what is printed about it, and the guard that each of its steps names."""
+    """Return the verdict on one plan, the printed object, and the name of the guard of each step."""
     value = Artifact(artifact_id="plan", step="plan", content=case.text).value
     plan: Any = value.value if isinstance(value, Parsed) else None
     case_id: str | None = None
@@ -113,7 +113,7 @@ def _about_file(message: str, case: PlanToCheck) -> str:
 def judge_sequence(
     task: tuple[PddlDomain, PddlProblem], name: str, text: str, standard: Standard
 ) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
-    """Return the verdict on the sequential plan in a text, what is printed about it, and the guards of its steps.
+    """Return the verdict on the sequential plan in a text, the printed object, and the guards of its steps.
 
     Raises `UsageProblem` for a text that is no plan.
     """

@@ -15,7 +15,7 @@ Reason = Literal["unauthorized", "forbidden", "conflict", "too_many"]
 class RequestRefused(ReplanError):
     """A request that is refused although its values are valid.
 
-    `retry_after` is the number of seconds after which the client may try again; None where no number is known.
+    `retry_after` is the number of seconds after which the client may try again; None if it is unknown.
     """
 
     def __init__(self, message: str, reason: Reason, *, retry_after: int | None = None) -> None:
@@ -25,17 +25,17 @@ class RequestRefused(ReplanError):
 
 
 FAILURES_MAX = 10
-"""The most failed sign-ins in a minute; further ones are answered late, and with the status 429."""
+"""The most failed sign-ins in a minute. Further ones are answered late, with the status 429."""
 WRITES_MAX = 60
 """The most writes of one client in a minute."""
 STREAMS_MAX = 20
-"""The most open streams of one client; a browser opens one for each visible tab."""
+"""The most open streams of one client. A browser opens one for each visible tab."""
 STREAMS_ALL_MAX = 256
 """The most open streams of all clients together."""
 MINUTE = 60.0
 """The length of the period in which actions are counted, in seconds."""
 CLIENTS_MAX = 1000
-"""The number of clients above which those without a recent action are forgotten."""
+"""The number of clients above which clients without a recent action are forgotten."""
 
 KEEP_CONNECTION: ContextVar[Callable[[], None]] = ContextVar("keep_connection", default=lambda: None)
 """A function that marks the current connection as that of a known client, so that it is not closed to make room.
@@ -66,14 +66,14 @@ class Recent:
 
 
 class Streams:
-    """Counts the open streams, or the waiting calls, of each client. `refusal` says that there are too many."""
+    """Counts the open streams, or the waiting calls, of each client. `refusal` is the message if there are too many."""
 
     def __init__(self, refusal: str = "too many streams are open") -> None:
         self._refusal = refusal
         self._open: dict[str, int] = {}
 
     def take(self, client: str) -> "Place":
-        """Count one more stream of a client. Raises `RequestRefused` where there are too many."""
+        """Count one more stream of a client. Raises `RequestRefused` if there are too many."""
         if self._open.get(client, 0) >= STREAMS_MAX or sum(self._open.values()) >= STREAMS_ALL_MAX:
             raise RequestRefused(self._refusal, "too_many", retry_after=5)
         self._open[client] = self._open.get(client, 0) + 1
@@ -86,13 +86,13 @@ class Streams:
 
 
 class Place:
-    """The place of one open stream; it ends with a `with` block, or with `free`."""
+    """One counted stream. Leaving its `with` block, or `free`, stops counting it."""
 
     def __init__(self, free: Callable[[], None]) -> None:
         self._free: Callable[[], None] | None = free
 
     def free(self) -> None:
-        """End the place; a second call does nothing."""
+        """Stop counting the stream; a second call does nothing."""
         free, self._free = self._free, None
         if free is not None:
             free()

@@ -1,4 +1,4 @@
-"""Tells open streams that runs have changed: one task asks the journal, however many streams there are."""
+"""Tells open streams that runs have changed. One task asks the journal, however many streams there are."""
 
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
@@ -71,7 +71,7 @@ class Hub:
             return answer
 
     async def changes(self, stop: trio.Event) -> AsyncGenerator[bool, None]:
-        """Yield True at once and whenever something was committed, and False after `PING_SECONDS` without.
+        """Yield True at once and after each commit. Yield False if nothing was committed for `PING_SECONDS`.
 
         Ends when `stop` is set.
         """
@@ -94,7 +94,7 @@ class Hub:
 
 
 async def _either(one: trio.Event, other: trio.Event) -> None:
-    """Return once one of two events is set."""
+    """Return when one of two events is set."""
     async with trio.open_nursery() as nursery:
 
         async def wait(event: trio.Event) -> None:

@@ -1,4 +1,4 @@
-"""What clients post to runs: answers, messages, changed limits and cancels. A repeated post does nothing more."""
+"""Posts what clients send to runs: answers, messages, changed limits and cancels. A repeated post does nothing more."""
 
 import hashlib
 import re
@@ -17,7 +17,7 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.port import Posted
 
 KEY_LETTERS = 32
-"""Characters of a hashed idempotency key that are part of a message's name."""
+"""How many characters of a hashed idempotency key are part of a message's name."""
 
 KEY_PATTERN = "[!-~]{1,100}"
 """The regular expression of idempotency keys: printable ASCII without blanks."""
@@ -25,7 +25,7 @@ _KEY = re.compile(KEY_PATTERN)
 
 
 def hash_key(key: str, who: Principal, action: str, *, place: str) -> str:
-    """Return the hash of an idempotency key, its client and what is done. Raises `UsageProblem` for a wrong one."""
+    """Return the hash of an idempotency key, its client and the action. Raises `UsageProblem` for a wrong key."""
     if not _KEY.fullmatch(key):
         hint = "up to 100 printable characters, another one for each thing that is done"
         raise UsageProblem("the key is missing or wrong", place=place, hint=hint)
@@ -33,10 +33,10 @@ def hash_key(key: str, who: Principal, action: str, *, place: str) -> str:
 
 
 async def answer_question(service: Service, question: str, text: str | None, *, via: Via) -> AnswerReceipt:
-    """Post a program's answer to the question `RUN/ID`, or a decline for None; `via` names the interface.
+    """Post a program's answer to the question `RUN/ID`, or a decline for None. `via` is the way it came.
 
-    Raises `RequestRefused` for a question that only a person may answer, and where another answer stands; else as
-    `Engine.answer` does.
+    Raises `RequestRefused` for a question that only a person may answer, and if another answer counts. Raises the other
+    errors of `Engine.answer`.
     """
     engine = service.engine
     try:
@@ -49,10 +49,10 @@ async def answer_question(service: Service, question: str, text: str | None, *, 
 
 
 async def tell(service: Service, who: Principal, run: str, text: str, kind: str, *, key: str = "") -> Posted:
-    """Post a note or a requirement. A run that had ended and is reopened by it is resumed.
+    """Post a note or a requirement. If it reopens a run that had ended, the run goes on.
 
-    `key` is a hashed idempotency key. Raises `RequestRefused` for another message with the same one, and the errors of
-    `Engine.tell`.
+    `key` is a hashed idempotency key. Raises `RequestRefused` if another message came with the same key, and the errors
+    of `Engine.tell`.
     """
     posted = _unless_conflict(await service.engine.tell(run, text, kind, key=key[:KEY_LETTERS]))
     await _go_on_where_reopened(service, who, run)
@@ -73,15 +73,15 @@ async def change_limits(service: Service, who: Principal, run: str, changes: Cha
 
 
 async def resume(service: Service, who: Principal, run: str) -> None:
-    """Go on with a run that is parked, or that has ended and may go on. Raises `RequestRefused`, `RunNotFound`."""
+    """Resume a run that is parked, or that has ended and may go on. Raises `RequestRefused`, `RunNotFound`."""
     if not await go_on(service, who, run):
         raise RequestRefused("this server drives no runs: it was started with --no-host", "conflict")
 
 
 async def undo(service: Service, who: Principal, run: str) -> Posted:
-    """Ask an execution to undo all of its calls, the last one first. It may have ended.
+    """Undo everything that an execution did, the last call first, also after its end.
 
-    Raises `RequestRefused` where the run does not go on yet, and the errors of `Engine.undo`.
+    Raises `RequestRefused` if the run cannot go on yet, and the errors of `Engine.undo`.
     """
     posted = await service.engine.undo(run)
     await _go_on_where_reopened(service, who, run)
@@ -89,7 +89,7 @@ async def undo(service: Service, who: Principal, run: str) -> Posted:
 
 
 async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
-    """Cancel a run; return whether it has ended. One that is cancelled already stays so.
+    """Cancel a run; return whether it has ended. If it is cancelled already, nothing changes.
 
     Raises the errors of `cancel_run`, with the same `shown_by`.
     """

@@ -1,7 +1,7 @@
-"""The table of operations on the runs of a home, from which the HTTP API and the MCP tools are made.
+"""What programs can do to the runs of a home: one table, from which the HTTP API and the MCP tools are made.
 
-An operation has an HTTP address, an MCP tool, or both. Its `function` serves both. Where `function` is None, only one
-of the two has the operation, such as a stream of records. That one has a function of its own.
+An operation has an HTTP address, an MCP tool, or both. Its `function` serves both. If `function` is None, only one
+interface has the operation, such as a stream of records, and implements it by a function of its own.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -27,15 +27,15 @@ class HttpAddress:
     method: str
     """`GET` or `POST`."""
     path: str
-    """The address, with the names of its parts in braces."""
+    """The path, with the names of its variable parts in braces."""
     body: type[BaseModel] | None = None
-    """The model of the body that is sent."""
+    """The model of the body that is sent; None for no body."""
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The values that a part of the path can have, by its name; a part that is missing takes any text."""
+    """The values that a variable part of the path can have, by its name. A part that is not listed may be any text."""
     query: Mapping[str, QueryField] = field(default_factory=dict)
     """The parts of the query, by their names."""
     needs_key: bool = True
-    """Whether a write needs an idempotency key; False where the body names the run, so that a repetition is known."""
+    """Whether a write needs an idempotency key; False if the body names the run, so that a repetition is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class McpOperation:
     name: str
     title: str
     description: str
-    """What it does, for the language model that chooses it."""
+    """What the tool does, for the language model that chooses it."""
     takes: type[BaseModel]
     """The model of its arguments."""
     destroys: bool = False
@@ -59,18 +59,18 @@ class Operation:
     """An operation that programs can call."""
 
     name: str
-    """Its name; in the description of the HTTP API its `operationId`."""
+    """Its name, which is its `operationId` in the description of the HTTP API."""
     scope: Scope
     """The scope that a token must have."""
     summary: str
     gives: type[BaseModel] | tuple[str, ...]
-    """The model of the answer, or the media types of a document."""
+    """The model of the answer; for a document, its media types."""
     function: Function | None = None
     """The function for both HTTP and MCP; None if only one of them has the operation, with its own function."""
     http: HttpAddress | None = None
-    """Its address in the HTTP API; None where it is only an MCP tool."""
+    """Its address in the HTTP API; None if it is only an MCP tool."""
     mcp: McpOperation | None = None
-    """Its MCP tool; None where it has only an HTTP address."""
+    """Its MCP tool; None if it has only an HTTP address."""
     writes: bool = True
     """Whether it changes something."""
     executes: bool = False

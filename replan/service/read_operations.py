@@ -23,10 +23,10 @@ from runtime.core.ledger import MICRO
 from runtime.journal.port import RunFilter, RunRow
 
 QUESTIONS_MAX = 200
-"""Questions of one answer."""
+"""The most questions of one answer."""
 
 _CHECKS = trio.CapacityLimiter(1)
-"""Plans that are checked at a time: it takes one processor, and up to seconds."""
+"""Lets one plan at a time be checked, because a check uses one processor for up to seconds."""
 
 
 async def status(request: ProgramRequest) -> Mapping[str, Any]:
@@ -84,7 +84,7 @@ async def open_questions(request: ProgramRequest, run: str) -> list[dict[str, An
 
 
 def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[str, Any]:
-    """Return a question without the artifact under review, where a model reads it: only a person may judge that."""
+    """Return a question; if a model reads it, without the artifact under review, since only a person may judge that."""
     if request.terms.shows_reviews:
         return question
     return {name: value for name, value in question.items() if name != "artifact"}
@@ -135,16 +135,16 @@ def _next(shown: ShownRun, questions: list[dict[str, Any]]) -> str:
 
 
 QUERY_MAX = 100
-"""Characters of a search."""
+"""The most characters of a search."""
 USD_MAX = 10**9
-"""More dollars than any run costs."""
+"""An amount in dollars that is higher than the cost of any run."""
 PAGE_MAX = 999_999
 """The largest number of a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryField:
-    """A part of a query that a program may send."""
+    """A field of the query of an address."""
 
     meaning: str
     """What it means, in a sentence."""
@@ -166,13 +166,13 @@ FIELDS: Mapping[str, QueryField] = {
     ),
     "sort": QueryField(meaning=f"The order: {', '.join(ORDERS)}.", schema=_empty_or({"enum": list(ORDERS)})),
 }
-"""The conditions and the order by their names."""
+"""The fields for the conditions and the order of a list, by their names."""
 
 
 async def run_page(
     reader: RunReader, fields: Mapping[str, str], *, number: int, rows_max: int
 ) -> tuple[list[tuple[RunRow, str]], int]:
-    """Return the rows of a page, counted from 0, each with its status for people, and how many runs match.
+    """Return the rows of a page, each with its status for people, and how many runs match. Pages are counted from 0.
 
     Raises `UsageProblem` for a value that no run can have.
     """

@@ -1,4 +1,4 @@
-"""One request of a program, whichever way it came; its answer as JSON, and its errors with their places."""
+"""One request of a program, whatever the interface; its answer as JSON, and its errors with their places."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.pydantic_messages import describe
 
 PLACE_MAX = 200
-"""Characters of a place that an error names."""
+"""The most characters of a place that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Terms:
     result: str
     """The operation that shows the result of the run `{run}`."""
     places: Mapping[str, str]
-    """The client's name for each argument of the command line."""
+    """The client's name for each argument of the command line, if errors can have it as their place."""
     via: Via
-    """The `via` of answers from such a client."""
+    """The way by which answers of such a client come."""
     shows_reviews: bool
-    """Whether a question has the artifact that a person is to review."""
+    """Whether clients see the artifact that a person has to review."""
 
 
 HTTP = Terms(
@@ -47,7 +47,7 @@ HTTP = Terms(
     via="api",
     shows_reviews=True,
 )
-"""The terms of the HTTP API; `run` is the part of an address."""
+"""The terms of the HTTP API. `run` is the part of the path."""
 MCP = Terms(
     noun="argument",
     whole="arguments",
@@ -101,13 +101,13 @@ class ProgramRequest:
     question: str = ""
     """The id of the question that it is about, as RUN/QUESTION; empty for none."""
     body: Any = None
-    """What was sent, as the operation's model of it."""
+    """The checked body: an instance of the operation's model, or None."""
     key: str = ""
     """The hash of its idempotency key; empty for none."""
 
 
 def encode_json(value: Any) -> bytes:
-    """Return a value as JSON. A text with half a surrogate pair, which has no UTF-8, is sent with a replacement."""
+    """Return a value as JSON. Half of a surrogate pair, which UTF-8 cannot encode, is replaced."""
     try:
         return orjson.dumps(value)
     except TypeError:

@@ -26,11 +26,11 @@ from runtime.drive.options import DriveOptions, Stop
 from runtime.host.notices import OutsideTrouble, Report
 
 WAITING_MAX = 100
-"""The most runs that wait to be resumed."""
+"""The most runs that may wait to be resumed."""
 
 
 async def resume_requested(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:
-    """Drive each run whose id comes in until it rests; at a stop, park them all."""
+    """Drive each run whose id is received, until it rests. At a stop, park all of them."""
     driven_runs: set[str] = set()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_at, stop, runs)
@@ -91,20 +91,20 @@ class Service:
     allow_execute: bool = False
     """Whether clients may execute plans with the tool sets of the settings."""
     waiting: trio.MemorySendChannel[str] | None = None
-    """Takes the ids of the runs to resume; None where this server drives no runs."""
+    """Where the ids of the runs to resume are sent; None if this server drives no runs."""
     starting: trio.Lock = field(default_factory=trio.Lock)
     """Held while a run is started for a client."""
     repeating: trio.Lock = field(default_factory=trio.Lock)
     """Held while a request that may be a repetition starts a run."""
     stop: trio.Event = field(default_factory=trio.Event)
-    """Set when the server stops: streams and waits end."""
+    """Set when the server stops. Then streams and waits end."""
     failures: Recent = field(default_factory=lambda: Recent(FAILURES_MAX, trio.current_time))
-    """Failed tries to sign in."""
+    """Counts failed tries to sign in."""
     writes: Recent = field(default_factory=lambda: Recent(WRITES_MAX, trio.current_time))
-    """Writes of each client."""
+    """Counts the writes of each client."""
 
     async def starts_of(self, who: Principal) -> tuple[Start, ...]:
-        """Return what a client has started, oldest first. Raises `UsageProblem` for a damaged file."""
+        """Return the runs that a client has started, the oldest first. Raises `UsageProblem` for a damaged file."""
         return await trio.to_thread.run_sync(Starts(self.store.folder).of_client, who.client)
 
     async def add_start(self, who: Principal, start: Start) -> None:
@@ -112,7 +112,7 @@ class Service:
         await trio.to_thread.run_sync(Starts(self.store.folder).add, who.client, start)
 
     async def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
-        """Change the store (`Store.change`) in a thread, since another process may hold the lock."""
+        """Change the store (`Store.change`) in a thread, because another process may hold the lock."""
         return await trio.to_thread.run_sync(partial(self.store.change, work))
 
     def go_on(self, run: str) -> bool:
@@ -126,7 +126,7 @@ class Service:
     async def bearer(self, authorization: str, scope: Scope) -> Principal:
         """Return the owner of the token in a header `Authorization`.
 
-        Raises `RequestRefused` for none, and for one of a smaller scope.
+        Raises `RequestRefused` if there is no valid token, or if its scope is too small.
         """
         scheme, _, token = authorization.partition(" ")
         who = of_token(self.store.read(), token.strip()) if scheme.lower() == "bearer" else None
@@ -140,27 +140,27 @@ class Service:
         return who
 
     def has_token(self, who: Principal) -> bool:
-        """Tell whether the token of a program is still one of this server; a stream that is open ends with it."""
+        """Tell whether the token of a program is still valid. An open stream ends when it is not."""
         return who.token in {token.digest for token in self.store.read().tokens.values()}
 
     def check_scope(self, who: Principal, scope: Scope) -> None:
-        """Raise `RequestRefused` where a client may not do what a scope allows."""
+        """Raise `RequestRefused` if a client does not have a scope."""
         if not who.may(scope):
             raise RequestRefused(f"this needs the scope {scope}, and {who.client} has {who.scope}", "forbidden")
 
     def check_execute(self) -> None:
-        """Raise `RequestRefused` where clients may not execute plans."""
+        """Raise `RequestRefused` if clients may not execute plans."""
         if not self.allow_execute:
             raise RequestRefused("this server executes no plans: it was started without --allow-execute", "forbidden")
 
     async def count_failure(self) -> None:
-        """Count a failed try. Raises `RequestRefused`, after a while, where there were too many in the last minute."""
+        """Count a failed try to sign in. After too many in the last minute, wait and raise `RequestRefused`."""
         if not self.failures.add("all"):
             await trio.sleep(LATE_SECONDS)
             raise RequestRefused("too many wrong tokens; try again in a minute", "too_many", retry_after=60)
 
     def count_write(self, who: Principal) -> None:
-        """Count a write. Raises `RequestRefused` where there were too many in the last minute."""
+        """Count a write. Raises `RequestRefused` if there were too many in the last minute."""
         if not self.writes.add(who.client):
             raise RequestRefused(f"more than {WRITES_MAX} writes in a minute", "too_many", retry_after=60)
 
@@ -168,7 +168,7 @@ class Service:
 async def drive_runs(
     engine: Engine, config: UserConfig, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
 ) -> None:
-    """Drive the runs of a home, and those that are asked for, until a stop is requested.
+    """Drive the runs of a home, and the runs that clients resume, until a stop is requested.
 
     Raises the errors of `host`.
     """
@@ -178,11 +178,11 @@ async def drive_runs(
 
 
 OnChange = Callable[[ShownRun], Awaitable[None]]
-"""A function that is called with the run when it has changed, and now and then while it has not."""
+"""Called with the run when it has changed, and from time to time while it has not."""
 
 
 def is_at_rest(service: Service, shown: ShownRun) -> bool:
-    """Tell whether nothing happens to a run before a person or a program does something."""
+    """Tell whether a run rests: nothing happens to it until a person or a program does something."""
     common = shown.common
     match shown.status:
         case "finished" if common is not None and common.reopening:  # A message lets it go on: it is driven next.
@@ -201,7 +201,7 @@ def is_at_rest(service: Service, shown: ShownRun) -> bool:
 
 
 async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
-    """Return a run once it rests, or as it is after some seconds. Raises the errors of `read_shown`."""
+    """Return a run once it rests, or in its state after some seconds. Raises the errors of `read_shown`."""
     shown = await read_shown(service.reader, run)
     last_facts: tuple[object, ...] = ()
     with trio.move_on_after(seconds):

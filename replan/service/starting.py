@@ -1,4 +1,4 @@
-"""Starting runs for clients: as many at once and in a day as the settings allow, and each order once."""
+"""Starts runs for clients. The settings limit how many at once and in a day, and each order is started only once."""
 
 import hashlib
 from collections.abc import Awaitable, Callable
@@ -17,10 +17,10 @@ from replan.service.store import DAY, Start
 from runtime.core.errors import RunNotFound
 
 UNDER_WAY = ("running",)
-"""The statuses in rows of runs that count as under way."""
+"""The statuses of rows whose runs count as under way."""
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 ID_LETTERS = 16
-"""Letters of the id of a run that is started with an idempotency key: enough that no two keys lead to one id."""
+"""The number of letters in the id of a run that is started with an idempotency key. No two keys then lead to one id."""
 
 
 Begin = Callable[[Engine, str], Awaitable[str]]
@@ -36,7 +36,7 @@ async def start(service: Service, who: Principal, order: Order) -> str:
 
 
 def prepare_planning(service: Service, order: Order) -> PreparedRun:
-    """Return an ordered planning run, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
+    """Return an ordered planning run, ready to begin. Raises `UsageProblem` if it cannot be carried out."""
     return service.offer.prepare(order, service.engine.registry, service.engine.environment).request
 
 
@@ -53,8 +53,8 @@ async def start_prepared(
 async def start_fork(service: Service, who: Principal, origin: str, wanted: ForkRequest, *, key: str, mark: str) -> str:
     """Record a fork that a client has ordered; return its id. `key` is a hashed idempotency key, empty for none.
 
-    Raises the errors of `replan.runs.forks.fork_run` and `start_prepared`, and `RequestRefused` where the key came with
-    another order, or where the run is an execution and clients may execute no plans.
+    Raises the errors of `replan.runs.forks.fork_run` and `start_prepared`. Raises `RequestRefused` if the key came with
+    another order before, or if the run is an execution and clients may execute no plans.
     """
     if (await service.engine.journal.row(origin)).kind == EXECUTION:
         service.check_execute()
@@ -82,10 +82,10 @@ async def _start(service: Service, who: Principal, begin: Begin, *, run: str = "
 async def start_once(
     service: Service, who: Principal, key: str, mark: str, prepare: Callable[[], PreparedRun]
 ) -> tuple[str, bool]:
-    """Start a run, unless the hash of an idempotency key has started it already; return its id, and whether it is new.
+    """Start a run, unless the hash of an idempotency key has started it already. Return its id, and whether it is new.
 
-    `mark` is the hash of the order. Raises `RequestRefused` where the key came with another order, and as `prepare` and
-    `start_prepared` do.
+    `mark` is the hash of the order. Raises `RequestRefused` if the key came with another order before, and the errors
+    of `prepare` and `start_prepared`.
     """
     async with service.repeating:  # So that a request and its repetition do not both find that nothing was started.
         first_run = await _earlier_start(service, who, key, mark)
@@ -95,27 +95,27 @@ async def start_once(
 
 
 def prepare_acquisition(service: Service, order: AcquisitionOrder) -> PreparedRun:
-    """Return an ordered acquisition, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
+    """Return an ordered acquisition, ready to begin. Raises `UsageProblem` if it cannot be carried out."""
     return service.offer.prepare_acquisition(order, service.engine.registry, service.engine.environment)
 
 
 def prepare_proposal(service: Service, order: AcquisitionOrder) -> PreparedRun:
     """Return the run that proposes a profile for the goal of an order. It reads documents, so call it in a thread.
 
-    Raises `UsageProblem` where it cannot be carried out.
+    Raises `UsageProblem` if it cannot be carried out.
     """
     return service.offer.prepare_proposal(order, service.engine.registry, service.engine.environment)
 
 
 def prepare_execution(service: Service, order: ExecutionOrder) -> PreparedRun:
-    """Return an ordered execution, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
+    """Return an ordered execution, ready to begin. Raises `UsageProblem` if it cannot be carried out."""
     return service.offer.prepare_execution(order, service.engine.registry, service.engine.environment)
 
 
 async def go_on(service: Service, who: Principal, run: str) -> bool:
-    """Resume a resting run for a client. Return whether this server drives runs.
+    """Resume a run that rests, for a client. Return whether this server drives runs.
 
-    It counts as one that the client has started. Raises `RequestRefused` for a client with too many under way.
+    It counts as a run that the client has started. Raises `RequestRefused` if the client has too many runs under way.
     """
     async with service.starting:
         if (await service.engine.journal.row(run)).status not in UNDER_WAY:
@@ -136,7 +136,7 @@ async def _earlier_start(service: Service, who: Principal, key: str, mark: str) 
 
 
 def _run_of_key(key: str) -> str:
-    """Return the id of the run that the hash of an idempotency key starts."""
+    """Return the id of the run that is started with a hashed idempotency key."""
     number, letters = int(key, 16), ""
     for _ in range(ID_LETTERS):
         number, place = divmod(number, len(LETTERS))

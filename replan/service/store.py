@@ -27,7 +27,7 @@ NAME, LOCK, STARTS = "web.json", "web.lock", "starts.sqlite3"
 STARTS_MAX = 1000
 """The most starts of one client that are kept, the newest."""
 CLIENTS_MAX = 1000
-"""The most clients whose starts are kept: those that have started a run most recently."""
+"""The most clients whose starts are kept: those that have started a run last."""
 DAY = 86_400.0
 KEPT_SECONDS = 30 * DAY
 """How long a start is kept, in seconds."""
@@ -57,13 +57,13 @@ class WebState(_Stored):
     version: Literal[1] = 1
     """The version of the file's format."""
     sign_ins: Mapping[str, float] = Field(default_factory=dict)
-    """The hash of each unused one-time token with its server, and when it expires (UTC seconds since 1970)."""
+    """When each unused one-time token expires (UTC seconds since 1970), by its hash and its server."""
     tokens: Mapping[str, Token] = Field(default_factory=dict)
     """The tokens of the HTTP API by name."""
     form_key: str = ""
     """The key that signs the forms of users behind a proxy; nobody can sign in with it. Empty until it is needed."""
     servers: Mapping[str, str] = Field(default_factory=dict)
-    """The addresses of the servers, by the name of their process. Their host names are secret: this file is private."""
+    """The addresses of the servers, by the name of their process. Their host names are secret."""
 
 
 class Store:
@@ -75,7 +75,7 @@ class Store:
         self._known: tuple[tuple[int, int, int], WebState] | None = None
 
     def read(self) -> WebState:
-        """Return the content; an empty one where there is no file. Raises `UsageProblem` for a damaged file."""
+        """Return the content; an empty one if there is no file. Raises `UsageProblem` for a damaged file."""
         try:
             facts = self._path.stat()
         except FileNotFoundError:
@@ -139,7 +139,7 @@ class Start:
     at: float
     """When it was started, in UTC seconds since 1970."""
     order: str = ""
-    """The hash of what the client asked for; empty where it gave no idempotency key."""
+    """The hash of the order; empty if the client sent no idempotency key."""
 
 
 _OLD_STARTS = """DELETE FROM starts WHERE client = ?1 AND rowid NOT IN
@@ -149,7 +149,7 @@ _OLD_CLIENTS = """DELETE FROM starts WHERE client NOT IN
 
 
 class Starts:
-    """The runs that each client has started, in a database of the home. Its methods block: call them in a thread."""
+    """The runs that each client has started, in a database of the home. Its methods block, so call them in a thread."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / STARTS

@@ -62,7 +62,7 @@ async def start_execution(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def answer(request: ProgramRequest) -> Mapping[str, Any]:
-    """Post an answer or a decline; the first one counts, and another one is a conflict."""
+    """Post an answer or a decline. The first one counts; a different one after it is a conflict."""
     body = request.body
     if (body.answer is None) != body.decline:
         raise UsageProblem("either an answer or a decline is needed", place="answer")
@@ -114,13 +114,13 @@ async def undo(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def cancel(request: ProgramRequest) -> Mapping[str, Any]:
-    """Cancel a run; one that is cancelled already stays so."""
+    """Cancel a run. If it is cancelled already, nothing changes."""
     shown_by = request.terms.result.format(run=request.run)
     return {"run_id": request.run, "cancelled": await messages.cancel(request.service, request.run, shown_by=shown_by)}
 
 
 async def _start(request: ProgramRequest, prepare: Callable[[], PreparedRun]) -> Mapping[str, Any]:
-    """Start a run; a request that repeats an idempotency key returns the run that the first one has started."""
+    """Start a run. If the request repeats an idempotency key, return the run that the first request has started."""
     service, who = request.service, request.who
     if request.key:
         mark = mark_of(request.body.model_dump_json())

@@ -1,4 +1,4 @@
-"""JSON Schemas with which editors complete workflow, prompts, policy, profile and tools files, and the settings.
+"""Writes the JSON Schemas with which editors complete workflow, prompts, policy, profile, tools and config files.
 
 `python -m replan.setup.config_schemas FOLDER` writes them; a test compares them with the committed ones.
 """
@@ -34,7 +34,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema_text(model: type[BaseModel]) -> str:
-    """Return a model's JSON Schema as a file's text."""
+    """Return the text of a schema file: the JSON Schema of a model."""
     describe_models()
     schema = {"$schema": _DIALECT, **model.model_json_schema()}
     return orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NETWORK_FILESYSTEMS = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"}
 )
-"""File systems on which SQLite's write-ahead log is not safe, since its index is memory shared on one machine."""
+"""File systems on which SQLite's write-ahead log is not safe, since its index is in memory that one machine shares."""
 
 MOUNTS = Path("/proc/mounts")
 
@@ -36,17 +36,17 @@ class Home:
 
     @property
     def journal(self) -> Path:
-        """The journal's file."""
+        """The path of the journal's file."""
         return self.folder / "journal.sqlite3"
 
     @property
     def config(self) -> Path:
-        """The user's settings."""
+        """The path of the config file."""
         return self.folder / "config.yaml"
 
     @property
     def hosts(self) -> Path:
-        """The sockets of the hosts that serve it."""
+        """The folder with the sockets of the home's hosts."""
         return self.folder / "hosts"
 
 
@@ -55,7 +55,7 @@ USE_ANOTHER_HOME = "set REPLAN_HOME to another folder"
 
 
 def locate_home(environment: Mapping[str, str] = os.environ) -> Home:
-    """Return the home, without touching the disk: `$REPLAN_HOME`, or the platform's data folder if unset or empty.
+    """Return the home, without reading the disk: `$REPLAN_HOME`, or the platform's data folder if unset or empty.
 
     Raises `UsageProblem` for a path that no folder can have.
     """
@@ -99,7 +99,7 @@ def prepare_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = 
 
 
 def filesystem_of(path: Path, mounts: str) -> str | None:
-    """Return the kind of file system that an absolute path is on, by a table in the format of `/proc/mounts`."""
+    """Return the file system type of an absolute path. `mounts` is a table in the format of `/proc/mounts`."""
     depth, kind = -1, None
     for line in mounts.splitlines():
         _, point, type_name, *_ = [*line.split(" "), "", "", ""]
@@ -118,7 +118,8 @@ def _unescape(point: str) -> str:
 JOURNAL, DIRECT = "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT"
 
 LEASE_SECONDS = 8.0
-"""The length of a lease in a database: another machine takes over at most this long after a driver was killed.
+"""The length of a lease in a database, in seconds. It is the longest time before another machine takes over from a
+killed driver.
 
 It is renewed every 2 seconds, so that a pause of 5 seconds costs no driver its run. On one machine a killed process is
 recognised at once.
@@ -126,7 +127,7 @@ recognised at once.
 
 
 def database_url(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the URL of the database; None where the journal is the home's file. Raises `UsageProblem`."""
+    """Return the URL of the database; None if the journal is the home's file. Raises `UsageProblem`."""
     url = environment.get(JOURNAL) or None
     if url is not None and not url.startswith(("postgresql://", "postgres://")) and not _is_plugged_in(url):
         hint = "postgresql://…, or unset it: REPLAN_HOME names the folder of the journal in SQLite"
@@ -166,7 +167,7 @@ def database_wakeup(environment: Mapping[str, str]) -> "WakeUp | None":
 
 
 def database_dispatcher(environment: Mapping[str, str] = os.environ) -> "AbstractAsyncContextManager[Dispatcher]":
-    """Return the engine that places runs on workers. Raises `UsageProblem` where the journal is in no database."""
+    """Return the engine that places runs on workers. Raises `UsageProblem` if the journal is not in a database."""
     url = database_url(environment)
     if url is None:
         hint = "set it to postgresql://…, or use replan host, which serves the journal in a file"

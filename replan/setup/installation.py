@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def release() -> str:
-    """Return the version, such as `1.2.0`; for a checkout without an installation, a text that says so."""
+    """Return the version, such as `1.2.0`; for a checkout that is not installed, a text that says so."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - `--help` is quick without it
 
     try:
@@ -35,8 +35,8 @@ NAME = "replan"
 def program() -> str:
     """Return the words that call this installation on a command line, for messages.
 
-    They are `replan` where the shell finds this installation under that name, else the path of the command or
-    `PYTHON -m replan`. In a process of another program they are `replan`.
+    They are `replan` if the shell finds this installation under that name, else the path of the command or `PYTHON -m
+    replan`. In a process of another program they are `replan`.
     """
     path = sys.argv[0] if sys.argv else ""
     if Path(path).name == "__main__.py" and Path(path).parent.name == NAME:
@@ -50,9 +50,9 @@ def program() -> str:
 
 
 YOUNG = 200_000
-"""New objects before a collection of the youngest generation: about 30 MB, the most that cycles can keep alive."""
+"""How many new objects trigger a collection of the youngest generation. Cycles keep at most about 30 MB alive."""
 MIDDLE = 10
-"""Collections of the youngest generation before one of the middle generation."""
+"""How many collections of the youngest generation there are before one of the middle generation."""
 
 
 def start_quickly() -> None:
@@ -64,6 +64,6 @@ def start_quickly() -> None:
 
 
 def tune() -> None:
-    """Exclude all objects so far from collections, and make collections rarer. Only the process owner may call it."""
+    """Exclude all present objects from collections, and make these rarer. Only the process owner may call it."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])

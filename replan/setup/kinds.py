@@ -1,6 +1,6 @@
 """The kinds of agents that this process knows: built in, installed by entry points, and passed in.
 
-A kind is loaded when a run of it is used, and not before: one that is broken or missing harms no other.
+A kind is loaded only when a run of it is used, so that a broken or missing kind harms no other.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ _BUILT_IN = {
     "acquisition": EntryPoint("acquisition", "actors.acquisition.kind:ACQUISITION", GROUP),
     "execution": EntryPoint("execution", "actors.execution.kind:EXECUTION", GROUP),
 }
-"""The kinds of this distribution, which a checkout that is not installed knows too."""
+"""The kinds of this distribution. They are known even in a checkout that is not installed."""
 
 
 class Kinds:
@@ -34,10 +34,10 @@ class Kinds:
         self._loaded: dict[str, Kind[Any, Any]] = {kind.name: kind for kind in passed}
 
     def get(self, run: str, name: str, format: int) -> "Kind[Any, Any]":
-        """Return the kind of a run, by the name and the format that its row has.
+        """Return the kind of a run, by the name and the format in its row.
 
-        Raises `KindUnknown` where nothing installed here knows it, and `UsageProblem`, which names the distribution,
-        where its entry point cannot be used.
+        Raises `KindUnknown` if nothing installed here has it. Raises `UsageProblem`, which names the distribution, if
+        its entry point cannot be used.
         """
         kind = self._load(name)
         if kind is None or kind.format < format:
@@ -57,7 +57,7 @@ class Kinds:
         return (self.named(name) for name in sorted(_BUILT_IN))
 
     def formats(self) -> tuple[Formats, list[str]]:
-        """Load all kinds; return the format of each by name, and a line for each that cannot be used."""
+        """Load all kinds. Return the format of each by name, and a line for each kind that cannot be used."""
         problems = []
         for name in self._entries:
             try:
@@ -68,7 +68,7 @@ class Kinds:
 
     @property
     def codecs(self) -> Mapping[str, Codec[Any]]:
-        """The codec of each kind by name, for a journal; a kind is loaded when its codec is looked up."""
+        """The codec of each kind by name, for a journal. A kind is loaded when its codec is looked up."""
         return _Codecs(self)
 
     @cached_property
@@ -99,7 +99,7 @@ class Kinds:
 
 
 class _Codecs(Mapping[str, Codec[Any]]):
-    """The codecs of the kinds, loaded when they are looked up."""
+    """The codecs of the kinds. Each is loaded when it is looked up."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds

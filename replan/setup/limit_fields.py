@@ -1,4 +1,4 @@
-"""Fields for limits, made from the table of limits: in the bodies that programs send, and in the config file."""
+"""Makes fields from the table of limits, for the bodies that programs send and for the config file."""
 
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, TypeVar, cast
@@ -23,12 +23,12 @@ def with_limits(names: Iterable[str] = tuple(LIMITS), **defaults: Any) -> Callab
 
 
 def limits_in(body: BaseModel) -> RunLimits:
-    """Return the limits that a body has."""
+    """Return the limits in a body."""
     return cast("RunLimits", {name: value for name, value in body if name in LIMITS})
 
 
 def _field(spec: LimitSpec, default: Any) -> tuple[Any, Any]:
-    """Return the type and the field of a limit."""
+    """Return the type and the field of a limit, for a model."""
     if spec.unit == "switch":
         return bool, Field(default=False, description=spec.described)
     value_type = _type_of(spec)

@@ -1,4 +1,4 @@
-"""Finds the models that can be used here: by keys in the environment, and on the usual ports of local servers.
+"""Finds the models that can be used here: by keys in the environment, and on the default ports of local servers.
 
 Nothing leaves this machine: a local server is asked for its list of models over loopback.
 """
@@ -18,7 +18,7 @@ from runtime.core.errors import UsageProblem
 from runtime.models.providers import PROVIDERS, Provider
 
 PROBE_SECONDS = 0.3
-"""How long to wait for the answers of all local servers together."""
+"""How long to wait for the answers of all local servers together, in seconds."""
 LIST_BYTES_MAX = 1_000_000
 """The most bytes that are read of a list of models."""
 SHOWN_MAX = 3
@@ -26,7 +26,7 @@ SHOWN_MAX = 3
 TEMPLATES = tuple(f"template:{name}" for name in TEMPLATE_NAMES)
 """The templates in the form of `--model`."""
 PORTS: Mapping[str, int] = {name: provider.port for name, provider in PROVIDERS.items() if provider.port}
-"""The ports of this machine that are asked, by the name of the provider."""
+"""The ports of this machine that are asked for models, by the name of the provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class FoundModel:
     """A model that can be used here."""
 
     model: str
-    """The model in the form of `--model`; it ends with `NAME` where only its server knows the names."""
+    """The model in the form of `--model`. It ends with `NAME` if only its server knows the names."""
     place: str
     """The name of its server, for people."""
 
@@ -82,33 +82,33 @@ def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None 
 
 
 def choices_text(found: Sequence[FoundModel]) -> str:
-    """Return the models and the templates as options to pass, in one line."""
+    """Return the models and the templates as command line options, in one line."""
     models = [f"-m {item.model} ({item.place})" for item in found]
     templates = f"-m template:NAME ({', '.join(TEMPLATE_NAMES)}) for a plan that no model has thought about"
     return ", ".join([*models, templates])
 
 
 def with_choices(problem: UsageProblem, environment: Mapping[str, str]) -> UsageProblem:
-    """Return the error that no model is named, with a hint that lists the models that can be used here."""
+    """Return the error for a model that is not named, with a hint that lists the models that can be used here."""
     return NoModel(problem.cause, place=problem.place, hint=f"pass {choices_text(find_models(environment))}")
 
 
 def _is_set(provider: Provider, environment: Mapping[str, str]) -> bool:
-    """Tell whether the environment has what the provider needs: a key or an address, for a local server an address."""
+    """Tell whether the environment configures a provider, by key or address; a local server only by an address."""
     if provider.port:
         return bool(environment.get(provider.address))
     return provider.is_configured(environment)
 
 
 def _of_environment(provider: Provider, *, elsewhere: bool) -> FoundModel:
-    """Return a model of a provider; `elsewhere` says that the environment names another server in its place."""
+    """Return a model of a provider. With `elsewhere`, the environment names another server than the provider's."""
     prefix = "" if provider.name == "openai" else f"{provider.name}:"
     name = "" if elsewhere else provider.model
     return FoundModel(f"{prefix}{name or 'NAME'}", f"the server of {provider.address}" if elsewhere else provider.title)
 
 
 def _list_into(listed: dict[str, Sequence[str]], name: str, port: int) -> None:
-    """Put the models of the server on a port of this machine into `listed`; nothing where no such server answers."""
+    """Put the models of the server on a port of this machine into `listed`. Do nothing if no such server answers."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PROBE_SECONDS)
     try:
         connection.request("GET", "/v1/models")
@@ -122,7 +122,7 @@ def _list_into(listed: dict[str, Sequence[str]], name: str, port: int) -> None:
 
 
 def _names(content: Any, provider: str) -> list[str]:
-    """Return the names of the first `SHOWN_MAX` models in a server's list that write text."""
+    """Return the names of the first `SHOWN_MAX` models in a server's list, without those that only make embeddings."""
     models = content.get("data") if isinstance(content, Mapping) else None
     names = []
     for item in models if isinstance(models, list) else ():

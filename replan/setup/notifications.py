@@ -19,7 +19,7 @@ PREFIX = "whsec_"
 SECRET_BYTES = range(24, 65)
 """The number of bytes that a secret may have, as Standard Webhooks says."""
 SECRETS_MAX = 4
-"""The most secrets that sign a message: one is usual, and two while one is replaced."""
+"""The most secrets that sign a message. One is usual; two are in use while one is replaced."""
 
 WebhookEvent = Literal["waiting", "parked", "finished"]
 
@@ -27,7 +27,7 @@ _HINT = f"{PREFIX} and the base64 of 24 to 64 random bytes"
 
 
 class ReceiverEntry(Config):
-    """What gets messages, and about which events."""
+    """A receiver of messages about runs, and the events that it gets messages about."""
 
     events: Annotated[tuple[WebhookEvent, ...], Field(min_length=1)] = ("waiting", "parked", "finished")
     """The events that messages are about: a run waits for a person, was parked, has finished."""
@@ -45,7 +45,7 @@ class SenderEntry(ReceiverEntry):
     """A sender of an installed distribution."""
 
     settings: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """What the sender is told with each message, such as where to send it."""
+    """Settings that the sender gets with each message, such as an address."""
 
 
 class WebhookEntry(ReceiverEntry):
@@ -64,14 +64,14 @@ class WebhookEntry(ReceiverEntry):
 
 
 def check_secrets(secrets: tuple[SecretStr, ...]) -> None:
-    """Raise a config error where a secret does not have the form of Standard Webhooks."""
+    """Raise a config error if a secret does not have the form of Standard Webhooks."""
     for secret in secrets:
         if key_of(secret) is None:
             raise config_error("a secret is not of the form of Standard Webhooks", ("secrets",), _HINT)
 
 
 def key_of(secret: SecretStr) -> bytes | None:
-    """Return the bytes of a secret; None for a text that does not have the form of a secret."""
+    """Return the bytes of a secret; None if the text does not have the form of a secret."""
     text = secret.get_secret_value()
     if not text.startswith(PREFIX):
         return None
@@ -131,7 +131,7 @@ class AnswerLinks(Config):
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """Who may answer questions through links, and the secrets that sign the links."""
+    """The people who may answer questions through links, and the secrets that sign the links."""
 
     people: Mapping[str, PersonEntry]
     """The people by name."""
@@ -192,11 +192,11 @@ class ReminderEntry(Config):
         return self
 
     def _name_lists(self) -> list[tuple[tuple[str | int, ...], tuple[str, ...]]]:
-        """Return each list of names with its place below the entry."""
+        """Return each list of people with its key path in the entry."""
         return [(("ask",), self.ask), *((("steps", place, "ask"), step.ask) for place, step in enumerate(self.steps))]
 
     def check_people(self, people: Mapping[str, PersonEntry], place: int) -> None:
-        """Raise a config error for a name that is not in `people`, or whose person may not answer the questions.
+        """Raise a config error if a name is not in `people`, or if that person may not answer the questions.
 
         `place` is the position of this entry in the list of reminders.
         """

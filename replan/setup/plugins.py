@@ -1,4 +1,4 @@
-"""Plug-ins: guards and generators from installed distributions (by entry points), from files, and from a program.
+"""Loads plug-ins: guards and generators from installed distributions (by entry points), from files, and from a program.
 
 An installed plug-in is loaded only for a workflow that names it, so that a broken one harms no other run.
 """
@@ -36,8 +36,8 @@ def make_guard(
 ) -> AnyGuard:
     """Return the guard that a factory makes from the `guard_config` of a step.
 
-    A `UsageProblem` of the factory is passed on. For another exception, `UsageProblem` says `failure`; for a value
-    that is not a guard, it says `wrong` with `hint`. Both are placed at `place`.
+    A `UsageProblem` of the factory is raised unchanged. For another exception, a `UsageProblem` says `failure`; for a
+    value that is not a guard, it says `wrong` with `hint`. The place of both is `place`.
     """
     try:
         guard: Any = factory(config)
@@ -63,7 +63,7 @@ class PlugInFiles:
     guards: Mapping[str, GuardFactory] = field(default_factory=dict)
     generators: Mapping[str, TextMaker] = field(default_factory=dict)
     sources: Mapping[str, PlugInFile] = field(default_factory=dict)
-    """The file of each plug-in, by kind and name, such as `guard 'small'`."""
+    """The file that each plug-in comes from, by kind and name, such as `guard 'small'`."""
 
 
 def load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
@@ -108,7 +108,7 @@ def _read(path: Path) -> bytes:
 
 @lru_cache(maxsize=64)
 def _load_marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str], Callable[..., Any]]:
-    """Run a file as a module of its own, and return the functions that it marks, by kind and name."""
+    """Run a file as a separate module, and return the functions that it marks, by kind and name."""
     name = f"_replan_plugins_{path.stem}_{digest}"
     spec = importlib.util.spec_from_loader(name, loader=None, origin=str(path))
     assert spec is not None
@@ -133,7 +133,7 @@ def _load_marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str
 
 
 def _file_error(path: Path, error: Exception) -> UsageProblem:
-    """Return the error about a file that raised an exception, with the line of the file."""
+    """Return the error about a file that raised an exception. Its place is the line of the file."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return UsageProblem(f"not Python: {error.msg}", place=f"{path}:{error.lineno}", hint="repair the file")
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
@@ -142,7 +142,7 @@ def _file_error(path: Path, error: Exception) -> UsageProblem:
 
 
 def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory:
-    """Return a factory for a marked function, which is either a guard itself or a factory of guards."""
+    """Return a factory for a marked function. The function is either a guard or a factory of guards."""
     if accepts_arguments(function, 2):
 
         def without_settings(config: Mapping[str, Any]) -> AnyGuard:
@@ -178,9 +178,9 @@ def _profile_valid(config: Mapping[str, Any]) -> AnyGuard:
 
 
 _SHIPPED: Mapping[str, GuardFactory] = {"profile_valid": _profile_valid}
-"""The guards of workflows that commands other than `run` start."""
+"""Guards that only the workflows of other commands than `run` use."""
 BUILT_IN_GUARDS = frozenset((*BUILT_IN, *_SHIPPED))
-"""The names of the guards that no plug-in may take."""
+"""The names of guards that a plug-in may not have."""
 _BUILT_IN: Mapping[str, frozenset[str]] = {GUARDS: BUILT_IN_GUARDS, GENERATORS: BUILT_IN_GENERATORS}
 _FACTORY = "make(config) returns guard(artifact, context)"
 
@@ -190,15 +190,15 @@ def registry(
     generators: Mapping[str, TextMaker] | None = None,
     files: Sequence[str | Path] = (),
 ) -> Registry:
-    """Return the built-in guards, generators and templates, with those that are installed, in `files`, and passed here.
+    """Return the built-in guards, generators and templates, and all plug-ins: installed, in `files`, and passed.
 
-    Where a name is there twice, a passed plug-in wins over one in a file, and that one over an installed one.
+    If several plug-ins have one name, a passed one wins over one in a file, and one in a file over an installed one.
 
     Making an installed guard, or looking up an installed generator, raises `UsageProblem` if it cannot be used.
 
     Raises:
-        UsageProblem: a plug-in that is passed or in a file has a built-in name: a resume without the plug-in would
-            use the built-in one without a word. Also the errors of `load_plugin_files`.
+        UsageProblem: a plug-in that is passed or in a file has a built-in name. Without it, a resume would silently use
+            the built-in one. Also the errors of `load_plugin_files`.
     """
     own = load_plugin_files(files)
     for group, plugins in (
@@ -240,7 +240,7 @@ class _Factory:
     installed: Installed
 
     def load(self) -> GuardFactory:
-        """Return the factory. Raises `UsageProblem`, also where the entry point names a guard instead of a factory."""
+        """Return the factory. Raises `UsageProblem`, also if the entry point names a guard instead of a factory."""
         make: GuardFactory = _load_function(self.installed)
         if not accepts_arguments(make, 1):
             cause = (
@@ -252,14 +252,14 @@ class _Factory:
         return make
 
     def __call__(self, config: Mapping[str, Any]) -> AnyGuard:
-        """Return the guard for these settings. Raises `UsageProblem`."""
+        """Return the guard with these settings. Raises `UsageProblem`."""
         place, failure, wrong = self.installed.place, "makes no guard", "makes a value"
         return make_guard(self.load(), config, place=place, failure=failure, wrong=wrong, hint=_FACTORY)
 
 
 @dataclass(frozen=True, slots=True)
 class _Generators(Mapping[str, Generator]):
-    """The plug-in generators by name; an installed one is loaded when it is looked up."""
+    """The plug-in generators by name. An installed one is loaded when it is looked up."""
 
     installed: Mapping[str, Installed]
     passed: Mapping[str, TextMaker]

@@ -94,11 +94,11 @@ class ProxyEntry(Config):
 
     @property
     def host(self) -> str:
-        """The value of `Host` in requests through it: the public name, with an unusual port."""
+        """The value of `Host` in requests through it: the public name, and the port if it is not the default."""
         return urlsplit(self.public).netloc
 
     def trusts(self, address: str) -> bool:
-        """Tell whether a connection from an address comes from the proxy."""
+        """Tell whether an address is one of the proxy's."""
         try:
             peer = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:
@@ -112,7 +112,7 @@ CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_belo
 """The limits with a bound for clients: ceilings, and the floor `stop_below`."""
 
 SECRET_SECTIONS = ("answer_links", "search", "senders", "webhooks")
-"""The keys of the config file below which a value may be a secret, or an address with a token."""
+"""The keys of the config file whose values may contain a secret, or an address with a token."""
 
 
 class PriceEntry(Config):
@@ -150,7 +150,7 @@ class HomeBudgetEntry(Config):
 
     @property
     def budget(self) -> HomeBudget:
-        """The budget, as the journal keeps it."""
+        """The budget in the form of the journal."""
         micro_usd = None if self.usd is None else micro_limit(self.usd)
         setting = "home_budget in config.yaml"
         return HomeBudget(self.calls, micro_usd, waits=self.when_spent == "wait", setting=setting)
@@ -323,7 +323,7 @@ class UserConfig(Config):
 
     @property
     def budget(self) -> HomeBudget:
-        """The daily budget of all runs, with those of the tenants."""
+        """The daily budget of all runs, with the budgets of the tenants."""
         tenants = {
             name: replace(entry.budget, setting=f"tenants.{name} in config.yaml", whose=f"the budget of tenant {name}")
             for name, entry in self.tenants.items()
@@ -332,21 +332,21 @@ class UserConfig(Config):
 
 
 class NoModel(UsageProblem):
-    """Nobody has named a model."""
+    """Raised if no model is named."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The model that a run will use."""
+    """The model of a run."""
 
     text: str
     """Its name in the form of `--model`."""
     spec: ModelSpec
-    """The name, parsed."""
+    """The parsed name."""
 
 
 def read_user_config(path: Path) -> UserConfig:
-    """Return the user's config; an empty one when there is no file. Raises `UsageProblem` with file and line."""
+    """Return the user's config; an empty one if there is no file. Raises `UsageProblem` with file and line."""
     if not path.exists():
         return UserConfig()
     # Root may own it, as where a system's configuration provides it; another user would choose what is run.
@@ -360,7 +360,7 @@ def read_user_config(path: Path) -> UserConfig:
 
 
 def _absolute(text: str, spec: ModelSpec) -> ModelChoice:
-    """Return the choice with a file's absolute path, since a host in another folder may drive the run."""
+    """Return the choice with the absolute path of its file, because a host in another folder may drive the run."""
     if isinstance(spec, RecordingSpec):
         option = text.removeprefix(f"recorded:{spec.path}")
         spec = replace(spec, path=str(Path(spec.path).absolute()))
@@ -372,10 +372,10 @@ def _absolute(text: str, spec: ModelSpec) -> ModelChoice:
 
 
 def choose_model(flag: str | None, environment: Mapping[str, str], config: UserConfig) -> ModelChoice:
-    """Return the model to use: the flag's, `REPLAN_MODEL`'s, or the config's.
+    """Return the model to use: that of the flag, of `REPLAN_MODEL`, or of the config file.
 
     Raises:
-        NoModel: nobody has named one; a guess would spend the user's money.
+        NoModel: no model is named; a guess would spend the user's money.
         UsageProblem: a name cannot be read.
     """
     for text, place in (
@@ -392,7 +392,7 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
 def price_of(
     spec: ModelSpec, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
 ) -> Price | None:
-    """Return a model's price: zero for a model in this process, None where it is unknown."""
+    """Return a model's price: zero for a model in this process, None if it is unknown."""
     match spec:
         case RecordingSpec() if spec.missing:
             return price_of(parse_model_spec(spec.missing), base_url=base_url, own=own, at=at)

@@ -9,7 +9,7 @@ from pathlib import Path
 from replan.setup.installation import data_root
 
 FILE_BYTES_MAX = 1024 * 1024
-"""Bytes of a project's file that are read."""
+"""The most bytes of a project's file that are read."""
 
 _SCHEMAS = "{}/configs/schemas"
 """The folder of the schemas, below the folder of the shipped files."""
@@ -24,11 +24,11 @@ class FoundProgram:
     words: tuple[str, ...]
     """The command."""
     by: str
-    """The file that it was found by."""
+    """The file that showed that the project uses it."""
 
 
 def find_programs(folder: Path) -> tuple[FoundProgram, ...]:
-    """Return one program for each role, found by the files of a folder; the languages' own ones come before make's."""
+    """Return one program for each role, found by the files of a folder. The tools of a language win over make."""
     first: dict[str, FoundProgram] = {}
     for program in _candidates(folder):
         first.setdefault(program.role, program)
@@ -72,7 +72,7 @@ def _scripts(path: Path) -> frozenset[str]:
 
 
 def tools_text(programs: tuple[FoundProgram, ...]) -> str:
-    """Return a tools file: the programs check steps, and a person does what no program does yet."""
+    """Return the text of a tools file: the programs check steps, and a person does everything else."""
     rows = [
         f"# yaml-language-server: $schema={_SCHEMAS.format(data_root())}/tools.schema.json",
         "# What plans may do where `replan do` and `replan execute` name no other tools file.",
@@ -109,6 +109,6 @@ def tools_text(programs: tuple[FoundProgram, ...]) -> str:
 
 
 def shipped_text(name: str) -> str:
-    """Return `problem.md` or `config.yaml` as it is shipped, with the address of its schema for editors."""
+    """Return the shipped text of `problem.md` or `config.yaml`, with the address of its schema for editors."""
     text = (data_root() / "configs" / "starter" / name).read_text(encoding="utf-8")
     return text.replace("$schema=../schemas", f"$schema={_SCHEMAS.format(data_root())}", 1)

@@ -14,7 +14,7 @@ from actors.values.lines import Line, Style, StyledSpan, line
 from runtime.models.replies import ReplyCode
 
 PLACES_MAX = 12
-"""Steps that one line names; the others are counted. `--json` has a finding for each."""
+"""The most steps that one line names. The others are counted. `--json` has a finding for each."""
 
 _UNREADABLE = frozenset(str(code) for code in ReplyCode)
 
@@ -23,7 +23,7 @@ Found = Mapping[str, Any]
 
 
 def report_lines(report: Mapping[str, Any], guards: Mapping[str, str]) -> list[Line]:
-    """Return the report on one plan; `report` is its object of `--json`, `guards` is the guard that each step names."""
+    """Return the report on one plan. `report` is its object of `--json`; `guards` has the guard of each step."""
     place = report["file"] + (f":{report['line']}" if "line" in report else "")
     case = f" ({report['case_id']})" if "case_id" in report else ""
     assurance = f", assurance {report['assurance']}" if report["assurance"] is not None else ""
@@ -53,7 +53,7 @@ def report_lines(report: Mapping[str, Any], guards: Mapping[str, str]) -> list[L
 
 
 def _findings(findings: Sequence[Found]) -> Iterator[Line]:
-    """Yield a line for each finding; advice that an earlier line gives is left out."""
+    """Yield a line for each finding. Advice in an earlier line is not repeated."""
     alike: dict[tuple[Any, ...], list[str]] = {}
     for finding in findings:
         place = finding.get("step_id", finding.get("where", ""))
@@ -78,7 +78,7 @@ def _at(places: Sequence[str]) -> str:
 
 
 def _about_guards(names: Sequence[str]) -> Iterator[str]:
-    """Yield what to do about unknown guards: typing errors, and guards of the user's own."""
+    """Yield advice about unknown guards: names that are misspelt, and guards of the user's own."""
     near = {name: close for name in names if (close := closest(name, GUARD_CATALOG, cutoff=0.8))}
     if near:
         yield f"did you mean {', '.join(f'{right!r} for {wrong!r}' for wrong, right in near.items())}?"
@@ -99,7 +99,7 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def line_of(report: Report, finding: Mapping[str, Any], text: str) -> int:
-    """Return the line of a finding in the file, from 1: its own, or that of its step or its key, else 1."""
+    """Return the line number of a finding in the file, from 1: its own, that of its step or its key, or else 1."""
     if "line" in report or "line" in finding:
         return int(report.get("line", finding.get("line")))
     step, where = finding.get("step_id"), str(finding.get("where", ""))
@@ -110,7 +110,7 @@ def line_of(report: Report, finding: Mapping[str, Any], text: str) -> int:
 
 
 def github_lines(report: Report, text: str) -> list[str]:
-    """Return a workflow command for each finding: GitHub shows it at its line of the pull request."""
+    """Return a workflow command for each finding, with which GitHub shows it at its line of the pull request."""
     return [
         f"::{finding['severity']} file={_property(report['file'])},line={line_of(report, finding, text)},"
         f"title={_property(finding['code'])}::{_data(finding['message'])}"
@@ -147,7 +147,7 @@ def sarif_results(report: Report, text: str) -> list[dict[str, Any]]:
 
 
 def sarif_head(version: str) -> str:
-    """Return the text before the first result; the results follow, with commas between them, then `SARIF_TAIL`."""
+    """Return the text before the first result. The results follow, with commas between them, then `SARIF_TAIL`."""
     driver = json.dumps({"name": "replan check", "version": version})
     return f'{{"$schema": "{SARIF_SCHEMA}", "version": "2.1.0", "runs": [{{"tool": {{"driver": {driver}}}, "results": ['
 
@@ -158,7 +158,7 @@ JUNIT_TAIL = "</testsuite></testsuites>\n"
 
 
 def junit_case(report: Report, text: str) -> str:
-    """Return a plan as a test case of JUnit's XML, which fails where the plan is rejected."""
+    """Return a plan as a JUnit XML test case, which fails if the plan is rejected."""
     name = report["file"] + (f":{report['line']}" if "line" in report else "")
     head = f"  <testcase classname={_attribute('level ' + report['level'])} name={_attribute(name)}"
     if report["valid"]:

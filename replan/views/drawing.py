@@ -1,4 +1,4 @@
-"""A graph as a drawing: boxes in layers, arrows as curves. Pure."""
+"""Draws a graph: boxes in layers, arrows as curves. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,62 +9,62 @@ from actors.values.flow import Flow, FlowEdge, FlowNode
 from runtime.logs.terminal_text import clean
 
 NODES_MAX = 200
-"""Boxes of a graph that is drawn; a text says what a larger one has."""
+"""The most boxes of a graph that is drawn. A larger graph is shown as text."""
 WIDTH, GAP, DROP = 190, 20, 44
-"""The width of a box and the distances between boxes, in pixels."""
+"""The width of a box, and the distances between boxes beside and below each other, in pixels."""
 LINE, MARGIN = 17, 7
-"""The height of a box's line, and what is left above and below its lines, in pixels."""
+"""The height of a line in a box, and the margin above and below the lines, in pixels."""
 LINES_MAX = 8
-"""Lines of a name; a longer one is cut."""
+"""The most lines of a name. A longer name is cut."""
 SIDE = 14
 """The distance between two arrows that go back beside the boxes, in pixels."""
 CHARACTERS = 23
-"""Characters of a line in a box."""
+"""The most characters of a line in a box."""
 LETTER = 7
 """The width of a letter of a label, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A node."""
+    """The box of a node."""
 
     id: tuple[str, ...]
-    """The lines of the node's id, or of its note; none where the name says it already."""
+    """The lines of the node's id, or of its note; none if the name says the same."""
     name: tuple[str, ...]
     """The lines of the node's name."""
     title: str
-    """The id, the whole name, the state and the note."""
+    """The text of the tooltip: the id, the whole name, the state and the note."""
     x: int
-    """The left edge."""
+    """The left edge, in pixels."""
     y: int
-    """The upper edge."""
+    """The upper edge, in pixels."""
     height: int
     style: str
-    """The node's state, and `contingent` where only a failure makes it necessary."""
+    """The node's state, and `contingent` if only a failure makes the node necessary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An edge."""
+    """The arrow of an edge."""
 
     path: str
-    """The curve, as SVG has it."""
+    """The curve, as the path data of SVG."""
     style: str
     """`recovery`, `taken`, both or neither."""
     title: str = ""
-    """The outcomes after which it is taken; empty where it always is."""
+    """The outcomes after which the arrow is taken; empty if it always is."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrowLabel:
-    """The outcomes after which some arrows are taken, below the box where these begin."""
+    """The label of some arrows: the outcomes after which they are taken. It stands below the box where they begin."""
 
     text: str
-    """The outcomes, cut to the place that there is."""
+    """The outcomes, cut to the available width."""
     x: int
-    """The middle of the text."""
+    """The middle of the text, in pixels from the left."""
     y: int
-    """Its base line."""
+    """The base line of the text, in pixels from the top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Drawing:
     """The height in pixels."""
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
-    """The edges; those that were taken come last, and so lie above the others."""
+    """The edges. Those that were taken come last, so that they are drawn on top."""
     contingent: bool
     """Whether some boxes are needed only after a failure."""
     path: bool
@@ -90,7 +90,7 @@ _Place = tuple[int, int, int]
 
 
 def draw(flow: Flow | None) -> Drawing | None:
-    """Return the drawing of a graph; None for none, and for one of more than `NODES_MAX` nodes."""
+    """Return the drawing of a graph. None for no graph, and for one of more than `NODES_MAX` nodes."""
     if flow is None or not 0 < len(flow.nodes) <= NODES_MAX:
         return None
     rows = _rows(flow)
@@ -134,9 +134,9 @@ def draw(flow: Flow | None) -> Drawing | None:
 def _begins(
     edges: Sequence[FlowEdge], places: Mapping[str, _Place]
 ) -> tuple[dict[tuple[str, str], int], tuple[ArrowLabel, ...]]:
-    """Return where edges with a label begin below their box, by node and label, and the labels there.
+    """Return where labelled edges begin below their box, in pixels from its left, by node and label; and the labels.
 
-    The labels of a box stand side by side, in the order in which the ends of their edges do.
+    The labels of a box stand side by side, in the order of the ends of their edges.
     """
     ends: dict[str, dict[str, int]] = {}
     for edge in edges:
@@ -155,7 +155,7 @@ def _begins(
 
 
 def _rows(flow: Flow) -> list[list[FlowNode]]:
-    """Return the nodes in layers: each lies below all nodes that an edge leads from, but those that go back."""
+    """Return the nodes in layers. A node is below all nodes that an edge comes from, except for edges that go back."""
     before: dict[str, list[str]] = {node.id: [] for node in flow.nodes}
     for edge in flow.edges:
         if not edge.back and not edge.recovery:
@@ -192,7 +192,7 @@ def _style(edge: FlowEdge) -> str:
 
 
 def _lanes(flow: Flow, places: Mapping[str, _Place]) -> dict[str, int]:
-    """Return the lane right of all boxes in which the edges that go back to a node rise, by that node."""
+    """Return the number of the lane, right of all boxes, in which edges go back up to a node, by that node."""
     ends = dict.fromkeys(edge.end for edge in flow.edges if places[edge.end][1] <= places[edge.begin][1])
     return {name: number for number, name in enumerate(ends)}
 

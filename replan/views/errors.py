@@ -20,14 +20,14 @@ def line_of_error(error: ReplanError) -> str:
 
 
 def line_of_crash(error: BaseException) -> str:
-    """Return the line about an unexpected error, without secrets: a plug-in may have put a key into its message."""
+    """Return the line about an unexpected error, without secrets. A plug-in may have put a key into its message."""
     from runtime.logs.redact import Redactor, secrets_in  # noqa: PLC0415 - only crashes need it
 
     return shorten(Redactor(secrets_in(os.environ)).text(f"{type(error).__name__}: {error}"))
 
 
 def shorten(text: str) -> str:
-    """Return a line in which long quotes are cut, and whose middle is left out if it is still too long."""
+    """Return a line with long quotes cut. If it is still too long, its middle is left out."""
     text = _QUOTE.sub(r"\1\2…\1", text)
     if len(text) <= LINE_MAX:
         return text

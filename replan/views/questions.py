@@ -1,4 +1,4 @@
-"""Open questions as plain data, and as text: the question, its possible answers, and what a review is about. Pure."""
+"""Open questions as plain data and as text: the question, its possible answers, and the artifact under review. Pure."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def open_questions(kind: "Kind[Any, Any]", state: Any) -> list[dict[str, Any]]:
-    """Return the open questions of a run as plain data, the oldest first, as its status row has them."""
+    """Return the open questions of a run as plain data, the oldest first, in the form of its status row."""
     return decode_questions(kind.machine.summary(state).asks)
 
 

@@ -21,13 +21,13 @@ from runtime.logs.terminal_text import clean
 from runtime.models.replies import Parsed, has_more_values, read_reply
 
 OUTPUT_MAX = 2_000
-"""Characters of an output that the page of a run shows; the page of the call has all."""
+"""The most characters of an output that the page of a run shows. The page of the call shows all of it."""
 
 
 def record_line(
     kind: Kind[Any, Any], record: Record[Any], state: Any, *, worded: Callable[[str], str] = in_words
 ) -> Line:
-    """Return a record as one line, from the state after it: its number, its time, what happened."""
+    """Return a record as one line: its number, its time, what happened. `state` is the state after it."""
     text = clean(worded(kind.views.record_text(record.event, state)), one_line=True)
     named = Line((StyledSpan(text, run=record.run if record.run in text else ""),))
     return columns(f"{record.seq:>4}", stamp(record.at), named)
@@ -40,7 +40,7 @@ def record_to_json(kind: Kind[Any, Any], record: Record[Any]) -> dict[str, Any]:
 
 
 def replies(records: Iterable[Record[Any]], node: str) -> list[dict[str, Any]]:
-    """Return the replies, and the faults in the place of replies, to the calls that were made for a node, in order."""
+    """Return the replies to the calls for a node, in order. A failed call has its fault in place of a reply."""
     found = []
     for record in records:
         match record.event:
@@ -58,7 +58,7 @@ def replies(records: Iterable[Record[Any]], node: str) -> list[dict[str, Any]]:
 
 
 def last_replies(records: Iterable[Record[Any]]) -> dict[str, int]:
-    """Return the nodes that have replies, or faults in the place of them, each with the number of the last record."""
+    """Return the number of the last record with a reply or a fault, by the node that was asked."""
     return {
         node_of(record.event.request_id): record.seq
         for record in records
@@ -78,13 +78,13 @@ class ToolOutput:
     failed: bool
     """Whether it did not succeed."""
     output: str
-    """The output, or the reason where there is none."""
+    """The output, or the reason if there is none."""
     seq: int
     """The number of the record in which it ended."""
 
     @property
     def words(self) -> str:
-        """What the call was for, in words."""
+        """The node that the call was for, in words."""
         return in_words(self.node)
 
     @property
@@ -118,7 +118,7 @@ def _place(record: Record[Any]) -> dict[str, Any]:
 
 
 LINES_MAX = 5_000
-"""Lines of a reply that are formatted; a longer reply is shown as it came."""
+"""The most lines of a reply that are formatted. A longer reply is shown unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +127,22 @@ class AnnotatedLine:
 
     text: str
     findings: tuple[Finding, ...] = ()
-    """What a guard says about this place."""
+    """The findings of a guard about this line."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedLine:
-    """A line of two texts side by side."""
+    """A line of two texts that are shown side by side."""
 
     left: str
-    """The line of the first text; empty where it has none."""
+    """The line of the first text; empty if it has no such line."""
     right: str
-    """The line of the second text; empty where it has none."""
+    """The line of the second text; empty if it has no such line."""
     differs: bool
 
 
 def annotate(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
-    """Return the lines of a reply with the findings about them; one whose place is not in the reply is at the first."""
+    """Return the lines of a reply, each with its findings. Findings about no place in it are at the first line."""
     lines = list(_format_lines(content))
     by_line: dict[int, list[Finding]] = {}
     for finding in findings:
@@ -151,7 +151,7 @@ def annotate(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
 
 
 def side_by_side(left: str, right: str) -> list[PairedLine]:
-    """Return two replies side by side, as formatted JSON where they are JSON."""
+    """Return two replies side by side. A reply that is JSON is formatted."""
     one, two = ([clean(text) for text, _ in _format_lines(content)] for content in (left, right))
     rows = []
     for same, a, b, c, d in SequenceMatcher(None, one, two).get_opcodes():
@@ -163,7 +163,7 @@ _Path = tuple[str, ...]
 
 
 def _format_lines(content: str) -> Iterator[tuple[str, _Path | None]]:
-    """Yield the lines of a reply, each with the path of the value that begins in it; the last may be the rest."""
+    """Yield the lines of a reply, each with the path of the value that begins in it. The last may be the rest."""
     read = None if has_more_values(content, LINES_MAX // 2) else read_reply(content)
     if isinstance(read, Parsed):
         yield from _lines(read.value, (), "", "", "")
@@ -185,7 +185,7 @@ def _lines(value: Any, path: _Path, indent: str, head: str, tail: str) -> Iterat
 
 
 def _line_of(where: str, lines: Sequence[tuple[str, _Path | None]]) -> int:
-    """Return the number of the line that a finding is about: the value at its path, or what has its id."""
+    """Return the number of the line that a finding is about: where the value at its path, or with its id, begins."""
     named = [f'"{key}": {dumps(where, ensure_ascii=False)}' for key in ("step_id", "id")]
     for number, (text, _) in enumerate(lines):
         if text.strip().removesuffix(",") in named:

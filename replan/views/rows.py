@@ -71,29 +71,29 @@ class RowPage(Generic[T]):
 
     shown: T
     begin: int
-    """How many rows are left out before them."""
+    """How many rows before these are left out."""
     count: int
-    """How many rows there are from `begin` on; a tree shows the rows above them in addition."""
+    """How many rows are shown from `begin` on. A tree also shows the rows above them."""
     total: int
     """How many rows there are in all."""
 
     @property
     def end(self) -> int:
-        """How many rows there are up to the last one that is shown."""
+        """The number of the last shown row, counted from 1."""
         return self.begin + self.count
 
 
 def row_page(rows: Sequence[T], begin: int, most: int) -> RowPage[Sequence[T]]:
-    """Return at most `most` of some rows, without the first `begin`."""
+    """Return at most `most` rows, without the first `begin`."""
     begin = min(begin, len(rows))
     shown = rows[begin : begin + most]
     return RowPage(shown, begin, len(shown), len(rows))
 
 
 def tree_page(tree: LineTree, begin: int | None, most: int) -> RowPage[LineTree]:
-    """Return at most `most` rows of a tree, in the order in which they are shown, and the rows that they stand under.
+    """Return at most `most` rows of a tree, in the order in which they are shown, and the rows above them in the tree.
 
-    Without `begin` they are the last ones. The top row does not count.
+    Without `begin`, return the last rows. The top row does not count.
     """
     total = _rows(tree) - 1
     begin = max(0, total - most) if begin is None else min(begin, total)

@@ -30,13 +30,13 @@ class Said:
     text: str
     """The text; empty for a declined question."""
     question: str = ""
-    """The question, in words; empty for a message that nobody has asked for."""
+    """The question, in words; empty for a message that answers no question."""
     seen: bool = True
-    """Whether a prompt has had the message; for an answer, whether a record has it."""
+    """Whether a prompt contained the message; for an answer, whether a record contains it."""
     who: str = "you"
-    """Who answered or declined: the name of a person, `a program`, or `you` for the user of the page."""
+    """Who wrote it: the name of a person, `a program`, or `you` for the user of the page."""
     way: str = ""
-    """How an answer or a decline came, in words after a blank; empty where that is not known."""
+    """How an answer or a decline came, in words after a blank; empty if that is not known."""
 
 
 _SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python": "a program"}
@@ -79,7 +79,7 @@ def starter(by: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The bar of one limit: what counts against it, in the unit of the limit."""
+    """The bar of one limit: the amounts that count against it, in the unit of the limit."""
 
     name: str
     """The name of the limit: `calls`, `tokens`, `cost` or `active time`."""
@@ -93,13 +93,13 @@ class Bar:
     text: str
 
     def share(self, part: float) -> float:
-        """Return a part as hundredths of the bar, which is the limit; without a limit, the sum of all parts."""
+        """Return a part as hundredths of the bar: of the limit; without a limit, of the sum of all parts."""
         whole = self.limit or (self.spent + self.unknown + self.reserved)
         return round(100 * min(1.0, part / whole), 2) if whole > 0 else 0.0
 
     @property
     def parts(self) -> tuple[tuple[str, float, float], ...]:
-        """The parts of the bar that are not empty: name, start and length, the latter two in hundredths of the bar."""
+        """The parts of the bar that are not empty: name, start and length, both in hundredths of the bar."""
         begin, found = 0.0, []
         for name, value in (("spent", self.spent), ("unknown", self.unknown), ("reserved", self.reserved)):
             length = min(self.share(value), 100 - begin)
@@ -110,7 +110,7 @@ class Bar:
 
 
 def budget_bars(common: RunState[Any], *, price_known: bool) -> list[Bar]:
-    """Return the bars of a run; the one for cost only where the price of its model is known."""
+    """Return the bars of a run. The bar for cost is included only if the price of the run's model is known."""
     ledger, limits = common.ledger, common.ledger.limits
     open_amount = sum(ledger.reserved.values(), Amount())
     spent, unknown = ledger.spent, ledger.unknown
@@ -151,15 +151,15 @@ class DemandRow:
     """The words of the user."""
     kind: str
     source: str
-    """Where the words are from: `problem`, `user` or `answer`."""
+    """The source of the words: `problem`, `user` or `answer`."""
     standing: str
     """What the plan does about it and what it assumes, in words."""
     missing: bool
-    """Whether no step of the plan has it."""
+    """Whether the demand is in no step of the plan."""
 
 
 def demand_rows(table: DemandTable) -> list[DemandRow]:
-    """Return the demands of a plan, those that are in no step first."""
+    """Return the demands of a plan. Those that are in no step come first."""
     return [
         DemandRow(
             clean(row.quote, one_line=True),
@@ -179,8 +179,8 @@ Form = AnswerForm | Literal["review"]
 def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its texts in words, and with the keys that its form needs.
 
-    These are `form`, `picks` (each choice with what it does), `hint` (what the answer may be), `outline` (the lines of
-    a profile under review), `reminders` and `version`.
+    These are `form`, `picks` (each choice with its effect), `hint` (the possible answers in words), `outline` (the
+    lines of a profile under review), `reminders` and `version`.
     """
     schema = question["answer_schema"]
     any_text = question_form(question) == "text" and "description" not in schema
@@ -198,7 +198,7 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outline(artifact: str) -> list[Line]:
-    """Return the outline of the profile in an artifact under review; no lines for an artifact that is not a profile."""
+    """Return the outline of the profile in an artifact under review; no lines if the artifact is not a profile."""
     try:
         profile = read_profile_value(json.loads(artifact))
     except (ValueError, RecursionError):
@@ -222,7 +222,7 @@ def question_form(question: Mapping[str, Any]) -> Form:
 
 
 def form_choices(question: Mapping[str, Any]) -> list[str]:
-    """Return the answers that a form offers as choices; empty where the answer can only be typed."""
+    """Return the answers that a form offers as choices; empty if the answer can only be typed."""
     match question_form(question):
         case "choice":
             return options_of(question["answer_schema"])
@@ -235,9 +235,9 @@ def form_choices(question: Mapping[str, Any]) -> list[str]:
 
 
 def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
-    """Return the answer that a form gives: the picked choice, or the typed text.
+    """Return the answer in a form: the picked choice, or the typed text.
 
-    For a rejection, the text is the reason. Where the choices are suggestions, a typed text wins over a picked one.
+    For a rejection, the text is the reason. If the choices are only suggestions, a typed text wins over a picked one.
     """
     if question_form(question) == "review" and picked != APPROVE:
         return f"{REJECT} {typed}"

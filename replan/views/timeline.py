@@ -23,11 +23,11 @@ from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.logs.terminal_text import clean
 
 LANES_MAX = 40
-"""Lanes that are drawn; the table has all bars."""
+"""The most lanes that are drawn. The table has all bars."""
 WIDTH = 1000
 """The length of a lane in the units of the drawing."""
 LEAST = 2
-"""The length of the shortest drawn bar, and the least distance at which two bars are drawn apart."""
+"""The least length of a drawn bar, and the least distance of two separate bars, in units of the drawing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +35,20 @@ class TimelineBar:
     """One call of a model or tool, wait or question."""
 
     lane: str
-    """The step or the tool."""
+    """The step or the tool that the bar is about."""
     kind: str
     """`call`, `tool`, `wait` or `question`."""
     name: str
-    """The id of a call; of the other kinds, what they are about in a few words."""
+    """The id of a call; for other kinds, the subject in a few words."""
     begin: float
     end: float | None = None
     """When it ended; None while it is under way."""
     how: str = ""
     """How it ended if it did not succeed; empty if it did."""
     used: Amount = ZERO
-    """What is charged for it."""
+    """The amount that is charged for it."""
     node: str = ""
-    """The node of a call, which leads to its attempt; empty for the other kinds."""
+    """The node of a call, by which the page links its attempt; empty for other kinds."""
 
     @property
     def words(self) -> str:
@@ -63,27 +63,27 @@ class TimelineBar:
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
-    """A bar in words, which are made when they are shown: a page shows few of thousands."""
+    """A bar in words. The words are made when the row is shown, because a page shows few of thousands."""
 
     bar: TimelineBar
     run_begin: float
     """When the run began, in UTC seconds since 1970."""
     price_known: bool
-    """Whether the cost can be told."""
+    """Whether the price of the model is known, so that a cost can be shown."""
 
     @property
     def after(self) -> str:
-        """How long after the beginning of the run it began."""
+        """How long after the beginning of the run the bar began."""
         return seconds_text(self.bar.begin - self.run_begin)
 
     @property
     def took(self) -> str:
-        """How long it took, or `under way`."""
+        """How long the bar lasted, or `under way`."""
         return "under way" if self.bar.end is None else seconds_text(self.bar.end - self.bar.begin)
 
     @property
     def cost(self) -> str:
-        """The tokens and the cost of a bar; empty for a bar without any."""
+        """The tokens and the cost of the bar; empty if there are none."""
         return _cost(self.bar.used, self.price_known)
 
 
@@ -93,10 +93,10 @@ class DrawnBar:
 
     kind: str
     x: float
-    """Where it begins, from 0 to `WIDTH`."""
+    """Where it begins, in units of the drawing, from 0 to `WIDTH`."""
     length: float
     title: str
-    """What it shows, in words."""
+    """The text of the tooltip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class TimelineLane:
     text: str
     """The number of its bars, their total duration, and their cost."""
     drawn_bars: tuple[DrawnBar, ...]
-    """What is drawn of it, from left to right."""
+    """What is drawn of the lane, from left to right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +122,11 @@ class Timeline:
     rows: tuple[TimelineRow, ...]
     """All bars, in the order in which they began."""
     ticks: tuple[str, ...]
-    """The times at the begin, the middle and the end of the lanes."""
+    """The times at the beginning, the middle and the end of the lanes."""
 
 
 def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, price_known: bool) -> Timeline | None:
-    """Return the timeline of a run; None before there is a bar. Work that is not `outstanding` has ended."""
+    """Return the timeline of a run; None if it has no bars. Calls and waits that are not `outstanding` have ended."""
     bars, begin, last = _bars(records, outstanding)
     if not bars:
         return None
@@ -134,7 +134,7 @@ def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, pr
 
 
 def at_time(shown: Timeline, now: float) -> Timeline:
-    """Return the timeline of a run that goes on, at a later time: what is under way has lasted until then."""
+    """Return the timeline of a run that goes on, at a later time. Bars under way last until `now`."""
     return shown if all(row.bar.end is not None for row in shown.rows) else _draw(shown.rows, now)
 
 
@@ -150,7 +150,7 @@ def _draw(rows: tuple[TimelineRow, ...], last: float) -> Timeline:
 
 
 def _bars(records: Iterable[Record[Any]], outstanding: Collection[str]) -> tuple[list[TimelineBar], float, float]:
-    """Return the bars, and when the run began and when its last record was written."""
+    """Return the bars, the time at which the run began, and the time of its last record."""
     bars: dict[str, _Begin] = {}
     ends: dict[str, tuple[float, str, Amount]] = {}
     begin = last = None
@@ -220,7 +220,7 @@ def _call(call: CallRequested, at: float) -> _Begin:
 
 
 def _lane(name: str, rows: list[TimelineRow], begin: float, last: float) -> TimelineLane:
-    """Return a lane of a run that lasted from `begin` to `last`."""
+    """Return the lane of a step or tool. The run lasted from `begin` to `last`."""
     scale = WIDTH / max(last - begin, 0.001)
     kinds: dict[str, int] = {}
     drawn_bars: list[DrawnBar] = []
@@ -257,7 +257,7 @@ def _cost(used: Amount, price_known: bool) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a duration with as many digits as people read."""
+    """Return a duration in words, rounded for people."""
     if seconds < 1:
         return f"{max(0, round(1000 * seconds))} ms"
     if seconds < 60:

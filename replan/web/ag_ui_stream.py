@@ -1,6 +1,6 @@
 """The stream of AG-UI 1.0: one request starts or resumes a run, answers its questions, and shows its events.
 
-A thread is a run: its id, or a name that leads to the run that was started with it. So a request may be repeated. The
+A thread is a run: its id, or a name from which the id of the started run is made. So a request may be repeated. The
 stream ends once the run rests: with its result, with its questions as interrupts, or with the reason why nobody drives
 it. A run goes on after its client has left.
 """
@@ -57,7 +57,7 @@ class AgUiSteps:
         yield {"type": "CUSTOM", "name": "replan.record", "value": value, **common}
 
     def end_steps(self) -> Iterator[AgUiEvent]:
-        """Yield the ends of the steps that are open where a stream ends."""
+        """Yield the ends of the steps that are open when a stream ends."""
         for request_id in tuple(self._open):
             yield from self._finish_events(request_id)
 
@@ -109,7 +109,7 @@ def text_message(message_id: str, text: str) -> Iterator[AgUiEvent]:
 
 
 def interrupt_of(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an open question as an interrupt; a program may not answer one with `peopleOnly` in its metadata."""
+    """Return an open question as an interrupt. If its metadata has `peopleOnly`, a program may not answer it."""
     found = {
         "id": str(question["id"]),
         "reason": str(question["why"]),
@@ -121,7 +121,7 @@ def interrupt_of(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def outcome_of(outcome: str, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return why a stream ends: the run's `outcome`, or the questions that it waits for."""
+    """Return why a stream ends: the run's `outcome`, or the questions that the run waits for."""
     if questions:
         return {"type": "interrupt", "interrupts": [interrupt_of(question) for question in questions]}
     return {"type": "cancelled" if outcome == "cancelled" else "success"}
@@ -140,7 +140,7 @@ async def ag_ui(site: Site, request: Request, who: Principal) -> Response:
 
 
 async def _take_messages(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> str:
-    """Start or find the run of a thread, give it the answers and the message, and return it."""
+    """Start or find the run of a thread, post the answers and the message to it, and return the run's id."""
     run, started = await _run_of(site, request, who, wanted)
     for item in wanted.resume:
         if item.interrupt_id.partition("/")[0] != run:
@@ -154,7 +154,7 @@ async def _take_messages(site: Site, request: Request, who: Principal, wanted: A
 
 
 async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> tuple[str, bool]:
-    """Return the run of a thread, which is started where there is none yet, and whether the thread began with it."""
+    """Return the id of the run of a thread, and whether the thread began with it. A missing run is started."""
     if RUN_ID.fullmatch(wanted.thread_id):
         try:
             await site.engine.journal.row(wanted.thread_id)
@@ -174,7 +174,7 @@ async def _is_known(site: Site, run: str, text: str) -> bool:
 
 
 async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> AsyncGenerator[str, None]:
-    """Yield the events of the records that the client does not have yet, until the run rests."""
+    """Yield the events of the records that the client does not have, until the run rests."""
     place = {"threadId": wanted.thread_id, "runId": wanted.run_id}
     request = ProgramRequest(service=site, who=who, terms=HTTP, run=run)
     after, steps = wanted.after, None
@@ -212,7 +212,7 @@ async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> As
 
 
 def _ending(shown: ShownRun, questions: list[dict[str, object]], place: dict[str, str]) -> Iterator[AgUiEvent]:
-    """Yield the events with which the stream of a run that rests ends."""
+    """Yield the last events of the stream of a run that rests."""
     run = shown.row.run
     if shown.status == "finished":
         lines = shown.loaded.kind.views.lines(shown.result, program(), full=False)

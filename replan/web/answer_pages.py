@@ -44,7 +44,7 @@ UNCHANGED = "Nothing was changed."
 async def open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
     """Return the question that a verified link answers, as plain data.
 
-    Raises `LinkRefused` where the link's person may not answer it, and `HTTPException` where the question is not open.
+    Raises `LinkRefused` if the link's person may not answer it, and `HTTPException` if the question is not open.
     """
     assert site.answering is not None  # Else nothing verifies a link.
     run, name = split_question_id(link.question)
@@ -78,7 +78,7 @@ def closing_reason(question: Question | None) -> str:
 
 FIELDS_MAX = 10
 FIELD_BYTES_MAX = 500_000
-"""The bytes of one field: an answer."""
+"""The most bytes of one field: an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ async def show_linked_question(site: Site, request: Request) -> Response:
 
 
 async def answer_through_link(site: Site, request: Request) -> Response:
-    """Post the answer in the form. An approval is posted only after it was shown again and confirmed."""
+    """Post the answer in the form. An approval is shown again, and posted only after it was confirmed."""
     try:
         async with request.form(max_files=0, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
             linked = await _verify_link(site, request)
@@ -114,7 +114,7 @@ async def answer_through_link(site: Site, request: Request) -> Response:
 
 
 async def _verify_link(site: Site, request: Request) -> Linked:
-    """Return the verified link of a request. Raises `LinkRefused`, and `HTTPException` if the question is not open."""
+    """Return the verified link of a request. Raises `LinkRefused`, and `HTTPException` if its question is closed."""
     token = request.path_params["token"]
     link = read_link(site.answering, token, site.now())
     return Linked(link, token, with_form(await open_question(site, link)))
@@ -166,7 +166,7 @@ def _page(site: Site, template: str, linked: Linked, values: dict[str, Any], sta
 
 
 def _refusal(site: Site, error: ReplanError | HTTPException) -> Response:
-    """Return the page that says why the link was refused."""
+    """Return the page with the reason why the link was refused."""
     match error:
         case HTTPException():
             return problem(site, None, error.status_code, error.detail)
@@ -182,7 +182,7 @@ def _sentence(error: LinkRefused) -> str:
 
 
 PASTED_MAX = 500
-"""Characters of what is pasted: a token, or the whole address."""
+"""The most characters of the pasted text: a token, or the whole address."""
 
 _TOKEN = re.compile(r"[\w-]{20,100}")
 
@@ -195,7 +195,7 @@ async def show_sign_in(site: Site, request: Request) -> Response:
 
 
 async def sign_in(site: Site, request: Request) -> Response:
-    """Begin a session where the token is right. There is no session yet, so the form has no token of one."""
+    """Begin a session if the token is right. The form has no session's token, because there is no session yet."""
     try:
         async with request.form(max_files=0, max_fields=5, max_part_size=4096) as form:
             pasted = form.get("token", "")
@@ -215,7 +215,7 @@ async def sign_in(site: Site, request: Request) -> Response:
 
 
 async def sign_out(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """End the session, or with the field `everywhere` all sessions."""
+    """End the session. With the field `everywhere`, end all sessions."""
     del request
     site.sessions.end("" if form.text("everywhere") else who.session)
     return RedirectResponse("/sign-in", 303, {"set-cookie": site.cookie_header("")})
@@ -227,7 +227,7 @@ def _sign_in(site: Site, trouble: str, status: int = 200) -> Response:
 
 
 async def show_opening(site: Site, request: Request) -> Response:
-    """Return the page. It needs no session, and reads none."""
+    """Return the page that opens the server. It needs no session, and reads none."""
     return HTMLResponse(_sign_in_page(button=request.headers["host"].lower() in site.hosts_named))
 
 

@@ -1,4 +1,4 @@
-"""The operations that only the HTTP API has: lists in pages, records, streams, prompts and documents, as JSON."""
+"""The operations that only the HTTP API has: lists in pages, records, streams, prompts and documents."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -45,7 +45,7 @@ def json_error(error: ReplanError | HTTPException) -> Response:
 
 
 ROWS_MAX = 200
-"""Rows of one answer."""
+"""The most rows of one answer."""
 
 
 async def list_runs(site: Site, request: Request, who: Principal) -> Response:
@@ -70,7 +70,7 @@ async def read_records(site: Site, request: Request, who: Principal) -> Response
 
 
 async def stream_records(site: Site, request: Request, who: Principal) -> Response:
-    """Return the records of a run as events, from the one after the cursor on."""
+    """Return the records of a run as a stream of events, beginning after the cursor."""
     run = request.path_params["run"]
     await site.engine.journal.row(run)
     named, _, number = request.headers.get("last-event-id", "").rpartition(":")
@@ -100,7 +100,7 @@ async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGen
 
 
 async def _events(site: Site, run: str, after: int) -> tuple[int, str] | None:
-    """Return the number of the last of the next records, and the records as events; None where there are none."""
+    """Return the number of the last of the new records, and the records as events; None if there are none."""
     loaded = await site.reader.read(run)
     found = loaded.records[after : after + MARK]
     events = [
@@ -137,4 +137,4 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
 OWN: Mapping[str, Callable[[Site, Request, Principal], Awaitable[Response]]] = {
     function.__name__: function for function in (list_runs, read_records, stream_records, ag_ui, read_attempt, export)
 }
-"""The functions by the operation that each carries out."""
+"""The functions of these operations, by the name of the operation."""

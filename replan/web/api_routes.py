@@ -52,7 +52,7 @@ def addressed_operations() -> list[tuple[Operation, HttpAddress]]:
 
 @cache
 def openapi() -> dict[str, Any]:
-    """Return the document."""
+    """Return the OpenAPI document."""
     models = sorted(
         {model for item in addressed_operations() for model in _models(*item)} | {bodies.ProblemBody}, key=_name
     )
@@ -145,7 +145,7 @@ KEY = "Idempotency-Key"
 
 
 def api_routes(site: Site) -> Sequence[BaseRoute]:
-    """Return the routes of all operations, and of their description."""
+    """Return the routes of all operations, and the route of the OpenAPI document."""
     routes = [
         Route(
             address.path.replace("{node}", "{node:any_text}"),
@@ -167,7 +167,7 @@ def api_routes(site: Site) -> Sequence[BaseRoute]:
 
 
 class _AnyText(Convertor[str]):
-    """The end of an address, with any characters; the convertor `path` of Starlette takes no line break."""
+    """The end of a path, with any characters. Starlette's convertor `path` accepts no line break."""
 
     regex = "(?s:.*)"
 
@@ -186,10 +186,10 @@ class _NoOperation:
     """Answers requests that no route answers."""
 
     routes: tuple[Route, ...]
-    """The routes that there are."""
+    """The routes of all operations."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Say that there is no such address, or which methods it has."""
+        """Answer that there is no such address, or which methods it has."""
         method, methods = scope["method"], set[str]()
         for route in self.routes:
             if route.matches(scope)[0] is not Match.NONE:
@@ -223,14 +223,14 @@ def _endpoint(site: Site, operation: Operation, address: HttpAddress) -> Callabl
 
 
 def _request(site: Site, request: Request, who: Principal, body: object, key: str) -> ProgramRequest:
-    """Return a request as every face has it."""
+    """Return a request in the form of all interfaces."""
     run, name = request.path_params.get("run", ""), request.path_params.get("name")
     question = "" if name is None else f"{run}/{name}"
     return ProgramRequest(service=site, who=who, terms=HTTP, run=run, question=question, body=body, key=key)
 
 
 async def _body(request: Request, model: type[BaseModel]) -> object:
-    """Return the body, checked. Raises `UsageProblem`, whose place is the key."""
+    """Return the body of a request, checked. Raises `UsageProblem`, whose place is the key."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise HTTPException(415, "a body is JSON: content-type must be application/json")
@@ -244,5 +244,5 @@ async def _body(request: Request, model: type[BaseModel]) -> object:
 
 
 def openapi_text() -> str:
-    """Return the OpenAPI document as it is published."""
+    """Return the text of the OpenAPI document that is published."""
     return orjson.dumps(openapi(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()

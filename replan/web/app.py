@@ -21,9 +21,9 @@ from replan.web.site import Site
 from replan.webhooks.messages import ANSWERING, OPENING
 
 LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
-"""The paths whose bodies hold a problem and files."""
+"""The paths of requests whose bodies hold a problem and files."""
 PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, "/static/")
-"""The beginnings of the paths that are also served at the loopback address; none of them reads or sets a cookie."""
+"""The beginnings of the paths that are also served at the loopback address. None of them reads or sets a cookie."""
 CACHED = "public, max-age=31536000, immutable"
 """The caching header of files that pages load; their addresses change with their content."""
 

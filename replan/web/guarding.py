@@ -20,21 +20,21 @@ API = "/api/"
 """The beginning of the addresses for programs."""
 
 BODY_MAX = 512 * 1024
-"""The bytes of a request's body, other than of one that starts a run."""
+"""The most bytes of a request's body, except for a request that starts a run."""
 START_BODY_MAX = 2 * 1024 * 1024
-"""The bytes of a request that starts a run: a problem and its attachments."""
+"""The most bytes of the body of a request that starts a run: a problem and its attachments."""
 BODY_SECONDS = 10.0
 """The time limit of a body, in seconds."""
 BODY_RATE = 1024
-"""The bytes of a body that must come in each second, on average."""
+"""The average number of bytes of a body that must arrive in each second."""
 BODY_START_SECONDS = 2.0
 """The seconds after which the rate of a body counts."""
 HEADERS_MAX = 100
-"""Header lines of a request."""
+"""The most header lines of a request."""
 HEADER_BYTES_MAX = 16 * 1024
-"""Bytes of all header lines."""
+"""The most bytes of all header lines together."""
 TARGET_MAX = 2048
-"""Bytes of a request's path and query."""
+"""The most bytes of a request's path and query."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -55,25 +55,25 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class RequestGuard:
-    """Wraps the app. Refuses requests to a host name that is not the server's own, which another site may have made.
+    """Wraps the app. Refuses requests to a foreign host name, because another site may have made them.
 
-    Such a name may resolve to this server only for the pages of that site (DNS rebinding).
+    The pages of such a site may resolve their own name to this server (DNS rebinding).
     """
 
     app: ASGIApp
-    """The app that answers the requests that pass."""
+    """The app that answers requests that are not refused."""
     hosts: frozenset[str]
-    """The values of `Host` under which everything is served, with the port."""
+    """The values of `Host`, with the port, under which everything is served."""
     large: frozenset[str]
     """The paths whose bodies may have `START_BODY_MAX` bytes."""
     origin: str | None = None
-    """The origin of the server's own pages behind a proxy; None where it follows from `Host`."""
+    """The origin of the server's own pages behind a proxy. None derives it from `Host`."""
     linked: tuple[str, ...] = ()
-    """The paths of pages that need no session, which links elsewhere may lead to; one ending in `/` is all below it."""
+    """The paths of pages without a session, to which links elsewhere may lead. One ending in `/` is all below it."""
     loopback: frozenset[str] = frozenset()
-    """The values of `Host` that name the loopback address, with the port; only `public` paths are served there."""
+    """The values of `Host`, with the port, that name the loopback address. Only `public` paths are served there."""
     public: tuple[str, ...] = ()
-    """The beginnings of the paths that use no cookie: those for programs with tokens, and those for everybody."""
+    """The beginnings of the paths that use no cookie: paths for programs with tokens, and paths for everybody."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -151,7 +151,7 @@ class RequestGuard:
         return START_BODY_MAX if scope["path"] in self.large else BODY_MAX
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        """Return a `receive` that refuses a body that is too large, or that comes too slowly."""
+        """Return a `receive` that refuses a body that is too large, or arrives too slowly."""
         begun, count, whole = trio.current_time(), 0, False
 
         async def limited() -> Message:
@@ -179,7 +179,7 @@ def _has_body(scope: Scope) -> bool:
 
 
 def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return a response's headers with those of every response; nothing is kept in caches unless it says so."""
+    """Return a response's headers with those of every response. Nothing is cached unless the response says so."""
     own = list(headers)
     names = {name.lower() for name, _ in own}
     added = {**HEADERS, "cache-control": "no-store"}
@@ -187,7 +187,7 @@ def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, by
 
 
 def _refusal(scope: Scope, status: int, text: str) -> Response:
-    """Return the answer to a request that is not carried out: to programs as JSON, to others as text."""
+    """Return the answer to a request that is refused: JSON for programs, text for others."""
     headers = {"connection": "close"}
     if scope["path"].startswith(API):
         return json_error(HTTPException(status, text, headers))

@@ -1,7 +1,7 @@
-"""Health endpoints: whether a process lives, and whether it is ready. They contain no data.
+"""Health endpoints: they tell service managers whether a process lives and is ready. They show no data.
 
-`/livez` answers as soon as the event loop runs, whatever the journal does: a process that does not answer has to be
-started again. `/readyz` answers 200 where the journal can be read, a host has begun to serve, and no stop is requested.
+`/livez` answers as soon as the event loop runs, whatever the journal does. A process that does not answer has to be
+restarted. `/readyz` answers 200 if the journal can be read, a host has begun to serve, and no stop is requested.
 """
 
 import socket
@@ -22,7 +22,7 @@ from runtime.host.notices import Notice, Ready, Report
 from runtime.journal.port import Journal
 
 ASK_SECONDS = 2.0
-"""How long the journal may take to answer."""
+"""How long the journal may take to answer, in seconds."""
 AGE_SECONDS = 1.0
 """The seconds for which an answer of the journal is reused, so that requests cannot make it busy."""
 
@@ -35,7 +35,7 @@ class Health:
     stopping: Callable[[], bool]
     """Whether a stop is requested."""
     serving: bool = False
-    """Whether it serves: a host does once it is present in the journal."""
+    """Whether the process serves. A host serves once it is present in the journal."""
     _asked: float = field(default=float("-inf"), init=False)
     _answers: bool = field(default=False, init=False)
     _asking: trio.Lock = field(default_factory=trio.Lock, init=False)
@@ -50,7 +50,7 @@ class Health:
         return heard
 
     async def problem(self) -> str:
-        """Return why this process is not ready, in a word or two that hold no data; empty where it is."""
+        """Return why this process is not ready, in a word or two without data; empty if it is ready."""
         if self.stopping():
             return "stopping"
         if not self.serving:
@@ -72,7 +72,7 @@ class Health:
 
 
 def health_routes(health: Health) -> Sequence[BaseRoute]:
-    """Return the routes of the endpoints; they ask for no token."""
+    """Return the routes of the endpoints. They need no token."""
 
     async def live(_: Request) -> Response:
         return PlainTextResponse("ok\n", headers=_FRESH)

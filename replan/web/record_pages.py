@@ -40,11 +40,11 @@ FORMS = {
     "xlsx": ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
     "mermaid": ("mermaid", "text/plain; charset=utf-8", "mmd"),
 }
-"""The formats in which a plan or report can be downloaded: the document's name, its media type, and the file suffix."""
+"""The formats for downloading a plan or report: the document's name, its media type, and the file suffix."""
 
 
 async def document(reader: "RunReader", run: str, form: str) -> Response:
-    """Return a document of a run. Raises `HTTPException` for a format that is unknown, or that the run has not."""
+    """Return a document of a run. Raises `HTTPException` for an unknown format, or one that the run does not have."""
     shown = await read_shown(reader, run)
     known = FORMS.get(form)
     make = None if known is None else shown.loaded.kind.views.documents.get(known[0])
@@ -74,7 +74,7 @@ async def show_passage(site: Site, request: Request, who: Principal) -> Response
 
 
 async def show_records(site: Site, request: Request, who: Principal) -> Response:
-    """Return a page of the records of a run, from the one after `after`."""
+    """Return a page of the records of a run, beginning after the record `after`."""
     run = request.path_params["run"]
     after = row_number(request, "after") or 0
     row = await site.engine.journal.row(run)
@@ -96,9 +96,9 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
 
 
 def row_number(request: Request, name: str) -> int | None:
-    """Return the number of rows after which a page begins; None where none is named.
+    """Return how many rows are before a page, from the query; None if the query does not say.
 
-    Raises `HTTPException` for what is no number.
+    Raises `HTTPException` for a text that is no number.
     """
     text = request.query_params.get(name)
     if text is None:
@@ -118,7 +118,7 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
 SAME = "that of the run"
 """The text of the choice to keep the run's own model, workflow or policy."""
 OTHERS_MAX = 200
-"""Attempts of each run that the page offers for a comparison: the last ones."""
+"""The most attempts of each run that the page offers for a comparison, the last ones."""
 
 
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
@@ -164,7 +164,7 @@ def _events(loaded: "Loaded") -> Iterator[Any]:
 def _fork_form(site: Site, loaded: "Loaded") -> dict[str, Any]:
     """Return the fields of the form that forks the run, each choice with its value and its text.
 
-    There are no fields where this server forks no executions.
+    An execution has no fields if this server may not execute plans.
     """
     offer, fields = site.offer, list[tuple[str, str, Sequence[tuple[str, str]]]]()
     if loaded.kind.takes_other_rules:
@@ -184,15 +184,15 @@ class OtherAttempt:
     run: str
     node: str
     key: str
-    """Its name in the address of the page that compares: the node, after the id of the run where that is another."""
+    """Its name in the address of a comparison: the node; for an attempt of another run, after that run's id."""
     words: str
     """Its name for people."""
 
 
 async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict[str, Any]:
-    """Return the attempts that this one can be compared with; and the comparison, where `beside` names one of them.
+    """Return the attempts that can be compared with this one, and the comparison if `beside` names one of them.
 
-    Raises `HTTPException` where `beside` names another attempt.
+    Raises `HTTPException` if `beside` names another attempt.
     """
     others = {other.key: other for other in await _others(site, loaded, node)}
     shown = others.get(beside)
@@ -205,7 +205,7 @@ async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict
 
 
 async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]:
-    """Return the other attempts of the step; in a fork also those of the other run after the shared records."""
+    """Return the other attempts of the step. A fork includes the other run's attempts after the shared records."""
     step, run = step_of(node), loaded.records[0].run
     nodes = [call.node for _, call in calls_of(loaded.records) if call.step == step]
     own = dict.fromkeys([*nodes, *_ended_attempts(loaded, step)])
@@ -224,13 +224,13 @@ async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]
 
 
 def _ended_attempts(loaded: "Loaded", step: str) -> dict[str, int]:
-    """Return the attempts of a step that have a reply or an output, each with the number of the record of the last."""
+    """Return the attempts of a step that have a reply or an output. Each has the number of the last record with one."""
     ended = last_replies(loaded.records) | {output.node: output.seq for output in tool_outputs(loaded.records)}
     return {node: seq for node, seq in ended.items() if step_of(node) == step}
 
 
 def _text(loaded: "Loaded", node: str) -> str:
-    """Return the last reply of an attempt, or else the last output; empty where there is none."""
+    """Return the last reply of an attempt, or else its last output; empty if it has neither."""
     contents = [reply["content"] for reply in replies(loaded.records, node) if not reply["fault"]]
     outputs = [output.output for output in tool_outputs(loaded.records) if output.node == node]
     return (contents[-1] if contents else "") or (outputs[-1] if outputs else "")

@@ -1,4 +1,4 @@
-"""Pages from templates: every value is text, escaped and without control characters."""
+"""Renders pages from templates. Every value is shown as text, escaped and without control characters."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,12 +17,12 @@ from replan.runs.run_ids import short_id
 from runtime.logs.terminal_text import clean
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-"""The types of the files that pages load, by suffix."""
+"""The media types of the files that pages load, by suffix."""
 
 
 @cache
 def static_files() -> Mapping[str, tuple[bytes, str, str]]:
-    """Return the files that pages load, by name: bytes, type, and the start of their hash."""
+    """Return the files that pages load, by name: their bytes, their media type, and the start of their hash."""
     found = {}
     for entry in files("replan.web").joinpath("static").iterdir():
         suffix = f".{entry.name.rpartition('.')[2]}"
@@ -33,7 +33,7 @@ def static_files() -> Mapping[str, tuple[bytes, str, str]]:
 
 
 def render(template: str, values: Mapping[str, Any], status: int = 200) -> HTMLResponse:
-    """Return a page."""
+    """Return a page made from a template."""
     return HTMLResponse(_environment().get_template(template).render(values), status)
 
 
@@ -42,12 +42,12 @@ PARTS = "<!-- main -->"
 
 
 class PageInParts(Response):
-    """A page whose beginning is sent at once, and the rest when it is there."""
+    """A page whose beginning is sent at once, and whose rest is sent when it is ready."""
 
     media_type = "text/html"
 
     def __init__(self, beginning: Response, whole: Callable[[], Awaitable[Response]]) -> None:
-        """Take the first page, which is sent up to `PARTS`, and the function that returns the whole page."""
+        """Store the first page, which is sent up to `PARTS`, and the function that returns the whole page."""
         super().__init__()
         del self.headers["content-length"]
         self._beginning, self._whole = bytes(beginning.body), whole
@@ -63,7 +63,7 @@ class PageInParts(Response):
 
 
 def compile_templates() -> None:
-    """Compile all templates, each of which is otherwise compiled when it is first used."""
+    """Compile all templates, so that no page has to wait for that when it is first used."""
     for name in _environment().list_templates():
         _environment().get_template(name)
 
@@ -95,7 +95,7 @@ def _environment() -> Environment:
 
 
 def _show_value(value: Any) -> Any:
-    """Return a value as it is shown: a text of a model or a user may hold controls of the writing direction."""
+    """Return a value in the form that is shown. Texts of models or users lose controls of the writing direction."""
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

@@ -19,11 +19,11 @@ from replan.web.site import Site
 from runtime.core.errors import Held, JournalError, KindUnknown, ReplanError, RunExists, RunNotFound, UsageProblem
 
 STATUSES: Mapping[Reason, int] = {"unauthorized": 401, "forbidden": 403, "conflict": 409, "too_many": 429}
-"""The status of each reason."""
+"""The HTTP status of each reason."""
 
 
 def as_http(refused: RequestRefused) -> HTTPException:
-    """Return a refusal as the error of HTTP that says the same."""
+    """Return a refusal as an error of HTTP."""
     headers = {"www-authenticate": "Bearer"} if refused.reason == "unauthorized" else {}
     if refused.retry_after is not None:
         headers["retry-after"] = str(refused.retry_after)
@@ -31,9 +31,9 @@ def as_http(refused: RequestRefused) -> HTTPException:
 
 
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
-"""Answers a GET of a browser that is signed in."""
+"""Answers a GET request of a browser that is signed in."""
 Write = Callable[[Site, Request, Principal, "FormFields"], Awaitable[Response]]
-"""Answers a POST of a form with the session's token, of a browser that is signed in."""
+"""Answers a POST request of a browser that is signed in. The form carries the session's token."""
 
 FIELDS_MAX, FILES_MAX, FIELD_BYTES_MAX = 60, 20, 1_100_000
 
@@ -45,17 +45,17 @@ class FormFields:
         self.data = data
 
     def check(self, who: Principal) -> None:
-        """Raise `HTTPException` for a form that does not carry the token of the session."""
+        """Raise `HTTPException` unless a form carries the token of the session."""
         if not equal_in_constant_time(self.text("csrf"), who.csrf):
             raise HTTPException(403, "the form is not from this session; open the page again")
 
     def text(self, name: str) -> str:
-        """Return a field's text; empty where it is missing."""
+        """Return a field's text; empty if it is missing."""
         value = self.data.get(name, "")
         return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
     def whole(self, name: str) -> int | None:
-        """Return a field's whole number; None for an empty one. Raises `UsageProblem`."""
+        """Return a field's whole number; None if it is empty. Raises `UsageProblem`."""
         value = self.number(name)
         if value is None:
             return None
@@ -64,7 +64,7 @@ class FormFields:
         return int(value)
 
     def number(self, name: str) -> float | None:
-        """Return a field's number; None for an empty one. Raises `UsageProblem`."""
+        """Return a field's number; None if it is empty. Raises `UsageProblem`."""
         text = self.text(name).strip()
         if not text:
             return None
@@ -77,7 +77,7 @@ class FormFields:
         return value
 
     async def uploads(self, name: str) -> tuple[tuple[str, bytes], ...]:
-        """Return the uploaded files of a field, by name and bytes; an input without a file is left out."""
+        """Return the uploaded files of a field, by name and bytes. Inputs without a file are left out."""
         found = [item for item in self.data.getlist(name) if isinstance(item, UploadFile) and item.filename]
         return tuple([(item.filename or "", await item.read()) for item in found])
 
@@ -136,9 +136,9 @@ def get_endpoint(site: Site, read: Read) -> Callable[[Request], Awaitable[Respon
 def post_endpoint(
     site: Site, write: Write, scope: Scope = "control", *, counted: bool = True
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint for POST by those who may do what `scope` says. Its form must carry the session's token.
+    """Return an endpoint for POST, for users with a scope. Its form must carry the session's token.
 
-    One that writes nothing, and only shows a form again, is not `counted` among the client's writes.
+    With `counted` False it does not count as a write of the client, because it only shows a form again.
     """
 
     async def post(site: Site, request: Request, who: Principal) -> Response:
@@ -154,7 +154,7 @@ def post_endpoint(
 
 
 def _stranger(site: Site, request: Request) -> Response:
-    """Redirect a browser without a session to the sign-in page; behind a proxy there is none."""
+    """Redirect a browser without a session to the sign-in page. Behind a proxy, answer 403 instead."""
     if site.proxy is not None:
         return problem(site, None, 403, f"the proxy names no user in {site.proxy.user_header} who may use this server")
     if request.headers.get("hx-request"):
@@ -188,5 +188,5 @@ def problem(site: Site, who: Principal | None, status: int, text: str) -> Respon
 
 
 def back_to(place: str, notice: str = "") -> Response:
-    """Return a redirect after a form was taken; `notice` names a text of the layout."""
+    """Return the redirect after a form was handled. `notice` names a text of the layout."""
     return RedirectResponse(f"{place}?done={notice}" if notice else place, 303)

@@ -34,12 +34,12 @@ async def limits(site: Site, request: Request, who: Principal, form: FormFields)
 
 
 def changes_of(form: FormFields) -> Changes:
-    """Return the changes in a form of limits; empty fields change nothing. Raises `UsageProblem`."""
+    """Return the changes in a form of limits. Empty fields change nothing. Raises `UsageProblem`."""
     return Changes(limits_in_form(form), strict=form.text("strict") == "yes")
 
 
 def limits_in_form(form: FormFields) -> RunLimits:
-    """Return the limits in a form. Raises `UsageProblem` for a text that is none."""
+    """Return the limits in a form. Raises `UsageProblem` for a text that is no limit."""
     found: dict[str, Any] = {}
     for name, spec in LIMITS.items():
         match spec.unit:
@@ -57,7 +57,7 @@ def limits_in_form(form: FormFields) -> RunLimits:
 
 
 def values_in_form(text: str) -> dict[str, str]:
-    """Return the values in a form, a line `PATH = VALUE` each. Raises `UsageProblem`."""
+    """Return the values in a form, which has a line `PATH = VALUE` for each. Raises `UsageProblem`."""
     found: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.split("\n"))):
         path, sign, value = map(str.strip, line.partition("="))
@@ -77,7 +77,7 @@ async def go_on(site: Site, request: Request, who: Principal, form: FormFields) 
 
 
 async def fork(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Start a run with the first records of this one, up to an attempt, and show it.
+    """Fork this run at an attempt, and show the fork.
 
     A form that is sent again leads to the fork that it has started. One that was changed in between starts another.
     """
@@ -98,7 +98,7 @@ async def fork(site: Site, request: Request, who: Principal, form: FormFields) -
 
 
 async def undo(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Undo all that an execution did, if the checkbox that confirms it is ticked."""
+    """Undo everything that an execution did, if the checkbox that confirms it is ticked."""
     run = request.path_params["run"]
     site.check_execute()
     if form.text("sure") != "yes":

@@ -37,11 +37,11 @@ from runtime.core.ledger import MICRO, Limits
 from runtime.models.watched import LiveReply
 
 ROWS_MAX = 200
-"""Rows of a result, and of a tree, that a page shows."""
+"""The most rows of a result, and of a tree, that a page shows."""
 SAID_MAX = 200
-"""Messages and answers that a page shows, the newest ones."""
+"""The most messages and answers that a page shows, the newest ones."""
 LISTS = ("tree", "steps", "calls", "times", "outputs", "lines")
-"""The lists of a page that are longer than it; the address says where each begins."""
+"""The lists of a page that may have further pages. The address says where each list begins."""
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
@@ -159,7 +159,7 @@ def _timeline(shown: ShownRun, parts: RunParts, now: float) -> Timeline | None:
 
 
 def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[TimelineBar, LiveReply | None]]:
-    """Return the open calls of a run that is driven, each with its reply so far where this process makes the call."""
+    """Return the open calls of a run that is driven. Each has its reply so far, if this process makes the call."""
     if parts.timeline is None or shown.status not in ("running", "waiting") or _undriven(shown, hosts=site.hosts):
         return []
     replies = site.engine.replies.of(shown.row.run)
@@ -203,7 +203,7 @@ def _limits_text(limits: Limits) -> str:
 
 
 def _start_again_address(run: str, kind: str, *, executes: bool) -> str:
-    """Return the address of the form that starts such a run again; empty where pages start none of its kind."""
+    """Return the address of the form that starts such a run again; empty if pages cannot start this kind."""
     forms = {"planning": "/new", "acquisition": "/new/acquisition"} | (
         {"execution": "/new/execution"} if executes else {}
     )
@@ -218,7 +218,7 @@ def _undriven(shown: ShownRun, *, hosts: bool) -> str:
 
 
 def _pages(run: str, name: str, page: RowPage[Any]) -> tuple[str, str]:
-    """Return the addresses of the rows before a page of rows and after it; empty where there are none."""
+    """Return the addresses of the pages of rows before and after a page; empty if there is none."""
     address = f"/runs/{run}?{name}="
     before = f"{address}{max(0, page.begin - ROWS_MAX)}" if page.begin else ""
     return before, f"{address}{page.end}" if page.end < page.total else ""

@@ -26,7 +26,7 @@ from runtime.journal.port import RunFilter, RunRow
 from runtime.process.identity import is_dead
 
 ROWS_MAX = 100
-"""Runs of one page."""
+"""The most runs of one page."""
 
 
 async def runs(site: Site, request: Request, who: Principal) -> Response:
@@ -74,7 +74,7 @@ def page_number(request: Request) -> int:
 
 
 def shown_row(row: RunRow, status: str) -> dict[str, Any]:
-    """Return a row as the table shows it."""
+    """Return a row in the form that the table shows."""
     word = row.detail if status == "finished" else status
     if status == "running" and row.status == "running" and row.detail:
         word = "held up"
@@ -101,9 +101,9 @@ def _address(fields: Mapping[str, Any]) -> str:
 
 
 PARKED_MAX = 200
-"""Parked runs of one page."""
+"""The most parked runs of one page."""
 QUESTIONS_MAX = 50
-"""Questions of one page: each has a form, and the oldest come first."""
+"""The most questions of one page, the oldest. Each has a form."""
 
 
 async def inbox(site: Site, request: Request, who: Principal) -> Response:
@@ -139,7 +139,7 @@ async def show_question(site: Site, request: Request, who: Principal) -> Respons
 
 
 async def answer(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Post the answer or the decline of a form. If it does not fit, show the form again."""
+    """Post the answer in a form, or decline if the form says so. If the answer does not fit, show the form again."""
     run, name = request.path_params["run"], request.path_params["name"]
     back = f"/runs/{run}" if form.text("back") == f"/runs/{run}" else "/"
     typed, full = form.text("typed"), f"{run}/{name}"
@@ -177,6 +177,6 @@ async def _with_title(site: Site, question: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _open_question(site: Site, run: str, name: str) -> dict[str, Any] | None:
-    """Return an open question with its form; None for one that is not open."""
+    """Return an open question with its form; None if the question is not open."""
     found = [item for item in await questions_of(site.reader, run) if item["id"] == f"{run}/{name}"]
     return with_form(found[0]) if found else None

@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 """The address that the server listens on by default."""
 CONNECTIONS_MAX = 64
-"""The most open connections of one address."""
+"""The most open connections from one address."""
 PROXY_CONNECTIONS_MAX = 1024
-"""The most open connections of a proxy, all its users together."""
+"""The most open connections of a proxy, for all its users together."""
 SPARE_MAX = 16
-"""The most further connections; only health checks are answered over them."""
+"""The most further connections. Only health checks are answered over them."""
 HEALTH = ("/livez", "/readyz")
 """The paths of health checks."""
 HEAD_SECONDS = 10.0
-"""How long a client may take to send the head of its next request."""
+"""How long a client may take to send the head of its next request, in seconds."""
 HEAD_BYTES_MAX = 16 * 1024
 """The most bytes of the head of a request."""
 SEND_SECONDS = 30.0
-"""How long a client may leave a part of a response unread."""
+"""How long a client may leave a part of a response unread, in seconds."""
 TELL_SECONDS = 1.0
-"""How long an app may leave unread that its request has ended."""
+"""How long an app may leave the message unread that its request has ended, in seconds."""
 GRACE_SECONDS = 3.0
-"""How long requests in flight may take when the server stops."""
+"""How long requests in flight may take when the server stops, in seconds."""
 
 
 def loopback_names(port: int) -> frozenset[str]:
@@ -59,7 +59,7 @@ def loopback_names(port: int) -> frozenset[str]:
 
 
 def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.socket:
-    """Return a socket that listens on a port of an address; 0 takes a free port. Raises `UsageProblem`.
+    """Return a socket that listens on a port of an address. The port 0 is any free one. Raises `UsageProblem`.
 
     `option` is the command line option that names the port, for the message.
     """
@@ -77,13 +77,13 @@ def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.s
 
 
 class _Connection:
-    """A connection that is closed where its client does not read. Hypercorn uses it like a `trio.SocketStream`."""
+    """A connection that is closed if its client does not read. Hypercorn uses it like a `trio.SocketStream`."""
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self._stream = stream
         self.socket = stream.socket
         self.is_known = False
-        """Whether a client with a session or a token has sent a request over it."""
+        """Whether a client with a session or a token has sent a request over the connection."""
         self.in_flight = False
         """Whether a request is in flight: its head has come, and its response has not ended."""
 
@@ -107,11 +107,11 @@ class _Connection:
         await self._stream.aclose()
 
     def close(self) -> None:
-        """Close it at once; tasks that read from it or write to it fail."""
+        """Close the connection at once. Tasks that read from it or write to it fail."""
         self.socket.close()
 
     def keep(self) -> None:
-        """Mark it as a known client's, so that it is not closed to make room."""
+        """Mark the connection as one of a known client, so that it is not closed to make room."""
         self.is_known = True
 
 
@@ -120,9 +120,9 @@ class _OtherProtocol(Exception):
 
 
 class _Http1(H11Protocol):
-    """Speaks HTTP/1.1 only; Hypercorn's own class changes to HTTP/2 if the client asks for it.
+    """Speaks only HTTP/1.1. Hypercorn's own class changes to HTTP/2 if the client asks for it.
 
-    A request ends although its app has not read the body, or cancels itself at the end.
+    A request ends even if its app has not read the body, or cancels itself at the end.
     """
 
     async def _create_stream(self, request: h11.Request) -> None:
@@ -132,7 +132,7 @@ class _Http1(H11Protocol):
             self.stream.app_put = partial(self._give, self.stream.app_put)
 
     async def _give(self, put: "Callable[[ASGIReceiveEvent], Awaitable[None]]", message: "ASGIReceiveEvent") -> None:
-        """Give the app a part of the body, until its request ends, or tell it that the request has ended."""
+        """Give the app a part of the body until its request ends, or the message that the request has ended."""
         ended = message["type"] == "http.disconnect"
         if ended:
             self._giving.cancel()
@@ -160,7 +160,7 @@ class _Server(TCPServer):
         self._connection = connection
 
     async def protocol_send(self, event: Event) -> None:
-        """Send what the protocol has to send, or note whether a request is in flight."""
+        """Send an event of the protocol. If it is `Updated`, note whether a request is in flight."""
         if isinstance(event, Updated):
             self._connection.in_flight = not event.idle
         await super().protocol_send(event)
@@ -192,11 +192,12 @@ class _Server(TCPServer):
 
 
 class Connections:
-    """The open connections by address, at most `most` of one address.
+    """The open connections by address, at most `most` from one address.
 
-    To make room for a new one, the oldest connection without a known client is closed, or else the oldest without a
-    request in flight. A client is known once it has sent a request with a session or a token. Where all have requests
-    in flight, up to `SPARE_MAX` more connections are open for health checks only; there the oldest gives way.
+    To make room for a new connection, the oldest one without a known client is closed, or else the oldest one without a
+    request in flight. A client is known once it has sent a request with a session or a token. If all connections have
+    requests in flight, up to `SPARE_MAX` more are open for health checks only; the oldest of these is closed for a new
+    one.
     """
 
     def __init__(self, most: int) -> None:
@@ -206,7 +207,7 @@ class Connections:
 
     @contextmanager
     def count(self, peer: str, connection: _Connection) -> Iterator[bool]:
-        """Count a connection for the length of a block; yield False where it may send health checks only."""
+        """Count a connection for the length of a block. Yield False if it may send only health checks."""
         members = self._open.setdefault(peer, [])
         if len(members) >= self._most:
             waiting = (member for member in members if not member.in_flight)
@@ -228,7 +229,7 @@ class Connections:
 
 
 def only(paths: Sequence[str], app: ASGIApp) -> ASGIApp:
-    """Return an app that serves only these paths of another app, and answers 503 for all others."""
+    """Return an app that serves only these paths of another app. It answers 503 for all others."""
 
     async def limited(scope: Scope, receive: Receive, send: Send) -> None:
         refusal = PlainTextResponse(
@@ -249,7 +250,7 @@ async def serve(
 ) -> None:
     """Serve an ASGI app on a socket until `until` returns; then let requests in flight end, for `GRACE_SECONDS`.
 
-    `trusted` tells whether an address is one of the proxy; connections from other addresses are closed unread. None
+    `trusted` tells whether an address belongs to the proxy. Connections from other addresses are closed unread. None
     serves every address.
     """
     config = Config()

@@ -43,11 +43,11 @@ async def serve_home(
     report: Report,
     opened: Callable[[str], None],
 ) -> None:
-    """Serve the pages of a home until a stop is requested; with `hosts`, also drive its runs.
+    """Serve the pages of a home until a stop is requested. With `hosts`, also drive its runs.
 
-    `opened` is called with the one-time address once the server listens; behind a `proxy`, with its public address.
-    Without one, `listen` must be the loopback address. Raises `UsageProblem` for an address that cannot be used, and
-    the errors of `host`.
+    `opened` is called once the server listens, with the one-time address, or with the public address of the `proxy`.
+    Without a proxy, `listen` must be the loopback address. Raises `UsageProblem` for an address that cannot be used,
+    and the errors of `host`.
     """
     check_listen(listen, proxy)
     listening = bind_socket(port, listen)
@@ -102,7 +102,7 @@ async def serve_home(
 
 
 def check_listen(listen: str, proxy: ProxyEntry | None) -> None:
-    """Raise `UsageProblem` for an address that other machines reach, unless a proxy is named that authenticates."""
+    """Raise `UsageProblem` for an address that other machines can reach, unless an authenticating proxy is named."""
     try:
         address = ipaddress.ip_address(listen)
     except ValueError:
@@ -139,7 +139,7 @@ def _leave(state: WebState) -> tuple[WebState, None]:
 
 
 def sign_in_addresses(store: Store, now: float) -> list[str]:
-    """Return a new one-time address for each server of a home. Raises `UsageProblem` where none runs."""
+    """Return a new one-time address for each server of a home. Raises `UsageProblem` if no server runs."""
     servers = [known for owner, known in store.read().servers.items() if not is_dead(owner)]
     if not servers:
         raise UsageProblem("no server of this home is running", place="--sign-in", hint="start one: replan serve")
@@ -150,5 +150,5 @@ def sign_in_addresses(store: Store, now: float) -> list[str]:
 
 
 def name_in(address: str) -> str:
-    """Return the name of this machine in a server's address."""
+    """Return the host name in a server's address."""
     return urlsplit(address).hostname or ""

@@ -30,10 +30,10 @@ from replan.views.records import ToolOutput, tool_outputs
 from replan.views.timeline import Timeline, timeline
 
 RUNS_MAX = 8
-"""Runs whose parts are kept; those of the run that was looked at least recently are dropped first."""
+"""The most runs whose parts are kept. The parts that were used least recently are dropped first."""
 
 _MAKERS = trio.CapacityLimiter(1)
-"""Runs whose parts are made in a thread at a time: each takes one processor."""
+"""Lets the parts of one run at a time be made in a thread, since each takes one processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class RunParts:
     """The long parts of a run's page."""
 
     tree: Tree
-    """Its actions."""
+    """The tree of its actions."""
     flow: Flow | None
     """The graph of its steps or gates; None before there is one."""
     drawing: Drawing | None
@@ -49,7 +49,7 @@ class RunParts:
     checklist: Checklist | None
     """The checklist of an execution; None for other kinds."""
     calls: Sequence[str]
-    """The nodes of its calls of models, where the tree names none."""
+    """The nodes of its model calls, if the tree names no nodes; else empty."""
     timeline: Timeline | None
     """When its calls, tools, waits and questions began and ended; None before the first."""
     outputs: Sequence[ToolOutput]
@@ -61,7 +61,7 @@ class RunParts:
 
 
 class PartsMaker:
-    """Makes the parts of runs, and keeps the last ones."""
+    """Makes the parts of runs, and keeps those used last."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[Hashable, RunParts]] = OrderedDict()
@@ -82,7 +82,7 @@ class PartsMaker:
 
 
 async def _make_aside(shown: ShownRun) -> RunParts:
-    """Return the parts of a run; those of a long one are made in a thread, so that others need not wait."""
+    """Return the parts of a run. Those of a long run are made in a thread, so that other tasks need not wait."""
     if shown.loaded.seq <= AT_ONCE_MAX:
         return _make_parts(shown)
     return await trio.to_thread.run_sync(_make_parts, shown, limiter=_MAKERS)
@@ -106,9 +106,9 @@ _USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
 
 
 def user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
-    """Return the user of a request through the proxy; None where it names none, several, or one who may do nothing.
+    """Return the user of a request through the proxy; None if it names none, several, or one without rights.
 
-    `key` signs the token that the user's forms carry, in place of a session's.
+    `key` signs the token that the user's forms carry, in place of a session's token.
     """
     named = headers.getlist(proxy.user_header)
     if len(named) != 1 or not _USER.fullmatch(named[0]) or not key:
@@ -122,15 +122,15 @@ def user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
 
 
 def with_key(state: WebState) -> tuple[WebState, str]:
-    """Return the state with the key that forms are signed with, and the key: the same one after a restart."""
+    """Return the state with the key that signs forms, and the key. It is the same key after a restart."""
     key = state.form_key or secrets.token_urlsafe(32)
     return state.model_copy(update={"form_key": key}), key
 
 
 def new_name() -> str:
-    """Return a random name of this machine: browsers find every name below `localhost` without asking anybody.
+    """Return a random host name of this machine. Browsers resolve every name below `localhost` without asking anybody.
 
-    A cookie goes to every port of its host. Under a name that nobody else knows, no other server is visited.
+    A cookie goes to every port of its host. Nobody else knows this name, so no other server gets the cookie.
     """
     return f"r{secrets.token_hex(16)}.localhost"
 
@@ -142,7 +142,7 @@ class Site(Service):
     port: int
     """The port that the server listens on."""
     name: str
-    """The name of this machine by which pages are asked for: random, for this server only (`new_name`)."""
+    """The host name under which pages are served. It is random, and only this server has it (`new_name`)."""
     hosts: bool = True
     """Whether this server drives runs."""
     proxy: ProxyEntry | None = None
@@ -155,7 +155,7 @@ class Site(Service):
     streams: Streams = field(default_factory=Streams)
     """The open streams of each client."""
     parts: PartsMaker = field(default_factory=PartsMaker)
-    """The long parts of the runs that were looked at lately."""
+    """Makes and keeps the long parts of runs that were shown recently."""
 
     @property
     def hosts_named(self) -> frozenset[str]:
@@ -179,7 +179,7 @@ class Site(Service):
         return who
 
     def visitor_ended(self, who: Principal) -> bool:
-        """Tell whether the session or the token with which a stream was opened has ended since."""
+        """Tell whether the session or the token that opened a stream has ended since."""
         if self.proxy is not None and who.session:
             return False  # The proxy decides, with the next request.
         if who.session:
@@ -187,6 +187,6 @@ class Site(Service):
         return not self.has_token(who)
 
     def cookie_header(self, session: str) -> str:
-        """Return the header that sets the session's cookie; for an empty id, the one that removes it."""
+        """Return the header that sets the session's cookie. For an empty id, it removes the cookie."""
         age = int(SESSION_SECONDS) if session else 0
         return f"{self.cookie}={session}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"

@@ -31,21 +31,21 @@ from runtime.core.ledger import FREE
 KINDS = ("planning", "acquisition", "execution")
 """The kinds of runs that the form starts."""
 WORKFLOW = "search"
-"""The workflow that the form starts with."""
+"""The default workflow of the form."""
 PROPOSES = "*"
 """The value of the field `profile` with which a model proposes one."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowExplained:
-    """A workflow as people choose it."""
+    """A workflow, with what people need to choose it."""
 
     name: str
-    """The name by which clients order it."""
+    """The name that clients use."""
     sentence: str
     """Its description; for an unreadable workflow the error."""
     drawing: Drawing | None
-    """Its steps; None for one that cannot be read, or is too large to be drawn."""
+    """The drawing of its steps. None if it cannot be read, or is too large to be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +53,22 @@ class StartCost:
     """The cost of the run that the fields of a form describe."""
 
     rows: tuple[tuple[str, str], ...] = ()
-    """The model, and the calls and the money at worst, each with its name; none where there is a problem."""
+    """The model, the most calls and the most money, each with its label; none if there is a problem."""
     trouble: str = ""
-    """Why such a run cannot be started; empty where it can."""
+    """Why such a run cannot be started; empty if it can."""
     workflow: WorkflowExplained | None = None
     """The chosen workflow; None for a kind of run that has no workflow."""
 
 
 async def show_cost(site: Site, request: Request, who: Principal) -> Response:
-    """Return the part of the form that says what a run can cost, for the fields in the query."""
+    """Return the part of the form that shows the cost of a run, for the fields in the query."""
     kind, form = request.query_params.get("kind", ""), FormFields(request.query_params)
     cost = start_cost(site, kind if kind in KINDS else KINDS[0], form)
     return page(site, who, "start_cost.html", {"cost": cost})
 
 
 def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
-    """Return the cost of the run that a form describes; it does not depend on the form's text."""
+    """Return the cost of the run that a form describes. It does not depend on the form's text."""
     name = form.text("workflow") or WORKFLOW
     workflow = None
     try:
@@ -84,7 +84,7 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
 
 
 def model_labels(site: Site) -> dict[str, str]:
-    """Return the label of each model that clients may order: its name, and the model's own where that differs."""
+    """Return the label of each model that clients may order: its name, and the model behind it if that differs."""
     labels = {}
     for name in site.offer.models:
         try:
@@ -96,12 +96,12 @@ def model_labels(site: Site) -> dict[str, str]:
 
 
 def explain_workflows(site: Site) -> tuple[WorkflowExplained, ...]:
-    """Return all workflows that clients may order."""
+    """Return all workflows that clients may order, with their explanations."""
     return tuple(explain_workflow(site, name) for name in site.offer.workflows)
 
 
 def explain_workflow(site: Site, name: str) -> WorkflowExplained:
-    """Return one workflow. Raises `UsageProblem` for an unknown name."""
+    """Return one workflow with its explanation. Raises `UsageProblem` for an unknown name."""
     path = site.offer.workflow_path(name)
     try:
         workflow, _, _ = read_workflow(path, site.offer.root)
@@ -128,7 +128,7 @@ def _planning_rows(site: Site, workflow: str, wanted: ModelAndLimits) -> tuple[t
 
 
 def _rows(site: Site, wanted: ModelAndLimits, usual_calls: int) -> tuple[tuple[str, str], ...]:
-    """Return the rows of a run whose calls only its limits bound."""
+    """Return the rows for a run that has no bound on its calls except its limits."""
     limits, environment = site.offer.limits_of(wanted, usual_calls), site.engine.environment
     choice = site.offer.choice_of(wanted.model, environment)
     price = price_for(choice, site.offer.config, environment, site.now())

@@ -50,27 +50,27 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "acquisition": ("profile", "goal", "documents", "given", "model", *LIMITS),
     "execution": ("plan_of", "tools", "model", *LIMITS),
 }
-"""The fields of the form of each kind that keep their values when the form is shown again with an error."""
+"""The fields that keep their values when a form is shown again with an error, by the kind of the form."""
 
 
 async def show_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that starts a planning run. The query may name a run to fill it in from."""
+    """Return the page that starts a planning run. The query may name a run whose values fill the form."""
     return await _empty_form(site, request, who, "planning")
 
 
 async def show_acquisition_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that starts an acquisition. The query may name a run to fill it in from, and a profile."""
+    """Return the page that starts an acquisition. The query may name a run that fills the form, and a profile."""
     return await _empty_form(site, request, who, "acquisition", profile=request.query_params.get("profile", "")[:64])
 
 
 async def show_execution_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that executes a plan. The query may name the plan's run, or an execution to fill it in from."""
+    """Return the page that executes a plan. The query may name the plan's run, or an execution that fills the form."""
     site.check_execute()
     return await _empty_form(site, request, who, "execution", plan_of=request.query_params.get("plan_of", "")[:64])
 
 
 async def show_form_with_cost(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Return the form as it was filled, with the cost of the run, for browsers without scripts."""
+    """Return the filled form with the cost of the run, for browsers without scripts."""
     del request
     kind = form.text("kind")
     kind = kind if kind in FIELDS else "planning"
@@ -112,7 +112,7 @@ async def start_acquisition(site: Site, request: Request, who: Principal, form: 
 
 
 async def start_execution(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Start the execution of a proved plan, where the server allows that."""
+    """Start the execution of a proved plan, if the server allows that."""
     del request
     site.check_execute()
 
@@ -126,7 +126,7 @@ async def start_execution(site: Site, request: Request, who: Principal, form: Fo
 async def _start_run(
     site: Site, who: Principal, form: FormFields, kind: str, prepare: Callable[[], Awaitable[PreparedRun]]
 ) -> Response:
-    """Start a run; where the form cannot be used, show it again with what was typed.
+    """Start a run. If the form cannot be used, show it again with the typed values.
 
     A form that is sent again leads to the run that it has started. One that was changed in between starts another run.
     """
@@ -141,7 +141,7 @@ async def _start_run(
 
 
 def _limited(form: FormFields) -> dict[str, Any]:
-    """Return the model and the limits of an order."""
+    """Return the model and the limits in a form, as keywords of an order."""
     return {"model": form.text("model") or DEFAULT, "limits": limits_in_form(form)}
 
 
@@ -164,7 +164,7 @@ def form_of(loaded: Loaded) -> str:
 
 
 def fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
-    """Return the fields of the form that a run was started with, as far as clients may order them, and its limits."""
+    """Return the form values that start a run like this one, without names that clients may not order."""
     asked = loaded.kind.views.asked(loaded.state)
     facts, common = dict(asked.facts), loaded.kind.run_state(loaded.state)
     found = {"problem": asked.text, "goal": asked.text, "plan_of": loaded.kind.made_from(loaded.state)}
@@ -180,7 +180,7 @@ def fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
 
 
 def limits_as_text(limits: Limits) -> dict[str, str]:
-    """Return limits of a run as a person types them; a deadline is left out, for it is past or near."""
+    """Return limits of a run in the form in which people type them, without the deadline: it is past or near."""
     found = {}
     for name, spec in LIMITS.items():
         holds = getattr(limits, spec.key, None)
@@ -224,14 +224,14 @@ def _form(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileShown:
-    """A profile as the page shows it."""
+    """A profile, and its text on the page."""
 
     text: str
     """The profile as YAML, in the field that a person edits."""
     profile: Profile | None
     """The parsed profile; None for an invalid text."""
     trouble: str = ""
-    """Why it was not kept."""
+    """Why the profile was not kept; empty for no reason."""
     replaces: bool = False
     """Whether a kept profile of the same name may be replaced."""
 

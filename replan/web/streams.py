@@ -1,12 +1,12 @@
 """The streams of server-sent events that keep pages current.
 
 The event `at` says where a stream begins, `changed` that there is something new, `gone` that the run was deleted. The
-id of each is a cursor: the run and the number of its last record, and a mark for what no record says, such as a driver
+id of each is a cursor: the run, the number of its last record, and a hash of facts that no record has, such as a driver
 that has left. A client that reconnects sends its last cursor, so that nothing is missed; a page of ours holds the
 cursor of what it shows.
 
-The event `reply` has no id, since nothing of it is recorded: it tells the end of a reply in progress, where this
-process makes the call.
+The event `reply` has no id, since it is not recorded. It has the end of a reply in progress, if this process makes the
+call.
 """
 
 import hashlib
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from runtime.models.watched import LiveReply
 
 CURSOR_MAX = 120
-"""Characters of a cursor; a longer one counts as none."""
+"""The most characters of a cursor. A longer one is ignored."""
 RETRY_MILLISECONDS = 1000
-"""How long a browser waits before it reconnects."""
+"""How long a browser waits before it reconnects, in milliseconds."""
 
 
 async def live(site: Site, request: Request, who: Principal) -> Response:
-    """Return the stream of one run, or of the whole home."""
+    """Return the stream of one run; without a run, that of the whole home."""
     run = request.query_params.get("run", "")
     if run and not RUN_ID.fullmatch(run):
         raise HTTPException(404, "no such run")
@@ -54,9 +54,9 @@ async def live(site: Site, request: Request, who: Principal) -> Response:
 
 
 class EventStream(Response):
-    """A response of server-sent events, which ends with the first of its generators or when the client has gone.
+    """A response of server-sent events. It ends when one of its generators ends, or when the client has gone.
 
-    `place` is free again after it.
+    Then `place` is freed.
     """
 
     def __init__(self, place: Place, *sources: AsyncGenerator[str, None]) -> None:
@@ -65,7 +65,7 @@ class EventStream(Response):
         self._place, self._sources, self._sending = place, sources, trio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events as they come."""
+        """Send the events of the generators as they come."""
         del scope
         with self._place:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -90,7 +90,7 @@ async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
 
 
 def event(name: str, cursor: str, data: str = "{}") -> str:
-    """Return an event as it is sent; the data are one line."""
+    """Return an event in the form that is sent. `data` is one line."""
     return f"id: {cursor}\nevent: {name}\ndata: {data}\n\n"
 
 
@@ -119,7 +119,7 @@ async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGene
 
 
 async def _replies(site: Site, who: Principal, run: str) -> AsyncGenerator[str, None]:
-    """Yield an event for each reply of a run that is in progress and has grown."""
+    """Yield an event for each reply in progress of a run that has grown."""
     told: dict[str, LiveReply] = {}
     async with aclosing(site.engine.replies.changes(run)) as changes:
         async for replies in changes:
@@ -142,7 +142,7 @@ async def cursor_of(site: Site, run: str) -> str:
 
 
 def cursor_at(row: RunRow) -> str:
-    """Return the cursor of a row's run."""
+    """Return the cursor of the run of a row."""
     return f"{row.run}:{row.last_seq}:{_mark(str(row.owner), str(row.unread))}"
 
 

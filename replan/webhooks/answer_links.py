@@ -1,7 +1,7 @@
 """Signed links (HMAC-SHA256) by which one person answers one question, and the confirmation of an approval. Pure.
 
-A link names its person, its question and its expiry. The journal makes sure that it is used once: each question has its
-own id, and the first answer counts.
+A link names its person, its question and its expiry. The journal ensures that it is used only once: each question has
+its own id, and the first answer counts.
 """
 
 import base64
@@ -18,7 +18,7 @@ from runtime.core.errors import ReplanError
 CONFIRM_SECONDS = 600
 """How long an approval can be confirmed after its page was shown, in seconds."""
 TOKEN_MAX = 1000
-"""The most characters of a token; a longer one is refused unread."""
+"""The most characters of a token. A longer one is refused unread."""
 
 
 class LinkRefused(ReplanError):
@@ -26,7 +26,7 @@ class LinkRefused(ReplanError):
 
 
 class LinkUnknown(LinkRefused):
-    """A text that is not a link which this server has signed."""
+    """Raised for a text that is not a link signed by this server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def sign_link(answering: Answering, link: AnswerLink) -> str:
 
 
 def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink:
-    """Return the link in a token. Raises `LinkUnknown` for one not signed here, `LinkRefused` for one that has expired.
+    """Return the link in a token. Raises `LinkUnknown` for a token not signed here, `LinkRefused` for an expired one.
 
     `now` is in UTC seconds since 1970.
     """
@@ -64,9 +64,9 @@ def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink
 
 
 def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, asked: Collection[str] = ()) -> None:
-    """Raise `LinkRefused` where the link's person may not answer its question now.
+    """Raise `LinkRefused` if the link's person may not answer its question now.
 
-    `asked` has the names of the people who have been asked so far; it is empty where everybody is asked.
+    `asked` has the names of the people who have been asked so far; it is empty if everybody is asked.
     """
     person = answering.people.get(link.person)
     if person is None or not person.may_answer(people_only=people_only):
@@ -76,7 +76,7 @@ def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, a
 
 
 def confirmation(answering: Answering, token: str, answer: str, now: float) -> str:
-    """Return the code that confirms one answer through one link, for `CONFIRM_SECONDS`."""
+    """Return the code that confirms one answer through one link. It is valid for `CONFIRM_SECONDS`."""
     until = int(now) + CONFIRM_SECONDS
     return f"{until}.{_text(_mac(answering.keys[0], 'confirm', _confirmation(until, token, answer)))}"
 
@@ -95,7 +95,7 @@ def _confirmation(until: int, token: str, answer: str) -> bytes:
 
 
 def _mac(key: bytes, use: str, payload: bytes) -> bytes:
-    """Return the signature of bytes for one use; a signature for another use does not match it."""
+    """Return the signature of bytes for one use. A signature for another use differs."""
     return hmac.new(key, f"replan {use}\n".encode() + payload, hashlib.sha256).digest()
 
 
@@ -104,7 +104,7 @@ def _text(data: bytes) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes from which `_text` made a text; no bytes for any other text."""
+    """Return the bytes that `_text` encoded as this text; no bytes for any other text."""
     try:
         data = base64.b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (UnicodeEncodeError, binascii.Error):

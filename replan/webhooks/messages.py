@@ -1,6 +1,6 @@
 """Makes the messages of webhooks about records of runs. Pure: the same record gives the same bytes.
 
-A message has ids, codes and the run's title, and no text of a question, a model or a tool.
+A message has ids, codes and the run's title, but no text of a question, a model or a tool.
 """
 
 import hashlib
@@ -63,21 +63,21 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """The content of the messages about one record, for every webhook."""
+    """The content of the messages about one record, the same for every webhook."""
 
     event: WebhookEvent
     data: Mapping[str, Any]
     """Ids and codes, by their keys in the message."""
     asking: Asking | None = None
-    """The reason for a message about a question; None where the record is not about a question."""
+    """The reason for a message about a question; None if the record is not about a question."""
     people_only: bool = False
     """Whether no program may answer the question."""
     asked_people: tuple[str, ...] = ()
-    """The names of the people who have been asked so far; empty where everybody who may answer is asked."""
+    """The names of the people who have been asked so far; empty if everybody who may answer is asked."""
 
 
 def notification_of(event: Any, run: str, at: float) -> Notification | None:
-    """Return the content of the messages about an event of a run; None for an event without messages.
+    """Return the content of the messages about an event of a run; None if there are no messages about it.
 
     `at` is the time of its record, in UTC seconds since 1970.
     """
@@ -115,13 +115,13 @@ def message_id(run: str, seq: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A webhook or a sender of the settings, with the people who may get links in its messages."""
+    """A webhook or a sender in the settings, with the people who may get links in its messages."""
 
     name: str
     entry: ReceiverEntry
-    """Its settings."""
+    """The settings of the webhook."""
     answering: Answering | None = None
-    """The people of the settings, and the secrets that sign links; None where nobody gets links."""
+    """The people in the settings, and the secrets that sign links; None if nobody gets links."""
 
     @property
     def readers(self) -> Mapping[str, PersonEntry]:
@@ -130,7 +130,7 @@ class Webhook:
         return {name: person for name, person in people.items() if self.name in person.webhooks}
 
     def gets(self, notification: Notification) -> bool:
-        """Tell whether it gets a message: if it has readers and people are asked, one of them must be a reader."""
+        """Tell whether the webhook gets a message. If it has readers and people are asked, a reader must be asked."""
         if notification.event not in self.entry.events:
             return False
         readers, asked = self.readers, notification.asked_people
@@ -154,7 +154,7 @@ class Webhook:
 
 
 def message_about(record: Record[Any], about: About, webhook: Webhook, redactor: Redactor) -> OutgoingMessage | None:
-    """Return the message of a webhook about a record; None where the webhook gets none."""
+    """Return the message of a webhook about a record; None if the webhook gets none."""
     found = notification_of(record.event, about.run, record.at)
     if found is None or not webhook.gets(found):
         return None
@@ -169,7 +169,7 @@ def message_about(record: Record[Any], about: About, webhook: Webhook, redactor:
 
 
 def without_closed(records: Sequence[Record[Any]]) -> list[Record[Any]]:
-    """Return records without the reminders of a question that a later one of these records closes."""
+    """Return records without the reminders of questions that later records of the list close."""
     closed: set[str] = set()
     kept: list[Record[Any]] = []
     for record in reversed(records):

@@ -1,10 +1,11 @@
 """Sends messages about runs: at least once, in the order of each run's records.
 
-Those of webhooks are posted, signed as Standard Webhooks says. Senders of installed distributions get the same ones.
+Messages of webhooks are posted, signed as Standard Webhooks defines it. Senders of installed distributions get the same
+messages.
 
 A cursor in the journal has, for each run, the last record whose message needs no more work. A receiver that is down
-delays only its messages. Of the processes that share a journal, one at a time posts to a webhook. If it dies after it
-has posted a message, and before it moves the cursor, the message is posted again, with the same id.
+delays only its own messages. Of the processes that share a journal, one at a time posts to a webhook. If it dies after
+it has posted a message, and before it moves the cursor, the message is posted again, with the same id.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -39,21 +40,21 @@ if TYPE_CHECKING:
 POST_SECONDS = 15.0
 """The time limit of one try, in seconds; Standard Webhooks advises 15 to 30."""
 RETRY_AFTER_MAX = 3600.0
-"""The longest pause in seconds that a response may ask for."""
+"""The longest pause that a response may ask for, in seconds."""
 GONE = 410
-"""The status code of a receiver that wants no more messages."""
+"""The HTTP status of a receiver that wants no more messages."""
 LOOK_SECONDS = 1.0
-"""The seconds between two reads of the journal; a read takes microseconds where nothing has changed."""
+"""The seconds between two reads of the journal. A read takes microseconds if nothing has changed."""
 ASK_SECONDS = 5.0
-"""The seconds between two tries to take a cursor that another process holds."""
+"""The seconds between two tries to claim a cursor that another process holds."""
 AT_ONCE_MAX = 4
 """The most messages that are posted to one webhook at once."""
 PAUSES = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
 """The seconds before the second, third and each further try of a message; the last value repeats."""
 GIVE_UP_SECONDS = 3 * 86_400.0
-"""The age in seconds from which a message is not tried again. Every message is tried once, however old it is."""
+"""The age of a message, in seconds, from which it is not tried again. Every message is tried once at any age."""
 EVERYTHING = frozenset({"running", "waiting", "parked", "finished"})
-"""The statuses of the runs about whose earlier records a new webhook gets no messages: all of them."""
+"""All statuses of runs. A new webhook gets no messages about the earlier records of runs with these statuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class PostResult:
     """The result of one try."""
 
     problem: str = ""
-    """Why the message was not accepted, without text from the receiver; empty where it was accepted."""
+    """Why the message was not accepted, without text from the receiver; empty if it was accepted."""
     gone: bool = False
     """Whether the receiver wants no more messages."""
     after: float = 0.0
@@ -116,17 +117,17 @@ async def post(client: "httpx2.AsyncClient", entry: WebhookEntry, message: Outgo
 
 
 Post = Callable[[OutgoingMessage, float], Awaitable[PostResult]]
-"""A function that makes one try to send a message, at a time in UTC seconds since 1970. It returns its failures."""
+"""Tries once to send a message, at a time in UTC seconds since 1970. It returns its failures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What messages are sent through: a webhook, or the sender of a distribution."""
+    """A way to send messages: a webhook, or the sender of a distribution."""
 
     topic: str
-    """Its name in logs and in the name of the cursor."""
+    """The kind of channel, for logs and for the name of the cursor."""
     open: Callable[[], AbstractAsyncContextManager[Post]]
-    """Opens what a receiver is reached by."""
+    """Opens the connection to the receiver, and yields the function that sends."""
 
 
 def by_webhook(entry: WebhookEntry) -> Channel:
@@ -154,7 +155,7 @@ raises any error if the message is to be sent again later. `settings` are those 
 
 
 def by_plugin(name: str, entry: SenderEntry) -> Channel:
-    """Return the channel of a sender. Raises `UsageProblem` where it is not installed or cannot be used."""
+    """Return the channel of a sender. Raises `UsageProblem` if it is not installed or cannot be used."""
     send = SENDER_PLUGINS.get(name)
     if send is None:
         known = ", ".join(sorted(SENDER_PLUGINS.installed)) or "none is"
@@ -177,14 +178,14 @@ def by_plugin(name: str, entry: SenderEntry) -> Channel:
 
 
 class Sender:
-    """Sends the messages of one webhook of a home, or those of the sender of a distribution."""
+    """Sends the messages of one webhook of a home, or of one sender of a distribution."""
 
     def __init__(
         self, journal: Journal[Any], webhook: Webhook, environment: Mapping[str, str], channel: Channel
     ) -> None:
-        """Take the journal with the records, the webhook, and what its messages are sent through.
+        """Store the journal with the records, the webhook, and the channel of its messages.
 
-        No message has a secret of the environment.
+        Secrets in the environment are removed from all messages.
         """
         self._journal, self._webhook, self._redactor = journal, webhook, Redactor(secrets_in(environment))
         self._channel, cursor = channel, f"{channel.topic}:{webhook.name}"
@@ -251,7 +252,7 @@ class Sender:
             await self._cursor.move(passed)
 
     async def _read(self, row: Behind) -> tuple[list[OutgoingMessage], int]:
-        """Return the messages about a run's new records, and the number of the last one; 0 where they cannot be read.
+        """Return the messages about a run's new records, and the number of the last one; 0 for unreadable records.
 
         There are no messages about a run that is a step of another run.
         """
@@ -270,7 +271,7 @@ class Sender:
         return [message for message in found if message is not None], records[-1].seq if records else 0
 
     async def _deliver(self, post: Post, run: str, messages: Sequence[OutgoingMessage], last: int) -> None:
-        """Send the messages about a run in order, and move the cursor behind each one that was accepted."""
+        """Send the messages about a run in order, and move the cursor behind the record of each accepted message."""
         try:
             async with self._limiter:
                 for message in messages:
@@ -289,7 +290,7 @@ class Sender:
             self._version = -1
 
     async def _move_cursor(self, run: str, seq: int) -> bool:
-        """Move the cursor behind a record; return False where another process holds it now."""
+        """Move the cursor behind a record. Return False if another process holds the cursor now."""
         self._failures.pop(run, None)
         self._again.pop(run, None)
         if not await self._cursor.move({run: seq}):
@@ -310,7 +311,7 @@ class Sender:
         return log.get_logger(self._channel.topic).bind(**{self._channel.topic: self._webhook.name})
 
     def _try_again(self, run: str, result: PostResult, error: Exception | None = None) -> None:
-        """Schedule another try for the run's messages; stop for good where the receiver wants no more messages."""
+        """Schedule another try for the run's messages. Stop for good if the receiver wants no more messages."""
         failures = self._failures[run] = self._failures.get(run, 0) + 1
         pause = PAUSES[min(failures, len(PAUSES)) - 1]
         self._again[run] = trio.current_time() + max(pause, result.after)
@@ -320,7 +321,7 @@ class Sender:
             self._log().error(f"{self._channel.topic}.gone")
 
     def _fail(self, problem: str, error: Exception | None) -> None:
-        """Log a failure, unless the one before it was a failure too."""
+        """Log a failure, unless the previous delivery failed too."""
         if not self._failing:
             self._failing = True
             self._log().warning(f"{self._channel.topic}.failed", problem=problem, exc_info=error)

@@ -1,1 +1,1 @@
-"""The body of each command: `commands/NAME.py` carries out the command NAME."""
+"""The code of the commands: `commands/NAME.py` carries out the command NAME."""

@@ -42,7 +42,7 @@ _ACQUIRE = examples(
     'replan acquire "cost per km of our van fleet" --docs fleet/ -m gpt-5-mini -o fleet.yaml',
 )
 GOAL_BYTES_MAX = 64 * 1024
-"""Bytes of a goal on standard input."""
+"""The most bytes of a goal on standard input."""
 
 
 @click.command(
@@ -218,7 +218,7 @@ def _check_report(report: str | None) -> None:
 
 
 def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
-    """Return the result of an earlier run. Raises `UsageProblem` for one that is no acquisition."""
+    """Return the result of an earlier run. Raises `UsageProblem` for a run that is no acquisition."""
     from actors.acquisition.result import AcquisitionResult
     from replan.cli.reading import read_home, resolve_or_newest
 
@@ -269,7 +269,7 @@ def _write_report(result: AcquisitionResult, changes: Sequence[ValueChange], rep
 
 
 def _report(result: AcquisitionResult, changes: Sequence[ValueChange], suffix: str) -> bytes:
-    """Return the report in the format that a file's name asks for."""
+    """Return the report in the format that the suffix of its file selects."""
     from actors.acquisition.report import csv_text, markdown
 
     if suffix == ".xlsx":

@@ -1,4 +1,4 @@
-"""The commands by which people tell runs something: `questions`, `answer` and `tell`."""
+"""The commands by which people send messages to runs: `questions`, `answer` and `tell`."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def _only_question(engine: Engine, run: str) -> str:
 
 
 def report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0) -> None:
-    """Say what was posted, how many questions are open, and how the run goes on if nobody drives it."""
+    """Print what was posted, how many questions are open, and how the run goes on if nobody drives it."""
     from actors.run.ending import FINAL
     from replan.cli.hints import say_how_to_resume, say_more_questions
     from replan.cli.terminal.console import notice

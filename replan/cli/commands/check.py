@@ -102,12 +102,13 @@ def check_assurance(level: str) -> None:
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest `.jsonl` file that is read, line by line: memory holds one line of at most `BYTES_MAX` and its report. Of
-any other file, only as much is read as a plan may have."""
+"""The largest `.jsonl` file that is read, in bytes. It is read line by line: memory holds one line of at most
+`BYTES_MAX` bytes and its report. Of any other file, only as much is read as a plan may have.
+"""
 
 
 def _cases(name: str) -> Iterator[PlanToCheck]:
-    """Yield the plans of a file; of a `.jsonl` file, never more than one line is in memory."""
+    """Yield the plans of a file. Of a `.jsonl` file, at most one line is in memory."""
     from replan.service.checking import PlanToCheck
     from runtime.models.replies import BYTES_MAX
 
@@ -130,7 +131,7 @@ def _cases(name: str) -> Iterator[PlanToCheck]:
 
 @contextmanager
 def _open_input(name: str) -> Iterator[BinaryIO]:
-    """Open the file, or return standard input, which stays open."""
+    """Open the file, or yield standard input for `-`, which stays open."""
     from replan.cli.inputs import file_named
 
     if name == "-":
@@ -141,7 +142,7 @@ def _open_input(name: str) -> Iterator[BinaryIO]:
 
 
 def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the lines of a `.jsonl` file; of one that is too long for a plan, only the beginning."""
+    """Yield the lines of a `.jsonl` file. If a line is too long for a plan, yield only its beginning."""
     from runtime.models.replies import BYTES_MAX
 
     total = 0
@@ -173,7 +174,7 @@ def _exit_of(verdict: Verdict) -> Exit:
 
 
 def _worse(first: Exit, second: Exit) -> Exit:
-    """Return the worse of two codes: unreadable before rejected before valid."""
+    """Return the worse of two exit codes. Unreadable is worse than rejected, and rejected is worse than valid."""
     order = (Exit.OK, Exit.UNSOLVED, Exit.USAGE)
     return max(first, second, key=order.index)
 

@@ -139,7 +139,7 @@ def do(
 
 
 def _goal(problem: str | None, example: str | None, model: str | None, values: dict[str, Any]) -> TokenGoal | None:
-    """Return the goal of `--goal`, for which it sets the model and the workflow in `values`; None for a problem."""
+    """Return the goal of `--goal`, and set the model and the workflow for it in `values`; None for a problem."""
     from replan.cli.commands.run import read_goal
 
     if not (values["goal"] or values["holds"]):
@@ -184,7 +184,7 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
 async def _execute(
     engine: Engine, invocation: Invocation, run: str, options: ExecutionOptions, model: str | None
 ) -> int:
-    """Execute the plan of a planning run. Raises `UsageProblem` that says with which command to go on."""
+    """Execute the plan of a planning run. Raises `UsageProblem` with a hint that has the command to go on."""
     from replan.cli.starting import start_in
     from replan.cli.terminal.console import notice
     from replan.runs.executing import plan_of_run, prepare_to_execute

@@ -34,7 +34,7 @@ _EXECUTE = examples(
     "replan execute plan.json --approve each",
 )
 EXAMPLES = ("repair", "detour")
-"""The shipped examples."""
+"""The names of the shipped examples."""
 
 
 @click.command(
@@ -123,7 +123,7 @@ def execute(
 
 
 def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
-    """Return the plan of a file, of standard input, or of a run. Raises `UsageProblem` where there is none."""
+    """Return the plan of a file, of standard input, or of a run. Raises `UsageProblem` if there is no plan."""
     from replan.cli.inputs import read_stdin
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice

@@ -1,4 +1,4 @@
-"""`explain` says what a term means that the program prints; `help` shows what commands there are."""
+"""`explain` says what a printed term means; `help` shows which commands there are."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -68,7 +68,7 @@ _SECTIONS = {
 EXIT_KIND = "exit code"
 """The kind of the terms that are exit codes."""
 _ROW = "rule of the default policy"
-"""The kind of the terms in a section."""
+"""The kind of the terms that are rows of the default policy."""
 
 
 class GlossaryTerm(NamedTuple):
@@ -76,7 +76,7 @@ class GlossaryTerm(NamedTuple):
 
     name: str
     kind: str
-    """What sort of term it is, such as `outcome of a run`."""
+    """The kind of term, such as `outcome of a run`."""
     means: str
     """Its meaning, in a sentence or two."""
 

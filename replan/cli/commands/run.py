@@ -135,10 +135,11 @@ def start_planning(
 def read_goal(
     problem: str | None, goal: Sequence[str], holds: Sequence[str], values: dict[str, Any], *, or_else: str = ""
 ) -> TokenGoal | None:
-    """Return the goal of `--goal`, or None where a problem is named; `or_else` names what else may be named.
+    """Return the goal of `--goal`, or None if a problem is named. `or_else` names the other option that may be used.
 
-    For a goal it sets the workflow and the model in `values` that are not given. Raises `UsageProblem` for both, for
-    neither, for `--holds` without a goal, and for files that a search for a plan does not read.
+    For a goal, the workflow and the model are set in `values` if they are not given. Raises `UsageProblem` if a problem
+    and a goal are given, or neither; for `--holds` without a goal; and for files that a search for a plan does not
+    read.
     """
     if not goal:
         if holds:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 PORT = 8430
-"""The usual port."""
+"""The default port of `serve`."""
 
 
 @click.command(epilog=examples("replan serve", "replan serve --port 0 --no-host", "replan serve --sign-in"))
@@ -98,7 +98,7 @@ def print_sign_in(*, as_json: bool) -> int:
 async def _serve_page(
     invocation: Invocation, proxy: str | None, health_port: int | None, *, as_json: bool, hosts: bool, **where: Any
 ) -> int:
-    """Serve the home until a signal asks to stop; `where` is what `serve_home` takes. Return the exit code."""
+    """Serve the home until a signal asks to stop; `where` are keywords of `serve_home`. Return the exit code."""
     import trio
 
     from replan.cli.home import open_engine
@@ -162,7 +162,7 @@ def _print_address(address: str, *, as_json: bool) -> None:
 
 
 MCP_PORT = 8431
-"""The usual port of HTTP."""
+"""The default port of MCP over HTTP."""
 
 
 @click.command(epilog=examples("replan mcp", "replan mcp --allow-execute", "replan mcp --http --port 0"))
@@ -272,7 +272,7 @@ async def _drive(
     """Drive runs until a signal asks to stop, and return the exit code.
 
     `concurrency` is the most runs at once; None for `runs_max` of the config file. `opening` opens the dispatcher that
-    places runs here; None for a host, which takes all runs that nobody drives.
+    places runs here. None is for a host, which drives all runs that nobody else drives.
     """
     import trio
 
@@ -331,9 +331,8 @@ def start_health(
 ) -> Report:
     """Serve the health endpoints in a nursery if a port is given. Return the report that also informs them.
 
-    With `serving`, they do not wait for a host.
-
-    Raises `UsageProblem` for a port that cannot be used, or where the extra `web` is missing.
+    With `serving`, they do not wait for a host. Raises `UsageProblem` for a port that cannot be used, and if the extra
+    `web` is missing.
     """
     if port is None:
         return report

@@ -76,7 +76,7 @@ _INSTALL = {
     "zsh": "echo 'eval \"$(replan completion zsh)\"' >> ~/.zshrc",
     "fish": "replan completion fish > ~/.config/fish/completions/replan.fish",
 }
-"""The line that installs the script of each shell."""
+"""The line that installs the completion script, for each shell."""
 
 
 @click.command(

@@ -246,7 +246,7 @@ def log(invocation: Invocation, run_id: str | None, *, last: bool, follow: bool,
 
 
 FOLLOW_SECONDS = 0.25
-"""How often `log --follow` looks for new records."""
+"""How often `log --follow` looks for new records, in seconds."""
 
 
 async def _read_records(reader: RunReader, name: str | None) -> tuple[AnyKind, list[Record[Any]]]:
@@ -358,10 +358,10 @@ def export(
 
 
 _FORMS = {f".{form}": form for form in ("csv", "xlsx", "json", "yaml", "mermaid")} | {".yml": "yaml", ".mmd": "mermaid"}
-"""The form that a file's name asks for."""
+"""The form of an export for each suffix of a file's name."""
 
 _DOCUMENTS = {"json": "plan"}
-"""The document of a form, where it has another name."""
+"""The name of the document of a form, if it differs from the form."""
 
 
 async def _document(reader: RunReader, name: str | None, *, form: str) -> tuple[str, str, RunDocument]:
@@ -378,9 +378,9 @@ async def _document(reader: RunReader, name: str | None, *, form: str) -> tuple[
 
 
 def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_json: bool) -> int:
-    """Print the messages of a call of a run, of the newest run for None. Return the exit code.
+    """Print the messages of a call of a run. Return the exit code. If `wanted` is None, use the newest run.
 
-    It is 1 where they do not have the hash that was stored, as after a release that renders prompts differently.
+    The code is 1 if the messages do not have the stored hash, such as after a release that renders prompts differently.
     """
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice

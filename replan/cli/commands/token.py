@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 SCOPES = ("read", "answer", "control")
-"""What a token may do; each includes the ones before it."""
+"""What a token may allow. Each scope includes the ones before it."""
 
 
 @click.group(epilog=examples("replan token add ci --scope control", "replan token list", "replan token revoke ci"))

@@ -200,7 +200,7 @@ def _pinned_config(invocation: Invocation, name: str, model: str | None) -> RunC
 
 @contextmanager
 def _name_argument() -> Iterator[None]:
-    """Name the argument in the error about an unknown workflow."""
+    """Name the argument as the place of an error about an unknown workflow."""
     try:
         yield
     except UsageProblem as problem:
@@ -301,7 +301,7 @@ def _fires(row: Row) -> str:
 
 
 def _report(name: str, roles: set[str]) -> dict[str, Any]:
-    """Return what is wrong with one policy, as `--json` prints it."""
+    """Return the faults of one policy, as `--json` prints them."""
     from actors.config.loader import load_policy, policy_document
     from actors.policy.table import unknown_names
     from replan.setup.installation import data_root

@@ -73,7 +73,7 @@ class Lossy(io.TextIOBase):
         return self._stream.fileno()
 
     def write(self, text: str) -> int:
-        """Write, if that is still possible."""
+        """Write the text if the reader is still there."""
         try:
             return self._stream.write(text)
         except OSError:
@@ -81,7 +81,7 @@ class Lossy(io.TextIOBase):
             return len(text)
 
     def flush(self) -> None:
-        """Flush, if that is still possible."""
+        """Flush the stream if the reader is still there."""
         try:
             self._stream.flush()
         except OSError:
@@ -115,19 +115,19 @@ def ignore_closed_stdout() -> Iterator[None]:
 
 
 def plain_terminal(stream: TextIO | Lossy) -> bool:
-    """Tell whether only lines of text may be written: the stream is no terminal, or one without further abilities."""
+    """Tell whether a stream gets only plain text: it is no terminal, or one without further abilities."""
     return not stream.isatty() or os.environ.get("TERM") == "dumb"
 
 
 def rich_text(row: Line) -> "Text":
-    """Return a line as the console takes it."""
+    """Return a line in the form that the console prints."""
     from rich.text import Text
 
     return Text.assemble(*((span.text, span.style) for span in row.spans))
 
 
 def rich_tree(lines: LineTree) -> "Tree":
-    """Return a tree of lines as the console takes it."""
+    """Return a tree of lines in the form that the console prints."""
     from rich.tree import Tree
 
     tree = Tree(rich_text(lines.line), guide_style="dim")
@@ -138,8 +138,8 @@ def rich_tree(lines: LineTree) -> "Tree":
 def notice(text: str) -> None:
     """Print a line for the user on stderr, after the name of the program.
 
-    The buffer of stdout is written first, so that a file that gets both streams has the lines in their order. An error
-    of stdout is ignored here: it occurs again when the output ends, and is reported then.
+    The buffer of stdout is written first, so that a file that gets both streams has the lines in order. An error of
+    stdout is ignored here: it occurs again when the output ends, and is reported then.
     """
     with contextlib.suppress(OSError):
         sys.stdout.flush()
@@ -151,7 +151,7 @@ def notice(text: str) -> None:
 
 
 def show(lines: Iterable[Line]) -> None:
-    """Print lines on stdout: folded to fit a terminal, one line each elsewhere."""
+    """Print lines on stdout. A terminal gets them folded to its width."""
     if sys.stdout.isatty():
         _print_folded(lines, out())
     else:
@@ -223,7 +223,7 @@ def _piped_console() -> "type[Console]":
     from rich.console import Console
 
     class Piped(Console):
-        """A console that raises when its reader leaves, rather than ending the program."""
+        """A console that raises an exception if its reader leaves, instead of ending the program."""
 
         def on_broken_pipe(self) -> None:
             """Raise the `BrokenPipeError` that is being handled."""
@@ -255,14 +255,14 @@ class Ticker:
     """Progress on stderr: one line that is rewritten on a terminal, else a line every few seconds."""
 
     def __init__(self, what: str) -> None:
-        """`what` is counted, such as `trials`."""
+        """`what` names the things that are counted, such as `trials`."""
         self._what = what
         self._live = sys.stderr.isatty()
         self._started = self._shown_at = time.monotonic()
         self._first: int | None = None
 
     def tick(self, done: int, of: int) -> None:
-        """Show how many are done, and how long the others will take."""
+        """Show how many of `of` are done, and how long the others will take."""
         now = time.monotonic()
         if self._first is None:
             self._first = done
@@ -282,7 +282,7 @@ class Ticker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the line."""
+        """End the progress line."""
         if self._live:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -19,15 +19,15 @@ def print_text(text: str) -> None:
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """Print one JSON value on stdout, in characters that its encoding has and that no terminal obeys."""
+    """Print one JSON value on stdout. Characters that the encoding lacks, or that control a terminal, are escaped."""
     print(_json(value, indent))  # noqa: T201 -- results go to stdout
 
 
 class JsonArray:
-    """An array that is printed item by item, as `print_json` would print it: only one item is in memory."""
+    """An array that is printed item by item in the form of `print_json`, so that memory holds only one item."""
 
     def __init__(self) -> None:
-        """Print nothing yet."""
+        """Begin an array. Nothing is printed yet."""
         self._empty = True
 
     def add(self, value: Any) -> None:
@@ -46,13 +46,13 @@ def _json(value: Any, indent: int | None) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = 2, ascii_only: bool = False) -> str:
-    """Return a value as JSON, with escapes for characters that a terminal obeys; `ascii_only` escapes all others."""
+    """Return a value as JSON. Characters that control a terminal are escaped; with `ascii_only` all but ASCII."""
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     return _UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plain_line(row: Line) -> str:
-    """Return a line without styles, as a pipe or a file gets it."""
+    """Return a line without styles, for a pipe or a file."""
     return row.plain.expandtabs()
 
 
@@ -62,7 +62,7 @@ def print_lines(rows: Iterable[Line | str]) -> None:
 
 
 def tree_lines(tree: LineTree, *, ascii_only: bool = False) -> Iterator[str]:
-    """Yield a tree line by line, drawn as on a terminal."""
+    """Yield the lines of a tree, drawn as on a terminal."""
     yield plain_line(tree.line)
     between, last = ("+-- ", "|   "), ("`-- ", "    ")
     if not ascii_only:

@@ -24,11 +24,11 @@ from runtime.models.watched import LiveReply
 FIRST_SECONDS = 10.0
 """The age in seconds at which a call gets its first line; the next line comes at twice the age."""
 GAP_SECONDS_MAX = 60.0
-"""The longest time between two lines about a call."""
+"""The longest time between two lines about a call, in seconds."""
 
 
 LiveNow = Callable[[], Mapping[str, LiveReply]]
-"""A function that returns the replies in progress, by the id of the request."""
+"""Returns the replies in progress, by the id of the request."""
 
 
 @dataclass
@@ -74,22 +74,22 @@ class CallsInFlight:
 
 
 REST = 3
-"""Rows of the screen that the live tree leaves to the summary and the cursor."""
+"""How many rows of the screen the live tree leaves to the summary and the cursor."""
 ROWS_MIN = 4
-"""The least rows of the tree, however low the screen is."""
+"""The fewest rows of the tree that are drawn, even on a low screen."""
 TOLD_SECONDS = 1.0
-"""The least seconds of a call from which the line about its reply shows them."""
+"""The shortest call, in seconds, whose duration the line about its reply shows."""
 ROOM_MIN = 20
 """The fewest characters of a reply that are worth showing."""
 IN_FLIGHT_MAX = 4
-"""Calls in flight that the live tree shows the age of."""
+"""The most calls in flight whose age the live tree shows."""
 
 
 class Progress(Protocol):
     """Shows the progress of a run."""
 
     def on_record(self, record: Record[Any], state: Any) -> None:
-        """Show a record; `state` is the one after it."""
+        """Show a record. `state` is the state after it."""
 
     def note(self, text: str) -> None:
         """Show a notice."""
@@ -98,7 +98,7 @@ class Progress(Protocol):
         """Update what depends on the time."""
 
     def pause(self) -> None:
-        """Leave the screen, because the user is about to be asked."""
+        """Remove the display, because the user is about to be asked."""
 
     def close(self) -> None:
         """Show the last state, and stop."""
@@ -118,21 +118,21 @@ class Silence:
         """Show nothing."""
 
     def pause(self) -> None:
-        """Nothing is on the screen."""
+        """Do nothing, since nothing is on the screen."""
 
     def close(self) -> None:
-        """Nothing is on the screen."""
+        """Do nothing, since nothing is on the screen."""
 
 
 class LineProgress(Silence):
-    """Prints a line for each event that is news, and now and then for each call that takes long."""
+    """Prints a line for each event that is news, and lines from time to time for each call that takes long."""
 
     def __init__(self, kind: Kind[Any, Any], in_flight: CallsInFlight, worded: Callable[[str], str] = in_words) -> None:
         self._kind, self._in_flight, self._worded = kind, in_flight, worded
         self._took: dict[str, float] = {}
 
     def on_record(self, record: Record[Any], state: Any) -> None:
-        """Print the event's line."""
+        """Print the line of the event."""
         self._in_flight.set_open(_open_calls(self._kind, state))
         event = record.event
         if isinstance(event, Replied) and event.elapsed >= TOLD_SECONDS:
@@ -150,7 +150,7 @@ class LineProgress(Silence):
 
 
 class LiveTree:
-    """Redraws the tree of the run in place; refreshed by records and ticks only, so that no thread draws."""
+    """Redraws the tree of the run in place. Only records and ticks refresh it, so that no thread draws."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class LiveTree:
         self._live = self._new()
 
     def on_record(self, record: Record[Any], state: Any) -> None:
-        """Redraw, also after a pause."""
+        """Redraw the tree. This also ends a pause."""
         self._state, self._clock_offset = state, time.time() - time.monotonic()
         self._in_flight.set_open(_open_calls(self._kind, state))
         self._records.append(record)
@@ -233,14 +233,14 @@ class LiveTree:
 
 
 def _with_end(text: str, written: str, width: int) -> str:
-    """Return the text about a call, and as much of the end of its reply as the line has room for."""
+    """Return the text about a call, and as much of the end of its reply as fits into the line."""
     room = width - len(text) - 4
     end = clean(written[-width:], one_line=True)[-room:] if room >= ROOM_MIN else ""
     return clean(f"{text}: …{end}", width=width) if end else text
 
 
 def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
-    """Return the ids of the calls that a run waits for."""
+    """Return the request ids of the calls that a run waits for."""
     run = kind.run_state(state)
     return () if run is None or run.finished is not None else run.calls.open
 
@@ -249,7 +249,7 @@ def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
 def progress(
     kind: Kind[Any, Any], title: str, replies: LiveNow, *, silent: bool, full: bool = False
 ) -> Iterator[Progress]:
-    """Yield the progress display that fits stderr, and close it at the end of the block; `full` shows ids."""
+    """Yield the progress display that fits stderr, and close it at the end of the block. With `full`, it shows ids."""
     display: Progress
     in_flight = CallsInFlight(replies)
     worded: Callable[[str], str] = str if full else in_words

@@ -1,4 +1,4 @@
-"""Asking on the terminal: one answer for each question, without a thread that could outlive the run."""
+"""Asks on the terminal: one answer for each question, without a thread that could outlive the run."""
 
 import os
 import sys
@@ -15,14 +15,14 @@ from replan.views.questions import choices, hint, pick_answer
 from runtime.logs.terminal_text import clean
 
 LINE_BYTES_MAX = 4096
-"""The most that a terminal returns from one read, and the longest line that a user can type."""
+"""The most bytes that a terminal returns from one read. So it is the longest line that a user can type."""
 
 QUIET_SECONDS = 0.05
-"""The seconds below which the next line counts as pasted, so that it belongs to the same answer."""
+"""The longest time between two pasted lines, in seconds. Lines that follow faster are one answer."""
 
 
 def may_ask() -> bool:
-    """Tell whether a user can be asked: stdin and stderr are a terminal."""
+    """Tell whether a user can be asked: stdin and stderr are terminals."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -80,7 +80,7 @@ async def _answer() -> str | None:
 
 
 def _last_line(terminal: int) -> bytes:
-    """Return the last line of pasted text if it has no line end, since line mode does not return it."""
+    """Return the last line of pasted text if it has no line end, because line mode does not return it."""
     before = termios.tcgetattr(terminal)
     raw = [*before[:3], before[3] & ~termios.ICANON, *before[4:6], [*before[6]]]
     raw[6][termios.VMIN] = raw[6][termios.VTIME] = 0

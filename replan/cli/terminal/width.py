@@ -5,7 +5,7 @@ import textwrap
 from typing import Protocol
 
 NARROWEST = 20
-"""The smallest number of columns that lines are folded to."""
+"""The smallest width, in columns, that lines are folded to."""
 
 
 class Stream(Protocol):
@@ -21,7 +21,7 @@ class Stream(Protocol):
 def width_of(stream: Stream) -> int | None:
     """Return the columns of the stream's terminal, at least `NARROWEST`; None for a pipe, a file, or no known width.
 
-    The environment variable `COLUMNS` wins, as everywhere.
+    The environment variable `COLUMNS` wins, as in other programs.
     """
     try:
         if not stream.isatty():
@@ -34,6 +34,6 @@ def width_of(stream: Stream) -> int | None:
 
 
 def fold_line(text: str, stream: Stream) -> str:
-    """Return one line of text, folded between words where the stream's terminal is narrower; a path is never broken."""
+    """Return one line of text, folded between words if the stream's terminal is narrower. Paths are not broken."""
     width = width_of(stream)
     return text if width is None else textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)

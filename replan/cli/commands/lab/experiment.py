@@ -1,4 +1,4 @@
-"""`lab experiment`: prepares and runs an experiment with progress on stderr, and reports; or prints the calibration."""
+"""`lab experiment`: runs an experiment with progress on stderr, and writes its report; or prints the calibration."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ _SHOWN_OF_EXECUTIONS = (
     "replans_mean",
     "questions_mean",
 )
-"""The same for experiments about executions."""
+"""The columns of the summary of an experiment about executions."""
 
 
 def _run_planning(
     path: Path, installation: Installation, folder: Path | None, jobs: int | None, *, skip_broken: bool, as_json: bool
 ) -> int:
-    """Run an experiment about planning runs, or go on with it, and write its report. Return the exit code."""
+    """Run or resume an experiment about planning runs, and write its report. Return the exit code."""
     from replan.cli.terminal.console import notice
     from replan.experiments.preparation import prepare
     from replan.experiments.report import PAGE, write_report
@@ -134,7 +134,7 @@ def _folder_of(name: str) -> Path:
 def _print(
     name: str, folder: Path, tables: Mapping[str, Table], shown: Sequence[str], end: str, *, as_json: bool
 ) -> None:
-    """Print the tables as JSON, or the summary and a last line."""
+    """Print all tables as JSON; or else the summary with the columns `shown`, and the last line `end`."""
     from actors.values.lines import line
     from replan.cli.terminal.console import out, print_json, rich_text
 
@@ -146,7 +146,7 @@ def _print(
 
 
 def run_trials_of(prepared: PreparedExperiment, store: ResultsFolder, jobs: int | None) -> list[Trial]:
-    """Run the trials without a result, with progress on stderr; return all."""
+    """Run the trials that have no result yet, with progress on stderr. Return all trials."""
     import trio
 
     from actors.values.lines import line

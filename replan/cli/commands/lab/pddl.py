@@ -129,7 +129,7 @@ def check(
 
 
 def _read_task(domain: str, problem: str) -> tuple[str, PddlTexts]:
-    """Return the task in two files, as the text of a run's problem and as the texts that it is given.
+    """Return the task in two files: the problem text of a run, and the two PDDL texts.
 
     Raises `UsageProblem` for files that cannot be read, and for a goal that holds at the beginning.
     """

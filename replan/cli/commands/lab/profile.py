@@ -1,4 +1,4 @@
-"""`lab profile`: measures a model on shipped tasks, and names the settings that a simulation fitted to it prefers."""
+"""`lab profile`: measures a model on shipped tasks, and names the best settings in a simulation of the model."""
 
 from __future__ import annotations
 
@@ -121,14 +121,14 @@ def profile(
 
 
 def _check_limit(max_calls: int | None, max_cost: float | None) -> None:
-    """Check that the tasks have a limit. Raises `UsageProblem`."""
+    """Check that the calls or the costs of the tasks are limited. Raises `UsageProblem` if neither is."""
     if max_calls is None and max_cost is None:
         hint = "--max-calls N or --max-cost USD bounds all tasks"
         raise UsageProblem("a profile needs a limit", place="lab profile", hint=hint)
 
 
 def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[PlanningEvent]]:
-    """Return the events of the run of each task that has been planned."""
+    """Return the events of the run of each task that was planned."""
     if prepared.simulated:
         return [arm.lab_events(problem, seed) for arm, problem, seed in prepared.trials]
     import trio

@@ -192,7 +192,7 @@ def _rows(race: Race) -> Table:
 
 
 def _object(race: Race, winner: EntrantStanding, target: Path) -> dict[str, object]:
-    """Return what `--json` prints."""
+    """Return the result of the race as `--json` prints it."""
     from replan.experiments.tables import round_value
     from runtime.core.ledger import MICRO
 
