@@ -105,7 +105,7 @@ def start(
     guards work; waiting for people does not count. `timeout` limits each call, `output_tokens_max` each reply. A length
     of time is a number of seconds, or a text such as `15m`. A provider that stays down for `patience` (None: ten
     minutes) parks the run, with the cause `provider`. `stop_below` is the least chance of success per call of a move of
-    a belief policy. `keep_trying` sets it to 0: then the run also goes on where its model repeats itself. With
+    a belief policy. `keep_trying` sets it to 0: then the run goes on even if its model repeats itself. With
     `strict`, a plan that leaves a demand of the problem in no step is rejected. `attach` names text files and `repo` a
     repository's folder; the model is shown them as by `--attach` and `--repo`. `guards` and `generators` are functions
     by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None for `$REPLAN_HOME`,

@@ -183,7 +183,7 @@ async def drive_further(
 ) -> int:
     """Drive a run that has begun, print its result, and return the exit code.
 
-    `compare` notes where the files that the run was started with have changed since.
+    With `compare`, a notice says if the files that the run was started with have changed since.
     """
 
     async def start(session: RunSession, stop: Stop) -> RunResult:

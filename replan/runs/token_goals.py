@@ -90,7 +90,8 @@ def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> R
     """Return a planning run that searches for a plan made from the steps that tools declare.
 
     Raises:
-        UsageProblem: no tool declares a step, the goal cannot be reached or has a token that no tool makes, or no step of the workflow searches for a plan.
+        UsageProblem: no tool declares a step, the goal cannot be reached or has a token that no tool makes, or no step
+            of the workflow searches for a plan.
     """
     if not request.pinned.workflow.plans_from_tools:
         cause = f"no step of the workflow {request.pinned.workflow.name!r} has the generator `{TOOL_PLANS}`"

@@ -125,7 +125,7 @@ class PriceEntry(Config):
     cache_read_usd_per_mtok: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Dollars per million tokens of input that come from the prompt cache; without it they cost what input costs."""
     cache_write_usd_per_mtok: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Dollars per million tokens of input that are written into the prompt cache; likewise."""
+    """Dollars per million tokens of input written into the prompt cache; without it they cost what input costs."""
 
     def price(self, source: str) -> Price:
         """Return the price, with the source of its numbers."""
@@ -182,7 +182,7 @@ class ClientTools(Config):
     file: str
     """The path of the tools file; it begins at the config's folder."""
     workspace: str
-    """The folder that the tools work in, likewise."""
+    """The folder that the tools work in; its path begins at the config's folder."""
     approve: Literal["each", "risky", "none"] = "risky"
     """Which calls of tools a person approves first: on the command line or on the web page."""
 
@@ -205,7 +205,7 @@ class ClientsEntry(Config):
     documents: Mapping[str, str] = Field(default_factory=dict)
     """Folders of documents that acquisitions search, by the name that clients use; paths as for `workflows`."""
     tools: Mapping[str, ClientTools] = Field(default_factory=dict)
-    """Tool sets by the name that clients use; clients execute plans only where the server was told to allow it."""
+    """Tool sets by the name that clients use; clients execute plans only if the server allows it."""
     tenant: str = ""
     """The tenant of runs that clients start, which they cannot choose; empty for none."""
     runs_at_once: int = Field(default=4, ge=1)

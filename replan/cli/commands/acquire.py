@@ -89,7 +89,7 @@ def acquire(
 
     Documents are searched for each value, you are asked for what they do not state, and the results are calculated.
     Every value has its source and the words that state it. Without --docs, the search service of the config file is
-    asked, where one is set.
+    asked, if one is set.
     """
     if detach and output is not None:
         hint = "leave -o out, and use `replan export` when the run has ended"

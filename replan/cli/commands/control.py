@@ -174,7 +174,7 @@ def undo(invocation: Invocation, /, run_id: str | None, *, last: bool) -> int:
     """Undo what an execution did, the last call first, and end it as undone (exit 10).
 
     It works on an execution that has ended, and on one that nobody drives. Each step says in its plan how it is undone;
-    where that fails, or nobody knows what a call did, you are asked. One that another process drives is undone by
+    if that fails, or nobody knows what a call did, you are asked. An execution that another process drives is undone by
     `cancel RUN --undo`.
     """
     require_one_run("undo", run_id, last=last)
@@ -251,10 +251,10 @@ def fork(
 
     The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the limits of the RUN, and
     spends nothing of its budget. Replies and verdicts up to the place are not asked for again; calls that were open
-    are, and open questions are asked anew. What tools have done is not undone: the fork asks before it makes a call
+    are, and open questions are asked again. What tools have done is not undone: the fork asks before it makes a call
     that is not repeatable, and that the RUN has made after the place. For an acquisition, --set gives values that hold
     from there on. For an execution, a folder is made with the files that a snapshot shows: a git worktree, or a copy
-    where the workspace is no repository and has not changed since.
+    if the workspace is no repository and has not changed since.
     """
     require_one_run("fork", run_id, last=last)
     import trio

@@ -79,7 +79,7 @@ def do(
     """Plan the PROBLEM in a file, or - for standard input, and execute the plan with your tools; or plan for a --goal.
 
     These are two runs: one that plans, and one that executes its plan. The plan may only name what the tools file
-    implements. Limits hold for each of them. Where planning waits for you, answer it, resume it, and execute its plan:
+    implements. Limits hold for each of them. If planning waits for you, answer it, resume it, and execute its plan:
     the commands are printed.
     """
     import trio

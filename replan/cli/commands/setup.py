@@ -19,7 +19,7 @@ def init(*, folder: Path, as_json: bool) -> int:
     """Write problem.md into FOLDER (default: this one), and config.yaml and tools.yaml into the home.
 
     The tools file has the programs that the folder's files name: pytest, ruff, npm, cargo, go or make; people do the
-    rest. `replan do` and `replan execute` use it where they name no other. What is there already is kept.
+    rest. `replan do` and `replan execute` use it if they name no other. Existing files are kept.
     """
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import print_json

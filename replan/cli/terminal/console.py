@@ -248,7 +248,7 @@ def _console(stream: TextIO | Lossy) -> "Console":
 
 
 NEWS_SECONDS = 10.0
-"""The seconds between two lines of progress where there is no terminal."""
+"""The seconds between two lines of progress if stderr is no terminal."""
 
 
 class Ticker:
