@@ -133,11 +133,11 @@ def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
         raise OSError(
             f"{url} {answers}, but does not list the model {model!r} ({nearest(model, listed, kind='it has')})"
         )
-    window = trio.run(_window, chosen, environment)
+    window = trio.run(_describe_window, chosen, environment)
     return f"{answers}; it has the model {model!r}" + (f", with {window}" if window else "")
 
 
-async def _window(chosen: Named, environment: Mapping[str, str]) -> str:
+async def _describe_window(chosen: Named, environment: Mapping[str, str]) -> str:
     """Return the context window of a model in words; empty if it is not known."""
     async with open_named(chosen, environment, SystemClock()) as opened:
         window = await opened.context_window()
@@ -195,28 +195,28 @@ def _line(check: DoctorCheck) -> Line:
 
 def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) -> Iterator[DoctorCheck]:
     checks: list[tuple[str, Callable[[], str]]] = [
-        ("replan", _replan),
+        ("replan", _describe_version),
         ("python", lambda: f"{platform.python_version()} ({sys.executable})"),
         ("sqlite", lambda: f"{apsw.sqlite_lib_version()} (of apsw {apsw.apsw_version()})"),
         ("trio", lambda: version("trio")),
         ("openai", lambda: version("openai")),
-        ("anthropic", _anthropic),
+        ("anthropic", _describe_anthropic),
         ("data", lambda: f"{data_root()}, {len(shipped_workflows(data_root()))} workflows"),
-        ("home", lambda: _home(environment)),
-        ("config", lambda: _config(environment)),
-        ("plug-ins", _plugins),
-        ("tools", lambda: _tools(environment)),
-        ("isolation", lambda: _isolation(environment)),
-        ("journal", lambda: trio.run(_journal, environment)),
-        ("budget", lambda: trio.run(_budget, environment)),
-        ("tenants", lambda: trio.run(_tenants, environment)),
-        ("hosts", lambda: trio.run(_hosts, environment)),
-        ("webhooks", lambda: _webhooks(environment)),
-        ("telemetry", lambda: _telemetry(environment)),
+        ("home", lambda: _describe_home(environment)),
+        ("config", lambda: _describe_config(environment)),
+        ("plug-ins", _describe_plugins),
+        ("tools", lambda: _describe_tools(environment)),
+        ("isolation", lambda: _describe_isolation(environment)),
+        ("journal", lambda: trio.run(_describe_journal, environment)),
+        ("budget", lambda: trio.run(_describe_budget, environment)),
+        ("tenants", lambda: trio.run(_describe_tenants, environment)),
+        ("hosts", lambda: trio.run(_describe_hosts, environment)),
+        ("webhooks", lambda: _describe_webhooks(environment)),
+        ("telemetry", lambda: _describe_telemetry(environment)),
         ("model", lambda: describe_model(environment, model)),
         ("key", lambda: describe_key(environment, model)),
         ("server", lambda: describe_server(environment, model, online=online)),
-        ("terminal", lambda: _terminal(environment)),
+        ("terminal", lambda: _describe_terminal(environment)),
     ]
     failed: set[str] = set()
     for name, check in checks:
@@ -229,11 +229,11 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
             yield DoctorCheck(name, str(error), ok=False)
 
 
-def _replan() -> str:
+def _describe_version() -> str:
     return f"{release()} ({data_root()})"
 
 
-def _plugins() -> str:
+def _describe_plugins() -> str:
     plugins, own = registry_of(Invocation()), len(BUILT_IN_GUARDS)
     kinds, broken_kinds = Kinds().formats()
     if broken := [*problems(), *broken_kinds, *(line for group in PLUGIN_GROUPS for line in group.problems())]:
@@ -248,7 +248,7 @@ def _plugins() -> str:
     )
 
 
-def _tools(environment: Mapping[str, str]) -> str:
+def _describe_tools(environment: Mapping[str, str]) -> str:
     path = locate_home(environment).folder / TOOLS_FILE
     if not path.exists():
         return f"none ({path})"
@@ -260,7 +260,7 @@ def _tools(environment: Mapping[str, str]) -> str:
     return f"{path}: {format_count(len(tools), 'tool')}{of_servers}"
 
 
-def _isolation(environment: Mapping[str, str]) -> str:
+def _describe_isolation(environment: Mapping[str, str]) -> str:
     """Describe the effect of `wrap: [isolated]` on this machine."""
     from actors.tools.programs import NoIsolation, sandbox_words
 
@@ -271,20 +271,20 @@ def _isolation(environment: Mapping[str, str]) -> str:
     return f"a PID and a network namespace for each call of a tool with `wrap: [isolated]` ({program})"
 
 
-def _home(environment: Mapping[str, str]) -> str:
+def _describe_home(environment: Mapping[str, str]) -> str:
     source = "REPLAN_HOME" if environment.get("REPLAN_HOME") else "the platform's data folder"
     if not locate_home(environment).folder.exists():
         return f"{locate_home(environment).folder} ({source}; made by the first run)"
     return f"{prepare_home(environment).folder} ({source})"
 
 
-def _config(environment: Mapping[str, str]) -> str:
+def _describe_config(environment: Mapping[str, str]) -> str:
     path = locate_home(environment).config
     read_user_config(path)
     return str(path) if path.exists() else f"none ({path})"
 
 
-def _open(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal[Any] | None]:
+def _open_existing_journal(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal[Any] | None]:
     """Return a context that opens the journal in use: the database's, or the home's; None if the home has none."""
     url, path = database_url(environment), locate_home(environment).journal
     if url is None and not path.exists():
@@ -292,9 +292,9 @@ def _open(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal
     return open_journal(url or f"sqlite:{path}", Kinds().codecs, SystemClock(), use_another=USE_ANOTHER_HOME)
 
 
-async def _journal(environment: Mapping[str, str]) -> str:
+async def _describe_journal(environment: Mapping[str, str]) -> str:
     path = locate_home(environment).journal
-    async with _open(environment) as journal:
+    async with _open_existing_journal(environment) as journal:
         if journal is None:
             return f"none yet; this release writes version {VERSION}"
         runs, waiting = [(await journal.totals(RunFilter(status=status))).runs for status in (None, "waiting")]
@@ -302,18 +302,18 @@ async def _journal(environment: Mapping[str, str]) -> str:
     return f"{place}, {found}" if place else f"{found} ({path.stat().st_size:,} bytes)"
 
 
-async def _budget(environment: Mapping[str, str]) -> str:
+async def _describe_budget(environment: Mapping[str, str]) -> str:
     home = locate_home(environment)
     budget = read_user_config(home.config).home_budget
-    async with _open(environment) as journal:
+    async with _open_existing_journal(environment) as journal:
         spent = ZERO if journal is None else await journal.spent_today()
     return _budget_text(spent, budget, "no home_budget")
 
 
-async def _tenants(environment: Mapping[str, str]) -> str:
+async def _describe_tenants(environment: Mapping[str, str]) -> str:
     """Describe the amounts that the tenants of the config have committed today."""
     tenants = read_user_config(locate_home(environment).config).tenants
-    async with _open(environment) as journal:
+    async with _open_existing_journal(environment) as journal:
         spent = {name: ZERO if journal is None else await journal.spent_today(name) for name in tenants}
     return "; ".join(f"{name}: {_budget_text(spent[name], tenants[name], 'no limit')}" for name in tenants) or "none"
 
@@ -327,9 +327,9 @@ def _budget_text(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
     return f"{calls} and {usd} committed today, UTC ({', '.join(remaining) or unlimited})"
 
 
-async def _hosts(environment: Mapping[str, str]) -> str:
+async def _describe_hosts(environment: Mapping[str, str]) -> str:
     hosts = list[HostRow]()
-    async with _open(environment) as journal:
+    async with _open_existing_journal(environment) as journal:
         if journal is not None:
             hosts = await journal.hosts(dead=is_dead)
     if not hosts:
@@ -339,7 +339,7 @@ async def _hosts(environment: Mapping[str, str]) -> str:
     return f"{format_count(len(hosts), 'host')} {'serves' if len(hosts) == 1 else 'serve'} this home{driven}"
 
 
-def _webhooks(environment: Mapping[str, str]) -> str:
+def _describe_webhooks(environment: Mapping[str, str]) -> str:
     """Return the names of the webhooks and senders, without settings that may hold tokens. Raises `UsageProblem`."""
     config = read_user_config(locate_home(environment).config)
     for name, entry in config.senders.items():
@@ -347,7 +347,7 @@ def _webhooks(environment: Mapping[str, str]) -> str:
     return ", ".join((*config.webhooks, *(f"the sender {name}" for name in config.senders))) or "none"
 
 
-def _telemetry(environment: Mapping[str, str]) -> str:
+def _describe_telemetry(environment: Mapping[str, str]) -> str:
     """Describe the export to OpenTelemetry. Raises `UsageProblem` for impossible settings."""
     settings = telemetry_settings(environment)
     if settings.problems:
@@ -359,13 +359,13 @@ def _telemetry(environment: Mapping[str, str]) -> str:
     return (" and ".join(names) or "off") + content
 
 
-def _anthropic() -> str:
+def _describe_anthropic() -> str:
     if find_spec("anthropic") is None:
         return f"not installed; anthropic:NAME needs it ({install_command('anthropic')})"
     return version("anthropic")
 
 
-def _terminal(environment: Mapping[str, str]) -> str:
+def _describe_terminal(environment: Mapping[str, str]) -> str:
     if plain_terminal(sys.stdout):
         return "plain text: not a terminal" if not sys.stdout.isatty() else "plain text: TERM is dumb"
     size = os.get_terminal_size(sys.stdout.fileno())

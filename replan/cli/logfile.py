@@ -94,12 +94,12 @@ class LogFile(io.TextIOBase):
         """Open the log. Raises `UsageProblem`."""
         super().__init__()
         self._path, self._handle = path, -1
-        self._turn()
+        self._rotate()
 
     def write(self, text: str) -> int:
         """Append a text. Another process may have renamed the file since the last write."""
         if not self._current() or os.fstat(self._handle).st_size > LOG_BYTES_MAX:
-            self._turn()
+            self._rotate()
         os.write(self._handle, text.encode("utf-8", "backslashreplace"))
         return len(text)
 
@@ -110,7 +110,7 @@ class LogFile(io.TextIOBase):
             self._handle = -1
         super().close()
 
-    def _turn(self) -> None:
+    def _rotate(self) -> None:
         """Open the file at the path. If it is too large, rename it first and open a new one."""
         while True:
             handle = _open(self._path)

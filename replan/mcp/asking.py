@@ -99,7 +99,7 @@ STEP_SECONDS = 10.0
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
     """Return a run when it rests, or after some seconds. Ask its questions if the client can show forms."""
     with call.desk.waits.take(call.who.client):
-        told = await _take_forms(call, wanted.id)
+        told = await _post_answers(call, wanted.id)
         end = trio.current_time() + wanted.seconds
         while True:
             shown = await _wait_for_rest(call, wanted.id, end)
@@ -110,7 +110,7 @@ async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequire
             if not asked or not call.can_ask:
                 return state_of(shown, questions)
             if call.modern:
-                return _round(wanted.id, asked, told)
+                return _forms_of_round(wanted.id, asked, told)
             if not await _ask(call, asked[0]):
                 return state_of(shown, await open_questions(call.request(), wanted.id))
 
@@ -128,13 +128,13 @@ def name_of(question: Mapping[str, Any]) -> str:
     return str(question["id"]).rpartition("/")[2]
 
 
-def _round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
+def _forms_of_round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
     """Return the forms of a round. A question whose form came back is not asked again."""
     forms: dict[str, InputRequest] = {name_of(item): form_of(item, told.get(name_of(item), "")) for item in asked}
     return InputRequiredResult(request_state=json.dumps({"run": run, "asked": list(forms)}), input_requests=forms)
 
 
-async def _take_forms(call: ToolCall, run: str) -> dict[str, str]:
+async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
     """Post the answers that came back to the questions that were asked.
 
     Return the questions that they do not answer, each with the cause. The cause is empty if the user has closed the

@@ -45,7 +45,7 @@ LINE_BYTES_MAX = 4 * 1024 * 1024
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve the client on standard input and output until it closes its end, or this is cancelled."""
-    async with _wires() as (incoming, outgoing):
+    async with _open_stdio() as (incoming, outgoing):
         lines = StreamLines(incoming, line_bytes_max=LINE_BYTES_MAX)
         writer = TextWriter(outgoing)
         files = cast("anyio.AsyncFile[str]", read_messages(lines, writer)), cast("anyio.AsyncFile[str]", writer)
@@ -56,7 +56,7 @@ async def serve_stdio(server: Server[Any]) -> None:
 
 
 @asynccontextmanager
-async def _wires() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.SendStream]]:
+async def _open_stdio() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.SendStream]]:
     """Yield standard input and output. Within the block, input is empty for others, and their output goes to stderr."""
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     kept = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3) for number in (0, 1)]

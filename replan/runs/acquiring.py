@@ -66,7 +66,7 @@ def prepare_to_acquire(
     if isinstance(choice.spec, TemplateSpec):
         hint = "name a language model with -m, or recorded:FILE or scripted:FILE"
         raise UsageProblem("a template reads no documents, so it fills no profile", place="model", hint=hint)
-    search, remarks = _places(docs, config, reads=reads)
+    search, remarks = _search_settings(docs, config, reads=reads)
     setup = setup_for(
         choice,
         config=config,
@@ -88,7 +88,7 @@ def documents_folder(docs: str) -> Path:
     return folder
 
 
-def _places(docs: str | None, config: UserConfig, *, reads: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _search_settings(docs: str | None, config: UserConfig, *, reads: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the settings that the search tool is opened with, and notices about them."""
     if docs is None:
         if config.search is not None:

@@ -296,7 +296,7 @@ def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
     Raises `UsageProblem` if a template needs names that no tool implements.
     """
     facts = Given(**tools.names_given)
-    lack = _author_lacks(request.pinned.model, facts)
+    lack = _missing_names_text(request.pinned.model, facts)
     if lack:
         raise UsageProblem(lack, place="tools", hint=_BIND)
     return replace(request, pinned=with_guards(request.pinned, tools), given_facts=facts)
@@ -336,7 +336,7 @@ def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str
         return ""  # It is refused with all findings.
     if unnamed:
         return unnamed
-    lack = _author_lacks(model, Given(**tools.names_given))
+    lack = _missing_names_text(model, Given(**tools.names_given))
     if lack:
         return f"{lack}; {_BIND}"
     template = _template(model)
@@ -356,7 +356,7 @@ def _template(model: str) -> PlanTemplate | None:
     return load_templates(data_root() / "configs" / "templates")[spec.name]
 
 
-def _author_lacks(model: str, facts: Given) -> str:
+def _missing_names_text(model: str, facts: Given) -> str:
     """Return the names in a template's plans that no tool implements, before any call; empty for none.
 
     A language model is told the names of the tools.

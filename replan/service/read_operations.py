@@ -114,12 +114,12 @@ def state_of(shown: ShownRun, questions: list[dict[str, Any]]) -> dict[str, Any]
         "tokens": result.tokens,
         "cost_usd": result.cost_usd,
         "driven": shown.driven,
-        "next": _next(shown, questions),
+        "next": _next_step_text(shown, questions),
         "questions": questions,
     }
 
 
-def _next(shown: ShownRun, questions: list[dict[str, Any]]) -> str:
+def _next_step_text(shown: ShownRun, questions: list[dict[str, Any]]) -> str:
     own = program()
     if shown.result.status == "finished":
         return "call `result`"

@@ -132,14 +132,14 @@ async def ag_ui(site: Site, request: Request, who: Principal) -> Response:
     wanted: AgUiInput = request.state.body
     place = site.streams.take(who.client)
     try:
-        run = await _take_messages(site, request, who, wanted)
+        run = await _post_messages(site, request, who, wanted)
     except BaseException:
         place.free()
         raise
     return EventStream(place, _events(site, who, run, wanted))
 
 
-async def _take_messages(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> str:
+async def _post_messages(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> str:
     """Start or find the run of a thread, post the answers and the message to it, and return the run's id."""
     run, started = await _run_of(site, request, who, wanted)
     for item in wanted.resume:

@@ -122,7 +122,7 @@ def get_endpoint(site: Site, read: Read) -> Callable[[Request], Awaitable[Respon
     async def endpoint(request: Request) -> Response:
         who = site.visitor(request)
         if who is None:
-            return _stranger(site, request)
+            return _redirect_to_sign_in(site, request)
         try:
             return await read(site, request, who)
         except ReplanError as error:
@@ -153,7 +153,7 @@ def post_endpoint(
     return get_endpoint(site, post)
 
 
-def _stranger(site: Site, request: Request) -> Response:
+def _redirect_to_sign_in(site: Site, request: Request) -> Response:
     """Redirect a browser without a session to the sign-in page. Behind a proxy, answer 403 instead."""
     if site.proxy is not None:
         return problem(site, None, 403, f"the proxy names no user in {site.proxy.user_header} who may use this server")

@@ -88,7 +88,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "linked": shown.linked,
         "executable": site.allow_execute and who.may("control") and has_plan and parts.checklist is None,
         "moved_to": shown.moved_to,
-        "undriven": _undriven(shown, hosts=site.hosts),
+        "undriven": _undriven_status(shown, hosts=site.hosts),
         "program": program(),
         "questions": [with_form(question) for question in questions],
         "under_way": _under_way(site, shown, parts),
@@ -160,7 +160,11 @@ def _timeline(shown: ShownRun, parts: RunParts, now: float) -> Timeline | None:
 
 def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[TimelineBar, LiveReply | None]]:
     """Return the open calls of a run that is driven. Each has its reply so far, if this process makes the call."""
-    if parts.timeline is None or shown.status not in ("running", "waiting") or _undriven(shown, hosts=site.hosts):
+    if (
+        parts.timeline is None
+        or shown.status not in ("running", "waiting")
+        or _undriven_status(shown, hosts=site.hosts)
+    ):
         return []
     replies = site.engine.replies.of(shown.row.run)
     bars = (row.bar for row in parts.timeline.rows)
@@ -210,7 +214,7 @@ def _start_again_address(run: str, kind: str, *, executes: bool) -> str:
     return f"{forms[kind]}?like={run}" if kind in forms else ""
 
 
-def _undriven(shown: ShownRun, *, hosts: bool) -> str:
+def _undriven_status(shown: ShownRun, *, hosts: bool) -> str:
     """Return `parked` or `idle` for an unfinished run that nobody drives; empty for any other run."""
     if shown.status in ("finished", "moved") or shown.driven or (hosts and shown.status != "parked"):
         return ""

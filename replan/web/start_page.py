@@ -85,7 +85,7 @@ async def start_run(site: Site, request: Request, who: Principal, form: FormFiel
         files, problem, workflow = await form.uploads("files"), form.text("problem"), form.text("workflow") or "search"
         strict = form.text("strict") == "yes"
         return prepare_planning(
-            site, Order(problem=problem, workflow=workflow, uploads=files, strict=strict, **_limited(form))
+            site, Order(problem=problem, workflow=workflow, uploads=files, strict=strict, **_model_and_limits(form))
         )
 
     return await _start_run(site, who, form, "planning", prepare)
@@ -102,7 +102,7 @@ async def start_acquisition(site: Site, request: Request, who: Principal, form: 
             goal=form.text("goal"),
             documents=form.text("documents") or None,
             given=values_in_form(form.text("given")),
-            **_limited(form),
+            **_model_and_limits(form),
         )
         if proposes:
             return await trio.to_thread.run_sync(partial(prepare_proposal, site, order), abandon_on_cancel=True)
@@ -118,7 +118,7 @@ async def start_execution(site: Site, request: Request, who: Principal, form: Fo
 
     async def prepare() -> PreparedRun:
         plan = await plan_of_run(site.reader, form.text("plan_of").strip())
-        return prepare_execution(site, ExecutionOrder(plan=plan, tools=form.text("tools"), **_limited(form)))
+        return prepare_execution(site, ExecutionOrder(plan=plan, tools=form.text("tools"), **_model_and_limits(form)))
 
     return await _start_run(site, who, form, "execution", prepare)
 
@@ -140,7 +140,7 @@ async def _start_run(
     return Response(status_code=303, headers={"location": f"/runs/{run}?done=started"})
 
 
-def _limited(form: FormFields) -> dict[str, Any]:
+def _model_and_limits(form: FormFields) -> dict[str, Any]:
     """Return the model and the limits in a form, as keywords of an order."""
     return {"model": form.text("model") or DEFAULT, "limits": limits_in_form(form)}
 

@@ -89,7 +89,7 @@ def test_a_built_in_command_is_not_replaced_and_doctor_names_who_tries(site, tmp
     install(monkeypatch, tmp_path / "other", "rude-words", {"replan.commands": {"version": "polite:greet"}})
     assert replan("version").stdout.startswith("replan ")
     with pytest.raises(UsageProblem) as caught:
-        diagnosis._plugins()
+        diagnosis._describe_plugins()
     problems = [problem.partition(": ")[::2] for problem in str(caught.value).split("; ")]
     assert ("replan.commands version (from rude-words)", "the name is built in (rename the plug-in)") in problems
     assert {name for name, _ in problems} >= {

@@ -104,7 +104,7 @@ def test_the_settings_of_senders_are_checked_and_not_shown(tmp_path):
 def test_doctor_lists_the_senders_that_are_switched_on(desktop, tmp_path, monkeypatch):
     monkeypatch.setenv("REPLAN_HOME", str(tmp_path))
     (tmp_path / "config.yaml").write_text("senders: {desktop: {}}\n")
-    assert diagnosis._webhooks({"REPLAN_HOME": str(tmp_path)}) == "the sender desktop"
+    assert diagnosis._describe_webhooks({"REPLAN_HOME": str(tmp_path)}) == "the sender desktop"
     (tmp_path / "config.yaml").write_text("senders: {phone: {}}\n")
     with pytest.raises(UsageProblem, match="no sender 'phone' is installed"):
-        diagnosis._webhooks({"REPLAN_HOME": str(tmp_path)})
+        diagnosis._describe_webhooks({"REPLAN_HOME": str(tmp_path)})

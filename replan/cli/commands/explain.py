@@ -37,7 +37,7 @@ def explain(*, term: tuple[str, ...], as_json: bool) -> int:
         shown = [term for term in known if term.kind == EXIT_KIND]
     else:
         shown = [term for term in known if term.name == wanted] or [
-            term for term in known if _same(term.name) == _same(wanted)
+            term for term in known if _normalized(term.name) == _normalized(wanted)
         ]
     if not shown:
         hint = (
@@ -111,7 +111,7 @@ def _terms(kind: str, entries: Mapping[str, Any]) -> Iterator[GlossaryTerm]:
         yield GlossaryTerm(str(name), kind, " ".join(means.replace("`", "").split()))
 
 
-def _same(name: str) -> str:
+def _normalized(name: str) -> str:
     return name.lower().replace("_", " ").replace("-", " ")
 
 

@@ -254,7 +254,7 @@ def show_policy(name: str, *, as_json: bool) -> int:
     for number, row in enumerate(policy.rows, 1):
         target = "" if row.target == "self" else f" to {row.target}"
         rows.append(line(f"{number}. {row.id}: {row.level}{target}", "bold"))
-        rows += [indent_line(f"fires on {_fires(row)}"), indent_line(row.why, "dim")]
+        rows += [indent_line(f"fires on {_condition_text(row)}"), indent_line(row.why, "dim")]
     show(rows)
     return Exit.OK
 
@@ -290,7 +290,7 @@ def check_policies(files: tuple[str, ...], *, workflow: str | None, as_json: boo
     return Exit.OK if all(report["valid"] for report in reports) else Exit.USAGE
 
 
-def _fires(row: Row) -> str:
+def _condition_text(row: Row) -> str:
     causes = ["a fatal verdict"] if row.fatal else []
     causes += row.codes
     causes += [f"tag {tag}" for tag in row.tags]

@@ -132,7 +132,7 @@ def test_where_the_kernel_forbids_namespaces_the_tools_file_is_refused_and_docto
     assert f"this machine can isolate no tool: unshare fails: {FORBIDDEN}" in line
     assert "tools.t.wrap" in line
     assert "\n" not in line
-    found = diagnosis._isolation(environment)
+    found = diagnosis._describe_isolation(environment)
     assert found == f"none, so `wrap: [isolated]` is refused: unshare fails: {FORBIDDEN}"
 
 
@@ -149,7 +149,7 @@ def test_bubblewrap_is_preferred_and_gets_a_whole_command(tmp_path):
 
 
 def test_doctor_names_what_isolates_tools_on_this_machine_or_why_nothing_does():
-    found = diagnosis._isolation(os.environ)
+    found = diagnosis._describe_isolation(os.environ)
     try:
         expected = (
             f"a PID and a network namespace for each call of a tool with {WRAPPED} ({sandbox_words(os.environ)[0]})"
